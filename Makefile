@@ -1,0 +1,94 @@
+# Two commands do everything: `make run` and `make test`. Both set up what is missing; a second run reuses it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+XDG_CACHE_HOME ?= $(HOME)/.cache
+STAMPEDE_CACHE_DIR ?= $(XDG_CACHE_HOME)/stampede
+TFLINT_VERSION := v0.64.0
+TFLINT := $(STAMPEDE_CACHE_DIR)/tflint-$(TFLINT_VERSION)/tflint
+CHECKOV := $(STAMPEDE_CACHE_DIR)/checkov/bin/checkov
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+
+.PHONY: run
+run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, then remove it all (about 3 minutes)
+	$(BIN)/stampede sweep download
+
+.PHONY: test
+test: $(READY) ## Every test (under 10 minutes once the providers are built)
+	$(BIN)/python -m emulator.providers
+	@$(MAKE) --no-print-directory chromium
+	$(BIN)/pytest
+
+# The report is tested in a real browser. STAMPEDE_NO_BROWSER=1 leaves those tests out.
+.PHONY: chromium
+chromium:
+	@if [ -n "$${STAMPEDE_NO_BROWSER:-}" ] || command -v chromium >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing chromium for the tests of the report (about a minute, once)" >&2; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else \
+	  echo "the report's tests need chromium: sudo apt-get install chromium, or leave them out with STAMPEDE_NO_BROWSER=1" >&2; exit 1; \
+	fi
+
+.PHONY: check
+check: $(READY) $(TFLINT) $(CHECKOV) ## Lint and static checks of Python, Go and Terraform
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest tests/terraform/test_configuration.py -k "formatted or configuration_is_valid"
+	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
+	$(CHECKOV) --config-file infra/.checkov.yaml
+
+# Linters of Terraform, kept with the providers. checkov has pins of its own, so it gets an environment of its own.
+$(TFLINT):
+	@echo "building tflint $(TFLINT_VERSION) (about 2 minutes, once)" >&2
+	GOBIN=$(abspath $(@D)) go install github.com/terraform-linters/tflint@$(TFLINT_VERSION)
+
+$(CHECKOV): infra/checkov-requirements.txt
+	@echo "setting up checkov (about a minute, once)" >&2
+	$(PYTHON) -m venv $(abspath $(@D)/..)
+	$(@D)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r infra/checkov-requirements.txt
+	@touch $@
+
+.PHONY: functions
+functions: $(READY) ## Build what method=crt, go_stream and go_ranges need, for both processors (about a minute)
+	for arch in amd64:x86_64 arm64:arm64; do \
+	  (cd functions/transfer && CGO_ENABLED=0 GOOS=linux GOARCH=$${arch%%:*} go build -trimpath -tags lambda.norpc \
+	    -o build/$${arch##*:}/bootstrap .); \
+	done
+	for arch in x86_64:x86_64 arm64:aarch64; do \
+	  rm -rf functions/download/build/$${arch%%:*}; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: --require-hashes \
+	    --platform manylinux2014_$${arch##*:} --python-version 3.12 --target functions/download/build/$${arch%%:*}/python \
+	    -r functions/download/crt-requirements.txt; \
+	done
+
+.PHONY: bench
+bench: $(READY) ## Ratios against real peers, to results/bench.json
+	$(BIN)/python -m bench
+
+.PHONY: setup
+setup: $(READY) ## Only set up: the Python environment and the Terraform providers
+	$(BIN)/python -m emulator.providers
+
+.PHONY: clean
+clean: ## Stop the embedded AWS and remove what was built here (results and the cache folder stay)
+	@if [ -x $(BIN)/stampede ]; then $(BIN)/stampede emulator stop || true; fi
+	rm -rf $(VENV) .stampede *.egg-info .pytest_cache .ruff_cache .hypothesis infra/.build
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Name another with PYTHON=..." >&2; exit 1; }
+	@echo "setting up $(VENV) (about a minute the first time)" >&2
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,68 @@
+"""Measures a whole child process: wall time, user and system CPU, peak memory.
+
+A process begins with the peak memory of the one that it was forked from, so a client started from here would report at
+least this interpreter's with boto3 in it. This file is therefore also the small program between: `python -I -S child.py
+REPORT COMMAND...` (about 10 MiB, the least that can be told).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+RSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kilobytes on Linux, bytes on macOS
+
+
+def run_child(command: list[str], timeout_s: float = 600.0) -> dict[str, float]:
+    """Run a command to its end; returns wall_s, cpu_s (user + system) and peak_mb (MiB).
+
+    What it prints is dropped. Raises BenchError when it can't be started, fails, or isn't done after `timeout_s`.
+    """
+    import subprocess
+    import tempfile
+    from pathlib import Path
+
+    from bench.errors import BenchError
+
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+        report = Path(folder) / "report.json"
+        between = [sys.executable, "-I", "-S", __file__, str(report), *command]
+        process = subprocess.Popen(
+            between, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            _, complaint = process.communicate(timeout=timeout_s)
+        except BaseException as error:
+            os.killpg(process.pid, 9)  # its own group: the program between and the command
+            process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise BenchError(f"{command[0]} wasn't done after {timeout_s:g} s") from None
+            raise
+        if process.returncode != 0:
+            last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            raise BenchError(f"{command[0]} ended with status {process.returncode}: {last[0][:300]}")
+        return json.loads(report.read_text())
+
+
+def _between(report: str, command: list[str]) -> int:
+    started = time.monotonic()
+    try:
+        pid = os.posix_spawnp(command[0], command, os.environ)
+    except OSError as error:
+        sys.stderr.write(f"can't be started: {error.strerror}\n")
+        return 127
+    _, status, usage = os.wait4(pid, 0)
+    measured = {
+        "wall_s": time.monotonic() - started,
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "peak_mb": usage.ru_maxrss * RSS_UNIT_BYTES / 2**20,
+    }
+    with open(report, "w") as file:  # noqa: PTH123 - pathlib would double this program's size
+        json.dump(measured, file)
+    return os.waitstatus_to_exitcode(status) & 255
+
+
+if __name__ == "__main__":
+    sys.exit(_between(sys.argv[1], sys.argv[2:]))

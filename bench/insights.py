@@ -1,0 +1,202 @@
+"""`insights_summary_1m`: the download summary over 1,000,000 exported records, ours against plain Python.
+
+`insights_summary_1m_parquet` is the same query over the same events exported as Parquet, against the same peer. Every
+run is a process of its own, so that compiling the query and opening the database count, and so that peaks of memory
+are those of one run; the time is taken inside, without starting Python and importing modules.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.child import RSS_UNIT_BYTES
+from bench.errors import BenchError
+from bench.measure import Entry, alternate
+from loader.progress import say
+
+NAME = "insights_summary_1m"
+NAME_PARQUET = "insights_summary_1m_parquet"
+RECORDS = 1_000_000
+SEED = 20250112
+FIRST_MS = 1_736_700_000_000
+QUERY = Path(__file__).resolve().parent.parent / "queries" / "download" / "summary.cwli"
+TIMEOUT_S = 600
+_CELLS = [(memory_mb, concurrency) for memory_mb in (1024, 2048) for concurrency in (1, 5, 10, 50, 100, 500)]
+_BATCH = 10_000
+
+Row = tuple[float, ...]  # memory_size_mb, concurrency, count, min_s, p25_s, avg_s, p75_s, max_s
+
+
+def summary_1m(runs: int) -> tuple[Entry, str]:
+    """Measure both sides in turn over JSON lines; gives the entry (s) and a line about them. Raises BenchError."""
+    with _events() as logs:
+        return _measured(NAME, logs, logs, runs)
+
+
+def summary_1m_parquet(runs: int) -> tuple[Entry, str]:
+    """Measure ours over Parquet and the peer over the JSON lines it was made from, in turn. Raises BenchError."""
+    with _events() as logs:
+        parquet = logs.with_suffix(".parquet")
+        report = _in_child("export", logs)
+        say(f"{NAME_PARQUET}: exported in {report['seconds']:.1f} s, peak {report['peak_mb']:,.0f} MiB", style="dim")
+        return _measured(NAME_PARQUET, parquet, logs, runs)
+
+
+def write_events(path: Path, records: int, seed: int = SEED) -> None:
+    """Write `records` successful downloads of the published cells as JSON lines, the same for the same seed."""
+    draw = random.Random(seed)
+    with path.open("w") as file:
+        for first in range(0, records, _BATCH):
+            last = min(first + _BATCH, records)
+            file.write("".join(_line(seq, draw) for seq in range(first, last)))
+
+
+def ours(logs: Path) -> list[Row]:
+    """The summary by the evaluator."""
+    from queries.insights import evaluate
+
+    return [tuple(row.values()) for row in evaluate(QUERY.read_text(), logs).rows]
+
+
+def plain_python(logs: Path) -> list[Row]:
+    """The summary as a script without dependencies computes it: json.loads, then the statistics of each cell."""
+    import statistics
+
+    times: dict[tuple[int, int], list[float]] = {}
+    with logs.open() as file:
+        for line in file:
+            record = json.loads(json.loads(line)["message"])
+            seconds = record.get("download_time_seconds")
+            if seconds is not None and record.get("status") == "ok" and record.get("warm_up") == 0:
+                times.setdefault((record["memory_size"], record["concurrency_limit"]), []).append(seconds)
+    rows = []
+    for cell, seconds in sorted(times.items()):
+        quarters = statistics.quantiles(seconds, n=4, method="inclusive")
+        mean = statistics.fmean(seconds)
+        rows.append((*cell, len(seconds), min(seconds), quarters[0], mean, quarters[2], max(seconds)))
+    return rows
+
+
+def exported(logs: Path) -> list[Row]:
+    """Writes the events as Parquet beside them; no rows."""
+    from queries.insights import export
+
+    export(logs, logs.with_suffix(".parquet"))
+    return []
+
+
+SIDES = {"ours": ours, "peer": plain_python, "export": exported}
+
+
+def _line(seq: int, draw: random.Random) -> str:
+    memory_mb, concurrency = _CELLS[seq % len(_CELLS)]
+    seconds = round(draw.lognormvariate(2.5, 0.1), 6)
+    started_ms = FIRST_MS + seq
+    finished_ms = started_ms + int(seconds * 1000)
+    message = (
+        f'{{"concurrency_limit": {concurrency}, "download_time_seconds": {seconds}, "memory_size": {memory_mb}, '
+        f'"experiment_tag": "experiment 01", "run_id": "20250112T164000Z", '
+        f'"cell": "memory_size={memory_mb},concurrency_value={concurrency}", "seq": {seq}, '
+        f'"message_id": "{seq:032x}", "request_id": "{seq:08x}-8a3e-4c55-9d3a-2b7d1c0f9e11", '
+        f'"sandbox_id": "{seq % 500:032x}", "cold_start": {int(seq < 500)}, "attempt": 1, '
+        f'"started_at_ms": {started_ms}, "finished_at_ms": {finished_ms}, "bytes": 1073741824, '
+        f'"method": "download_file", "status": "ok", "warm_up": 0}}'
+    )
+    escaped = message.replace('"', '\\"')
+    return f'{{"timestamp": {finished_ms}, "message": "{escaped}", "logStream": "{seq % 500:032x}"}}\n'
+
+
+@contextmanager
+def _events() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+        logs = Path(folder) / "log_events.jsonl"
+        say(f"writing {RECORDS:,} records (about 10 s)")
+        write_events(logs, RECORDS)
+        yield logs
+
+
+def _measured(name: str, our_logs: Path, peer_logs: Path, runs: int) -> tuple[Entry, str]:
+    answers: dict[str, list[Row]] = {}
+    peaks: dict[str, float] = {"ours": 0.0, "peer": 0.0}
+
+    def measure(side: str, logs: Path) -> float:
+        report = _in_child(side, logs)
+        answers[side] = [tuple(row) for row in report["rows"]]
+        peaks[side] = max(peaks[side], report["peak_mb"])
+        return report["seconds"]
+
+    say(f"{name}: {runs} runs of each side in turn (about {runs * 14} s)")
+    samples = alternate(
+        lambda: measure("ours", our_logs),
+        lambda: measure("peer", peer_logs),
+        runs,
+        lambda side, run, value: say(f"  run {run} {side}: {value:.2f} s", style="dim"),
+    )
+    _compare(answers["ours"], answers["peer"])
+    size_mb = our_logs.stat().st_size / 1e6
+    setting = (
+        f"{RECORDS:,} records, {size_mb:,.0f} MB {our_logs.suffix[1:]} (peer {peer_logs.stat().st_size / 1e6:,.0f} MB"
+        f" jsonl); peak memory ours {peaks['ours']:,.0f} MiB, peer {peaks['peer']:,.0f} MiB"
+    )
+    return samples.entry(name, "s", higher_is_better=False), setting
+
+
+def _in_child(side: str, logs: Path) -> dict[str, Any]:
+    """Rows, seconds and peak memory (MiB) of one side, run in a process of its own."""
+    import subprocess
+
+    command = [sys.executable, "-m", "bench.insights", side, str(logs)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{side} wasn't done after {TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["without a word"])[-1]
+        raise BenchError(f"{side} failed: {last[:300]}")
+    return json.loads(done.stdout)
+
+
+def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
+    """Raises BenchError unless both sides gave the same table, to the last digits of the means."""
+    same = len(our_rows) == len(peer_rows) and all(
+        len(one) == len(other) and all(abs(a - b) <= 1e-9 * abs(b) for a, b in zip(one, other, strict=True))
+        for one, other in zip(our_rows, peer_rows, strict=True)
+    )
+    if not same:
+        raise BenchError(f"the two sides disagree: {our_rows[:1]} and {peer_rows[:1]}")
+
+
+def main(side: str, logs: str) -> None:
+    """Run one side and print its report as JSON."""
+    if side != "peer":
+        import queries.insights  # noqa: F401 - imported before the clock starts
+
+    started = time.perf_counter()
+    rows = SIDES[side](Path(logs))
+    seconds = time.perf_counter() - started
+    print(json.dumps({"rows": rows, "seconds": seconds, "peak_mb": _peak_mb()}))
+
+
+def _peak_mb() -> float:
+    """Peak memory of this process (MiB). Linux's own figure leaves out what the parent held when it forked."""
+    try:
+        found = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    if found:
+        return int(found.group(1)) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT_BYTES / 2**20
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

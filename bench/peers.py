@@ -1,0 +1,89 @@
+"""The clients that ours are measured against, each a program of its own: `python -S peers.py NAME REPORT ARGUMENTS...`.
+
+Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads; and a
+bare socket, the limit of what one connection gives. Endpoint and keys come from the environment. The report is a JSON
+object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+
+THREADS = 30
+WINDOW_BYTES = 2**20
+
+
+class Stopwatch:
+    """Wall and CPU time from its making on."""
+
+    def __init__(self) -> None:
+        self._cpu_s, self._wall_s = time.process_time(), time.perf_counter()
+
+    def report(self, received_bytes: int) -> dict[str, float]:
+        """Return seconds, CPU seconds of the process and the bytes received."""
+        seconds = time.perf_counter() - self._wall_s
+        return {"seconds": seconds, "client_cpu_s": time.process_time() - self._cpu_s, "bytes": received_bytes}
+
+
+def download_file(bucket: str, key: str, path: str) -> dict[str, float]:
+    """boto3's `download_file` with its defaults; gives what the call took."""
+    import boto3
+
+    s3 = boto3.client("s3")
+    stopwatch = Stopwatch()
+    s3.download_file(bucket, key, path)
+    return stopwatch.report(os.path.getsize(path))  # noqa: PTH202
+
+
+def download_many(bucket: str, prefix: str, folder: str) -> dict[str, float]:
+    """`download_file` of every object under a prefix, in 30 threads with one client."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import boto3
+    from botocore.config import Config
+
+    s3 = boto3.client("s3", config=Config(max_pool_connections=THREADS))
+    stopwatch = Stopwatch()
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    objects = [one for page in pages for one in page["Contents"]]
+
+    def download(one: dict) -> None:
+        s3.download_file(bucket, one["Key"], f"{folder}/{one['Key'].removeprefix(prefix)}")
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(download, objects))
+    return stopwatch.report(sum(one["Size"] for one in objects)) | {"objects": len(objects)}
+
+
+def bare_socket(url: str) -> dict[str, float]:
+    """Ask for a presigned http URL and receive the answer's bytes into one buffer, without looking at them."""
+    import mmap
+    import socket
+
+    host_port, _, path = url.removeprefix("http://").partition("/")
+    host, _, port = host_port.partition(":")
+    # Beginning at a page: a bytearray's address makes the kernel's copy slower on some processors.
+    buffer = memoryview(mmap.mmap(-1, WINDOW_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    stopwatch = Stopwatch()
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: {host_port}\r\nConnection: close\r\n\r\n".encode())
+        received, receive = 0, connection.recv_into
+        while count := receive(buffer, WINDOW_BYTES, socket.MSG_WAITALL):
+            received += count
+    return stopwatch.report(received)  # with the head of the answer, which is below a kilobyte
+
+
+PEERS: dict[str, Callable[..., dict[str, float]]] = {
+    "download_file": download_file,
+    "download_many": download_many,
+    "bare_socket": bare_socket,
+}
+
+if __name__ == "__main__":
+    report = PEERS[sys.argv[1]](*sys.argv[3:])
+    with open(sys.argv[2], "w") as file:  # noqa: PTH123 - pathlib would be a part of what is measured
+        json.dump(report, file)

@@ -1,0 +1,138 @@
+"""Fetches the pinned servers once into the cache folder: ElasticMQ with Maven, toxiproxy and versitygw with Go.
+
+Maven and Go use this machine's own configuration of registries. A second run finds everything in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import BenchError
+from loader.progress import say
+
+POM = Path(__file__).with_name("pom.xml")
+FETCH_TIMEOUT_S = 600
+
+WAYS_TO_GET = {
+    "java": "install a Java runtime, 17 or newer (Debian: `apt-get install openjdk-17-jre-headless`)",
+    "mvn": "install Apache Maven, 3.8 or newer (Debian: `apt-get install maven`)",
+    "openssl": "install OpenSSL, 1.1.1 or newer (Debian: `apt-get install openssl`)",
+    "go": "install Go, 1.24 or newer (see its site, or Debian backports: `apt-get install golang`)",
+}
+
+
+@dataclass(frozen=True)
+class GoTool:
+    """A server written in Go: package to install, pinned version, and the name of the binary that comes out."""
+
+    package: str
+    version: str
+    binary: str
+
+
+TOXIPROXY = GoTool("github.com/Shopify/toxiproxy/v2/cmd/server", "v2.5.0", "server")
+VERSITYGW = GoTool("github.com/versity/versitygw/cmd/versitygw", "v1.8.0", "versitygw")
+
+
+def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where fetched servers are kept: $STAMPEDE_CACHE_DIR, else $XDG_CACHE_HOME/stampede, else ~/.cache/stampede."""
+    if chosen := environment.get("STAMPEDE_CACHE_DIR"):
+        return Path(chosen)
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "stampede"
+
+
+def require(tool: str, purpose: str) -> str:
+    """The path of an installed program; raises BenchError naming it, what needs it and how to get it."""
+    path = shutil.which(tool)
+    if path is None:
+        raise BenchError(f"{tool} is missing: {purpose} needs it; {WAYS_TO_GET[tool]}")
+    return path
+
+
+def elasticmq_jars() -> Path:
+    """The folder with ElasticMQ's jars, fetched if it isn't there (about a minute). Raises BenchError."""
+    pins = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]  # another pin, another folder
+
+    def fetch(folder: Path) -> None:
+        maven = require("mvn", "fetching ElasticMQ")
+        goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+        say("fetching ElasticMQ with Maven (about a minute, once)")
+        _run(
+            [maven, "-B", "-q", "-f", str(POM), goal, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
+            "fetching ElasticMQ with Maven",
+        )
+
+    return _once(cache_dir() / "bench" / f"elasticmq-{pins}", fetch)
+
+
+def elasticmq_version(jars: Path) -> str:
+    """The version that was fetched, read from the jar's name."""
+    [jar] = jars.glob("elasticmq-server_2.13-*.jar")
+    return jar.stem.rpartition("-")[2]
+
+
+def go_binary(tool: GoTool) -> Path:
+    """The path of a Go server's binary, built if it isn't there (about a minute). Raises BenchError."""
+
+    def build(folder: Path) -> None:
+        go = require("go", f"building {tool.package}")
+        say(f"building {tool.package} {tool.version} with Go (about a minute, once)")
+        _run(
+            [go, "install", f"{tool.package}@{tool.version}"],
+            f"building {tool.package} {tool.version}",
+            # Outside any module, so that no go.mod or vendor folder of the place we are called from matters.
+            environment={"GOBIN": str(folder), "GO111MODULE": "on"},
+            folder=folder,
+        )
+
+    name = tool.package.split("/")[2]
+    return _once(cache_dir() / "bench" / f"{name}-{tool.version}", build) / tool.binary
+
+
+def _once(folder: Path, fill: Callable[[Path], None]) -> Path:
+    """Fill a folder beside its place and rename it when complete: an interrupted fetch leaves nothing half done."""
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        fill(beside)
+        try:
+            beside.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another bench was faster; its copy is as good
+                raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return folder
+
+
+def _run(
+    command: list[str], doing: str, environment: Mapping[str, str] | None = None, folder: Path | None = None
+) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | (environment or {}),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=FETCH_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{doing} took more than {FETCH_TIMEOUT_S} s; is the registry reachable?") from None
+    if done.returncode != 0:
+        said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        telling = next((line for line in said if "ERROR" in line), said[-1] if said else "it said nothing")
+        raise BenchError(f"{doing} failed with status {done.returncode}: {telling[:300]}")

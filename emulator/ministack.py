@@ -1,0 +1,221 @@
+"""Starts and stops MiniStack, the embedded local AWS, as one process group on a loopback port.
+
+The state of a running emulator is one small JSON file in the state folder, so that `stampede emulator stop`
+in another terminal finds the process again. The process is identified by its id *and* its start time: a
+recycled id never gets a stranger killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HOST = "127.0.0.1"
+REGION = "us-east-1"
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 10
+
+# Write ends of the standard inputs of emulators that follow this process: open until this process ends.
+_lifelines: list = []
+
+
+class EmulatorError(RuntimeError):
+    """The emulator can't be started, reached or stopped; the message is one line with the way out."""
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """A running emulator: process id, its start time in clock ticks (None where unknown), and its port."""
+
+    pid: int
+    start_ticks: int | None
+    port: int
+    log_file: str
+
+    @property
+    def endpoint_url(self) -> str:
+        """The one URL that serves every AWS API."""
+        return f"http://{HOST}:{self.port}"
+
+    def is_alive(self) -> bool:
+        """True while the process that was started is still there (a zombie is not)."""
+        try:
+            os.kill(self.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return _start_ticks(self.pid) == self.start_ticks and not _is_zombie(self.pid)
+
+    def answers(self) -> bool:
+        """True when the health page answers within two seconds."""
+        try:
+            with urllib.request.urlopen(f"{self.endpoint_url}/_ministack/health", timeout=2) as response:
+                return response.status == 200
+        except (OSError, urllib.error.URLError):
+            return False
+
+
+def running(state_dir: Path) -> Emulator | None:
+    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed)."""
+    state_file = state_dir / "emulator.json"
+    try:
+        emulator = Emulator(**json.loads(state_file.read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        state_file.unlink(missing_ok=True)
+        return None
+    if emulator.is_alive():
+        return emulator
+    state_file.unlink(missing_ok=True)
+    return None
+
+
+def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
+    """Start MiniStack on a free loopback port and wait until it answers; return the one already running if any.
+
+    `follow_parent=True` ties its life to this process: it stops even when this process is killed with -9.
+    Raises EmulatorError when it doesn't answer within START_TIMEOUT_S seconds.
+    """
+    already = running(state_dir)
+    if already is not None:
+        return already
+    state_dir.mkdir(parents=True, exist_ok=True)
+    temporary = _empty_temporary_folder(state_dir)
+    log_path = state_dir / "emulator.log"
+    port = _free_port()
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
+            stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=_environment(port, temporary),
+            start_new_session=True,
+        )
+    if process.stdin is not None:
+        _lifelines.append(process.stdin)
+    emulator = Emulator(process.pid, _start_ticks(process.pid), port, str(log_path))
+    (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
+    try:
+        _wait_until_it_answers(emulator, process)
+    except BaseException:
+        stop(state_dir)
+        raise
+    return emulator
+
+
+def stop(state_dir: Path) -> bool:
+    """Stop the emulator and all function processes it started; True if one was running. Never raises for 'gone'."""
+    emulator = running(state_dir)
+    if emulator is None:
+        return False
+    for signal_number, patience_s in ((signal.SIGTERM, STOP_TIMEOUT_S), (signal.SIGKILL, STOP_TIMEOUT_S)):
+        _signal_group(emulator.pid, signal_number)
+        if _gone_within(emulator, patience_s):
+            break
+    _signal_group(emulator.pid, signal.SIGKILL)  # function processes that outlived their parent
+    _reap(emulator.pid)
+    (state_dir / "emulator.json").unlink(missing_ok=True)
+    shutil.rmtree(state_dir / "tmp", ignore_errors=True)
+    return True
+
+
+def _empty_temporary_folder(state_dir: Path) -> Path:
+    """Everything MiniStack and the functions write lands here and goes with `stop`."""
+    temporary = state_dir / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    return temporary
+
+
+def _environment(port: int, temporary: Path) -> dict[str, str]:
+    """The emulator's environment: this process's, without any real AWS account in it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return kept | {
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": HOST,  # its default is every interface
+        "AUTH": "true",  # IAM is enforced for the function's role: proves least privilege
+        "MINISTACK_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",  # compiled functions get it only from here
+        "LOG_LEVEL": "WARNING",
+        "TMPDIR": str(temporary),
+        # The functions are imported by the emulator's interpreter; the project's folder must not shadow them.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise EmulatorError(
+                f"the embedded AWS ended at once with status {process.returncode}; its log: {emulator.log_file}"
+            )
+        if emulator.answers():
+            return
+        time.sleep(0.1)
+    raise EmulatorError(
+        f"the embedded AWS didn't answer on {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
+        f"its log: {emulator.log_file}"
+    )
+
+
+def _gone_within(emulator: Emulator, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        _reap(emulator.pid)
+        if not emulator.is_alive():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _signal_group(pid: int, signal_number: int) -> None:
+    try:
+        os.killpg(pid, signal_number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _reap(pid: int) -> None:
+    """Collect the exit status where the emulator is this process's own child."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    """Fields of /proc/<pid>/stat after the command name; None where there is no /proc (macOS)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _start_ticks(pid: int) -> int | None:
+    fields = _stat_fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def _is_zombie(pid: int) -> bool:
+    fields = _stat_fields(pid)
+    return bool(fields) and fields[0] == "Z"

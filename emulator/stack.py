@@ -1,0 +1,50 @@
+"""The local stack: a copy of infra/, functions/ and queries/ with an override file and its own state.
+
+infra/ itself holds no emulator conditionals, and because the copy has its own folder and state, nothing that is
+done locally can touch a real account's state.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from emulator.ministack import REGION
+from emulator.providers import prepare, terraform_environment
+
+ROOT = Path(__file__).resolve().parent.parent
+STATE_DIR = Path(os.environ.get("STAMPEDE_STATE_DIR", ROOT / ".stampede"))
+COPY = STATE_DIR / "local"
+OVERRIDES = Path(__file__).resolve().parent / "local_override"
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
+
+
+def lay_out(copy: Path = COPY) -> Path:
+    """Copy what Terraform reads into `copy` (state and providers there stay) and return the copy's infra folder.
+
+    The lock file goes: it holds hashes of providers built here, and a rebuilt provider has others.
+    """
+    for name in ("infra", "functions", "queries"):
+        shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
+    shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
+    (copy / "infra" / ".terraform.lock.hcl").unlink(missing_ok=True)
+    return copy / "infra"
+
+
+def environment(endpoint_url: str) -> dict[str, str]:
+    """Terraform's environment for the copy: the emulator's endpoint and key, nothing of a real account's settings."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return terraform_environment(prepare(), base) | {
+        "AWS_ENDPOINT_URL": endpoint_url,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+def forget_state(copy: Path = COPY) -> None:
+    """Drop the local state: everything in it went with the emulator that held it."""
+    for path in (copy / "infra").glob("*.tfstate*"):
+        path.unlink()

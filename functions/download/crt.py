@@ -1,0 +1,133 @@
+"""The method `crt`: the AWS Common Runtime's S3 client, a C program with its own threads, ranges, retries and TLS.
+
+boto3 can use it (`preferred_transfer_client="crt"`), but sets neither the target throughput nor an endpoint without
+TLS; so it is asked for here by itself, and boto3 isn't needed. It doesn't tell how many requests and retries it made.
+"""
+
+import os
+import threading
+from typing import Any
+
+from crt_failures import translate
+from endpoint import locate
+from failures import Failure
+from settings import Settings, SettingsError
+from sigv4 import read_credentials
+from transfer import Transfer, object_changed
+
+# The client opens as many connections as this rate needs. 3 Gbit/s is the most that AWS gives to one function (of
+# 10,240 MB, with the quota "Network bandwidth per execution environment"); the client's own guess is 10, for a server.
+TARGET_GBPS = 3.0
+
+
+class CrtS3:
+    """The runtime's client, and the one request that it is used for."""
+
+    def __init__(self, settings: Settings, awscrt: Any) -> None:
+        """Raises SettingsError when AWS_ENDPOINT_URL is no URL."""
+        self._awscrt = awscrt
+        self._address = locate(settings.bucket, settings.key, settings.region, os.environ)
+        is_tls = self._address.is_tls
+        event_loops = awscrt.io.EventLoopGroup()
+        modes = awscrt.s3.S3RequestTlsMode
+        self._client = awscrt.s3.S3Client(
+            bootstrap=awscrt.io.ClientBootstrap(event_loops, awscrt.io.DefaultHostResolver(event_loops)),
+            region=settings.region,
+            credential_provider=awscrt.auth.AwsCredentialsProvider.new_delegate(self._credentials),
+            part_size=settings.range_part_mb * 2**20,
+            tls_mode=modes.ENABLED if is_tls else modes.DISABLED,
+            tls_connection_options=self._tls_options() if is_tls else None,
+            throughput_target_gbps=TARGET_GBPS,
+        )
+
+    def request(self, path: str, **callbacks: Any) -> Any:
+        """Begin to download the object into the file at `path`; returns the runtime's request."""
+        # Without this header the client takes the request for one with a body.
+        fields = [("host", self._address.host_header), ("content-length", "0")]
+        headers = self._awscrt.http.HttpHeaders(fields)
+        return self._client.make_request(
+            type=self._awscrt.s3.S3RequestType.GET_OBJECT,
+            request=self._awscrt.http.HttpRequest("GET", self._address.path, headers),
+            recv_filepath=path,
+            **callbacks,
+        )
+
+    def _credentials(self) -> Any:
+        found = read_credentials(os.environ)
+        return self._awscrt.auth.AwsCredentials(found.access_key, found.secret_key, found.token)
+
+    def _tls_options(self) -> Any:
+        options = self._awscrt.io.TlsContextOptions()
+        if bundle := os.environ.get("AWS_CA_BUNDLE"):
+            options.override_default_trust_store_from_path(ca_filepath=bundle)
+        return self._awscrt.io.ClientTlsContext(options).new_connection_options()
+
+
+def build_client(settings: Settings) -> CrtS3:
+    """Return the client; raises SettingsError, also when awscrt isn't there."""
+    try:
+        import awscrt.auth
+        import awscrt.http
+        import awscrt.io
+        import awscrt.s3
+    except ImportError as error:
+        raise SettingsError(
+            f"METHOD=crt needs the package awscrt, which can't be imported ({error}): install crt-requirements.txt "
+            "into a layer of the function, or choose another method"
+        ) from None
+    return CrtS3(settings, awscrt)
+
+
+def fetch(transfer: Transfer) -> int:
+    """Download the object into the sink's file and return the size of the file on disk in bytes.
+
+    Timed are the request and all that the runtime does for it, until the file is complete.
+    """
+    # The runtime doesn't tell: better unknown than wrong.
+    transfer.requests = transfer.retries = None
+    read_credentials(os.environ)  # raises NoCredentials, which the runtime would hide
+    with transfer.timed():
+        _Download(transfer).run()
+    return transfer.sink.path.stat().st_size
+
+
+class _Download:
+    """One request under way. The runtime calls back from a thread of its own, where nothing may raise."""
+
+    def __init__(self, transfer: Transfer) -> None:
+        self._transfer = transfer
+        self._error: Exception | None = None
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        transfer = self._transfer
+        transfer.raise_if_stopped()
+        request = transfer.s3.request(
+            str(transfer.sink.path), on_headers=self._on_headers, on_progress=self._on_progress, on_done=self._on_done
+        )
+        with transfer.interruptible(request.cancel):
+            self._done.wait()
+        transfer.raise_if_stopped()
+        if self._error is not None:
+            raise self._error
+
+    def _on_headers(self, status_code: int, headers: list[tuple[str, str]], **_: Any) -> None:
+        if status_code >= 300:
+            return
+        found = {name.lower(): value for name, value in headers}
+        size = found.get("content-range", "").rpartition("/")[2] or found.get("content-length", "")
+        self._keep(lambda: self._transfer.note_answer(found.get("etag"), int(size), is_body=True))
+
+    def _on_progress(self, progress: int, **_: Any) -> None:
+        self._keep(lambda: self._transfer.count_bytes(progress))
+
+    def _on_done(self, error: Exception | None = None, status_code: int | None = None, **details: Any) -> None:
+        if error is not None and self._error is None:
+            self._error = object_changed() if status_code == 412 else translate(error, details)
+        self._done.set()
+
+    def _keep(self, observe: Any) -> None:
+        try:
+            observe()
+        except (Failure, ValueError) as error:
+            self._error = self._error or error

@@ -1,0 +1,50 @@
+"""What the AWS Common Runtime reports, as failures of our own vocabulary."""
+
+import errno
+from typing import Any
+
+from failures import (
+    AnswerError,
+    ChecksumMismatch,
+    ConnectionCut,
+    Failure,
+    NoConnection,
+    NoCredentials,
+    ObjectChanged,
+    ReadTimeout,
+)
+
+# By the beginning of the runtime's name for the error, the longer ones first.
+_BY_NAME: tuple[tuple[str, type[Failure]], ...] = (
+    ("AWS_ERROR_S3_OBJECT_MODIFIED", ObjectChanged),
+    ("AWS_ERROR_S3_RESPONSE_CHECKSUM_MISMATCH", ChecksumMismatch),
+    ("AWS_ERROR_HTTP_RESPONSE_FIRST_BYTE_TIMEOUT", ReadTimeout),
+    ("AWS_ERROR_HTTP_CHANNEL_THROUGHPUT_FAILURE", ReadTimeout),
+    ("AWS_IO_SOCKET_CONNECTION_REFUSED", NoConnection),
+    ("AWS_IO_SOCKET_TIMEOUT", NoConnection),
+    ("AWS_IO_SOCKET_NO_ROUTE_TO_HOST", NoConnection),
+    ("AWS_IO_DNS", NoConnection),
+    ("AWS_IO_TLS", NoConnection),
+    ("AWS_AUTH_", NoCredentials),
+    ("AWS_IO_", ConnectionCut),
+    ("AWS_ERROR_HTTP_", ConnectionCut),
+    ("AWS_ERROR_S3_INCORRECT_CONTENT_LENGTH", ConnectionCut),
+)
+
+
+def translate(error: Exception, details: dict[str, Any]) -> Exception:
+    """Return the failure that says the same as `error`, the runtime's; the error itself when there is none.
+
+    `details` are the other things that it tells when a request is done.
+    """
+    status = getattr(error, "status_code", None)
+    if status is not None and status >= 300:
+        body = getattr(error, "body", None) or details.get("error_body") or b""
+        return AnswerError.from_body(getattr(error, "operation_name", None) or "GetObject", status, body)
+    name = getattr(error, "name", "")
+    if name in ("AWS_ERROR_FILE_WRITE_FAILURE", "AWS_ERROR_NO_SPACE"):
+        return OSError(errno.ENOSPC, str(error))
+    for beginning, failure in _BY_NAME:
+        if name.startswith(beginning):
+            return failure(f"{name}: {error}")
+    return error

@@ -1,0 +1,33 @@
+"""The published way to download: boto3's `download_file` to a temporary file."""
+
+from typing import Any
+
+import s3_client
+from boto3.s3.transfer import TransferConfig
+from boto_observer import observed
+from settings import Settings
+from transfer import Transfer
+
+# boto3's defaults, as published: 8 MiB parts, 10 threads. The classic client is named because "auto" would
+# switch to the CRT client wherever awscrt happens to be installed, and that is another method.
+_CONFIG = TransferConfig(preferred_transfer_client="classic")
+
+
+def build_client(settings: Settings) -> Any:
+    """Return boto3's client; raises SettingsError."""
+    return s3_client.build_client(settings.region)
+
+
+def fetch(transfer: Transfer) -> int:
+    """Download the object into the sink's file and return the size of the file on disk in bytes.
+
+    Timed is the one `download_file` call and nothing else, as published: HeadObject, all GETs, writing,
+    renaming, and the start and end of boto3's threads.
+    """
+    target = transfer.sink.path
+    settings = transfer.settings
+    with observed(transfer), transfer.timed():
+        transfer.s3.download_file(
+            settings.bucket, settings.key, str(target), Callback=transfer.count_bytes, Config=_CONFIG
+        )
+    return target.stat().st_size

@@ -1,0 +1,57 @@
+"""Where an object of S3 is: the address to connect to, and host and path of its URL, as boto3 forms them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from settings import SettingsError
+
+
+@dataclass(frozen=True)
+class ObjectAddress:
+    """One object's URL, taken apart: `host_header` as it is signed, `path` percent-encoded."""
+
+    is_tls: bool
+    host: str
+    port: int
+    host_header: str
+    path: str
+
+
+def locate(bucket: str, key: str, region: str, environ: Mapping[str, str]) -> ObjectAddress:
+    """Return the address of s3://bucket/key; raises SettingsError when AWS_ENDPOINT_URL isn't a usable URL.
+
+    On AWS the bucket is in the host name, except for one with a dot, which no certificate covers; in us-east-1 too the
+    host is the region's, where boto3 still uses the old name of the same endpoint. Any other endpoint
+    (AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL) gets the bucket in the path.
+    """
+    encoded_key = quote(key, safe="/-_.~")
+    custom = environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
+    if custom:
+        is_tls, host, port, base = _take_apart(custom)
+        shown = f"[{host}]" if ":" in host else host
+        host_header = shown if port == _default_port(is_tls) else f"{shown}:{port}"
+        return ObjectAddress(is_tls, host, port, host_header, f"{base}/{bucket}/{encoded_key}")
+    domain = f"s3.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
+    if "." in bucket:
+        return ObjectAddress(True, domain, 443, domain, f"/{bucket}/{encoded_key}")
+    host = f"{bucket}.{domain}"
+    return ObjectAddress(True, host, 443, host, f"/{encoded_key}")
+
+
+def _take_apart(url: str) -> tuple[bool, str, int, str]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = None, None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable():
+        raise SettingsError(
+            f"the environment variable AWS_ENDPOINT_URL must be a URL like http://127.0.0.1:4566, not {url[:60]!a}"
+        )
+    is_tls = parts.scheme == "https"
+    return is_tls, parts.hostname, port or _default_port(is_tls), parts.path.rstrip("/")
+
+
+def _default_port(is_tls: bool) -> int:
+    return 443 if is_tls else 80

@@ -1,0 +1,144 @@
+"""What can go wrong with one message, and the word that its error record uses for it.
+
+`ERROR_TYPES` is the whole vocabulary of `error_type`: saved queries group by these words, so a new failure
+gets a new line here first. What S3 or the network answered stays readable in `error_message`.
+"""
+
+import errno
+import re
+import sys
+
+ERROR_TYPES = {
+    "WorkOrderError": "the message body isn't a work order; run_id, cell and seq are null",
+    "SettingsError": "the function's environment is incomplete or wrong; the four settings are null",
+    "StartTooLate": "start_at_ms lies beyond the time that this invocation has left",
+    "DeadlineExceeded": "the download would have outlasted the function's timeout and was stopped before it",
+    "PreviousDownloadRunning": "a download stopped earlier still holds a connection in this sandbox",
+    "NoSuchKey": "404: the object, or its bucket, doesn't exist",
+    "AccessDenied": "403: the role may not read the object, or the object doesn't exist",
+    "SlowDown": "503 after all retries",
+    "S3Error": "any other error answer of S3; its code and status are in the message",
+    "NoConnection": "S3 can't be reached: no connection, TLS refused",
+    "ConnectionCut": "the connection ended before the body did, after all retries",
+    "ReadTimeout": "S3 sent no byte for the read timeout, after all retries",
+    "NoCredentials": "no usable credentials",
+    "ObjectChanged": "the object was replaced while it was downloaded",
+    "SizeMismatch": "the bytes received aren't the bytes announced by S3 or by the work order",
+    "ChecksumMismatch": "the bytes received don't have the checksum that the work order says or S3 sent",
+    "NoMemory": "the object doesn't fit into the function's memory, which the sink `memory` needs",
+    "NoSpace": "the temporary folder is full",
+    "FileError": "the temporary file can't be made or written for another reason",
+    "UnexpectedError": "none of the above: a defect to report; the message names the exception",
+}
+
+
+class Failure(Exception):
+    """A failure found by this function itself; the name of the subclass is its `error_type`."""
+
+
+class StartTooLate(Failure):
+    """See ERROR_TYPES."""
+
+
+class DeadlineExceeded(Failure):
+    """See ERROR_TYPES."""
+
+
+class PreviousDownloadRunning(Failure):
+    """See ERROR_TYPES."""
+
+
+class ObjectChanged(Failure):
+    """See ERROR_TYPES."""
+
+
+class SizeMismatch(Failure):
+    """See ERROR_TYPES."""
+
+
+class NoConnection(Failure):
+    """See ERROR_TYPES."""
+
+
+class ConnectionCut(Failure):
+    """See ERROR_TYPES."""
+
+
+class ReadTimeout(Failure):
+    """See ERROR_TYPES."""
+
+
+class NoCredentials(Failure):
+    """See ERROR_TYPES."""
+
+
+class ChecksumMismatch(Failure):
+    """See ERROR_TYPES."""
+
+
+class NoMemory(Failure):
+    """See ERROR_TYPES."""
+
+
+class AnswerError(Exception):
+    """S3 answered with an error: `status` is HTTP's, `code` S3's or empty, `detail` what else is known."""
+
+    def __init__(self, operation: str, status: int, code: str, detail: str = "") -> None:
+        super().__init__(f"{operation} {status} {code} {detail}")
+        self.operation, self.status, self.code, self.detail = operation, status, code, detail
+
+    @classmethod
+    def from_body(cls, operation: str, status: int, body: bytes) -> "AnswerError":
+        """Return the error with the code and the message that the beginning of S3's XML answer holds."""
+        found = [re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body) for tag in (b"Code", b"Message")]
+        code, message = (match[1].decode("utf-8", "replace") if match else "" for match in found)
+        return cls(operation, status, code, message)
+
+
+def describe(error: Exception) -> tuple[str, str]:
+    """Return `(error_type, message)` of whatever a message failed with; error_type is in ERROR_TYPES."""
+    if isinstance(error, Failure):
+        return type(error).__name__, str(error)
+    if isinstance(error, AnswerError):
+        return _describe_answer(error)
+    # Only where botocore is in use: importing it just for its exceptions takes longer than a small download.
+    if "botocore.exceptions" in sys.modules:
+        from boto_failures import translate
+
+        known = translate(error)
+        if known is not None:
+            return describe(known)
+    if isinstance(error, OSError):
+        return _describe_file_error(error)
+    return "UnexpectedError", f"{type(error).__name__}: {error}"
+
+
+_BY_STATUS = {
+    403: (
+        "AccessDenied",
+        "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 "
+        "for a missing key too): check the role, BUCKET_NAME and FILE_NAME",
+    ),
+    404: (
+        "NoSuchKey",
+        "the object or its bucket doesn't exist: check BUCKET_NAME and FILE_NAME, or make the object",
+    ),
+    503: ("SlowDown", "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"),
+}
+
+
+def _describe_answer(error: AnswerError) -> tuple[str, str]:
+    """Name an error answer by its HTTP status: the answer to a HEAD has no body, so often no code either."""
+    code = "" if error.code == str(error.status) else error.code
+    answer = f"{error.operation} {error.status} {code}".rstrip()
+    error_type, advice = _BY_STATUS.get(error.status, ("S3Error", error.detail or "S3 says no more about it"))
+    return error_type, f"{answer}: {advice}"
+
+
+def _describe_file_error(error: OSError) -> tuple[str, str]:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            "NoSpace",
+            "the temporary folder is full: raise ephemeral_storage_mb above the size of the object",
+        )
+    return "FileError", f"{type(error).__name__}: {error}"

@@ -1,0 +1,90 @@
+"""The method `ranges`: several connections, each fetching one range after the other, straight into its place.
+
+The first range tells size and ETag; all others are asked for with If-Match, so that an object replaced in between is an
+error. There is no HEAD: the other connections begin with the head of the first answer.
+"""
+
+import itertools
+import threading
+from collections.abc import Iterator
+
+from failures import AnswerError
+from get_span import Span, fetch_span
+from raw_s3 import RawS3
+from settings import Settings
+from transfer import Transfer
+
+
+def build_client(settings: Settings) -> RawS3:
+    """Return the client; raises SettingsError."""
+    return RawS3(settings)
+
+
+def fetch(transfer: Transfer) -> int:
+    """Download the object into the sink and return the bytes received.
+
+    Timed are connecting, where no connections are left of an earlier message, all requests, all bytes into the sink,
+    and the start and end of the threads.
+    """
+    with transfer.timed():
+        _Ranges(transfer).run()
+    return transfer.received_bytes
+
+
+class _Ranges:
+    """One download: the thread that calls `run` fetches the first range and shares the others with its helpers."""
+
+    def __init__(self, transfer: Transfer) -> None:
+        self._transfer = transfer
+        self._part_bytes = transfer.settings.range_part_mb * 2**20
+        self._size = 0
+        self._parts: Iterator[int] = itertools.count(1)  # next() of it is atomic
+        self._helpers: list[threading.Thread] = []
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._fetch_first()
+            self._fetch_others()
+        except BaseException as error:
+            self._fail(error)
+        for helper in self._helpers:
+            helper.join()
+        if self._error is not None:
+            raise self._error
+
+    def _fetch_first(self) -> None:
+        slot = self._transfer.sink.slot()
+        try:
+            fetch_span(self._transfer, Span(0, self._part_bytes), slot, self._begin_others)
+        except AnswerError as error:
+            if error.status != 416 or self._size:
+                raise
+            # An empty object has no first byte to ask for.
+            fetch_span(self._transfer, Span(0, None), slot, self._transfer.sink.prepare)
+
+    def _begin_others(self, size: int) -> None:
+        self._size = size
+        self._transfer.sink.prepare(size)
+        others = -(-size // self._part_bytes) - 1
+        for _ in range(min(self._transfer.settings.range_parallel - 1, others)):
+            helper = threading.Thread(target=self._help, name="range", daemon=True)
+            self._helpers.append(helper)
+            helper.start()
+
+    def _help(self) -> None:
+        try:
+            self._fetch_others()
+        except BaseException as error:  # handed over to the thread that joins
+            self._fail(error)
+
+    def _fetch_others(self) -> None:
+        slot = self._transfer.sink.slot()
+        while (first := next(self._parts) * self._part_bytes) < self._size:
+            fetch_span(self._transfer, Span(first, min(first + self._part_bytes, self._size)), slot)
+
+    def _fail(self, error: BaseException) -> None:
+        """Keep the first error and end what the other threads do."""
+        if self._error is None:
+            self._error = error
+        self._transfer.stop(error if isinstance(error, Exception) else RuntimeError(type(error).__name__))

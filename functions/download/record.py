@@ -1,0 +1,94 @@
+"""The record: one JSON object on one line of the log, which the saved queries read."""
+
+import json
+import math
+import sys
+from typing import Any
+
+from failures import describe
+from settings import Settings
+from sqs_event import Message
+from timed_download import Outcome
+from work_order import WorkOrder
+
+LONGEST_ERROR_MESSAGE_CHARACTERS = 300
+
+
+def build_record(
+    *,
+    settings: Settings | None,
+    order: WorkOrder | None,
+    message: Message,
+    request_id: str,
+    sandbox_id: str,
+    cold_start: int,
+    outcome: Outcome,
+) -> dict[str, Any]:
+    """Return the record of one message, its keys in the order in which they are written.
+
+    `settings` and `order` are None when they couldn't be read; their keys are null then. A failed outcome has
+    no `download_time_seconds`, so that no query can take it for a measurement.
+    """
+    record: dict[str, Any] = {"concurrency_limit": settings.concurrency_limit if settings else None}
+    if outcome.error is None:
+        record["download_time_seconds"] = outcome.elapsed_s
+    record |= {
+        "memory_size": settings.memory_size if settings else None,
+        "experiment_tag": settings.experiment_tag if settings else None,
+        "run_id": order.run_id if order else None,
+        "cell": order.cell if order else None,
+        "seq": order.seq if order else None,
+        "message_id": message.message_id,
+        "request_id": request_id,
+        "sandbox_id": sandbox_id,
+        "cold_start": cold_start,
+        "attempt": message.attempt,
+        "started_at_ms": outcome.started_at_ms,
+        "finished_at_ms": outcome.finished_at_ms,
+        "bytes": outcome.received_bytes,
+        "method": settings.method if settings else None,
+        "status": "ok" if outcome.error is None else "error",
+        "warm_up": order.warm_up if order else 0,
+        "sink": settings.sink if settings else None,
+        # Null where no good answer came, or the method can't see it.
+        "first_byte_seconds": outcome.first_byte_s,
+        "client_cpu_seconds": outcome.cpu_s,
+        "retries": outcome.retries,
+        "requests": outcome.requests,
+    }
+    if outcome.error is not None:
+        error_type, error_message = describe(outcome.error)
+        record |= {"error_type": error_type, "error_message": _one_line(error_message)}
+    return record
+
+
+def format_record(record: dict[str, Any]) -> str:
+    """Return the record as one line without its line break, with `": "` and `", "` as the separators.
+
+    Raises ValueError for a number that isn't finite.
+    """
+    return "{" + ", ".join(f"{json.dumps(key)}: {_format_value(value)}" for key, value in record.items()) + "}"
+
+
+def write_record(record: dict[str, Any]) -> None:
+    """Write the record to the log in one write, so that lines of several writers can't mix."""
+    sys.stdout.write(format_record(record) + "\n")
+    sys.stdout.flush()
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"a record holds finite numbers only, not {value}")
+        # Never 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits: the clock
+        # ticks in nanoseconds.
+        return f"{value:.9f}"
+    # Text stays as it is, so that a query can filter on a tag with an accent as the user typed it.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    """Put a foreign message on one line of printable characters, cut to the longest length allowed."""
+    text = "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
+    longest = LONGEST_ERROR_MESSAGE_CHARACTERS
+    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -1,0 +1,223 @@
+"""Where the bytes go: thrown away, into memory, or into a file. Each receives without a copy in between.
+
+A sink is filled through slots, one for each thread. A slot gives the window to receive the next bytes into, and is told
+how many came.
+"""
+
+import errno
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from checksum import Checksum, Digest, joined_crc32
+from failures import NoMemory
+from methods import DISCARD, MEMORY, TMP
+
+# What one call receives. Measured against 64 KiB to 2 MiB: less means more calls and wake-ups, more saves nothing.
+WINDOW_BYTES = 2**20
+# Kept for Python and this function: about 40 MiB in use.
+_OTHER_MEMORY_MB = 80
+
+
+class Slot(Protocol):
+    """What one thread receives through."""
+
+    def window(self, position: int, count: int) -> memoryview:
+        """Return where to put the next bytes, which begin at `position` of the object: at most `count`, at least 1."""
+
+    def keep(self, position: int, count: int) -> None:
+        """Take the `count` bytes that were put into the last window."""
+
+
+class Sink(Protocol):
+    """What one download fills."""
+
+    def prepare(self, size_bytes: int) -> None:
+        """Make room for the whole object, before the first byte is kept. Raises NoMemory or OSError."""
+
+    def slot(self) -> Slot:
+        """Return a new slot for one thread; it may be used once the sink is prepared."""
+
+    def digest(self, algorithm: str) -> str:
+        """Return the checksum of what was kept."""
+
+    def close(self) -> None:
+        """Give memory and file back; safe to repeat."""
+
+
+def make_sink(name: str, folder: Path, memory_mb: int, checksum: Checksum | None) -> Sink:
+    """Return the sink with this name; `folder` is for its file, `memory_mb` what the function has."""
+    if name == MEMORY:
+        return MemorySink(memory_mb)
+    if name == TMP:
+        return FileSink(folder / "object")
+    assert name == DISCARD
+    return DiscardSink(checksum.algorithm if checksum else None)
+
+
+class DiscardSink:
+    """Receives into one buffer a slot, again and again; a checksum, if asked for, is computed on the way."""
+
+    def __init__(self, algorithm: str | None) -> None:
+        self._algorithm = algorithm
+        self._slots: list[_DiscardSlot] = []
+
+    def prepare(self, size_bytes: int) -> None:
+        """Nothing to prepare."""
+
+    def slot(self) -> Slot:
+        """Return a slot with a buffer of its own."""
+        slot = _DiscardSlot(self._algorithm)
+        self._slots.append(slot)
+        return slot
+
+    def digest(self, algorithm: str) -> str:
+        """Return the checksum; that of several slots only as CRC-32, because their bytes weren't in order."""
+        parts = sorted((start, digest) for slot in self._slots for start, digest in slot.digests.items())
+        if algorithm == "crc32":
+            return joined_crc32((digest.crc, digest.count) for _, digest in parts)
+        return parts[0][1].hexadecimal() if parts else Digest(algorithm).hexadecimal()
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class _DiscardSlot:
+    def __init__(self, algorithm: str | None) -> None:
+        self.digests: dict[int, Digest] = {}  # by the position where a run of bytes began
+        self._algorithm = algorithm
+        self._digest: Digest | None = None
+        self._end = -1
+        self._buffer = _new_window()
+
+    def window(self, position: int, count: int) -> memoryview:
+        return self._buffer if count >= WINDOW_BYTES else self._buffer[:count]
+
+    def keep(self, position: int, count: int) -> None:
+        if self._algorithm is None:
+            return
+        if position != self._end or self._digest is None:
+            self._digest = self.digests[position] = Digest(self._algorithm)
+        self._digest.update(self._buffer[:count])
+        self._end = position + count
+
+
+class MemorySink:
+    """Holds the whole object in memory, and receives straight into its place."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self._memory_mb = memory_mb
+        self._map: mmap.mmap | None = None
+        self._whole = memoryview(b"")
+
+    def prepare(self, size_bytes: int) -> None:
+        """Reserve memory of the object's size; raises NoMemory instead of letting Lambda kill the function."""
+        if size_bytes > (self._memory_mb - _OTHER_MEMORY_MB) * 2**20:
+            raise NoMemory(
+                f"{size_bytes} bytes and {_OTHER_MEMORY_MB} MiB for the function itself don't fit into MEMORY_SIZE="
+                f"{self._memory_mb}: raise memory_size, or choose another sink"
+            )
+        if size_bytes:
+            # Costs nothing until a byte is put into it, while bytearray(n) writes n zeros first. Private memory fills
+            # faster than shared; pages of 2 MiB (MADV_HUGEPAGE) are faster still where the kernel has some ready, but
+            # cost three times the CPU where it must first make room for them, which would pass for a slow download.
+            self._map = mmap.mmap(-1, size_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._whole = memoryview(self._map)
+
+    def slot(self) -> Slot:
+        """Return the sink itself: its places never overlap."""
+        return self
+
+    def window(self, position: int, count: int) -> memoryview:
+        """Return the place of the next bytes."""
+        return self._whole[position : position + min(count, WINDOW_BYTES)]
+
+    def keep(self, position: int, count: int) -> None:
+        """Nothing to do: they are where they belong."""
+
+    def digest(self, algorithm: str) -> str:
+        """Return the checksum of the memory."""
+        digest = Digest(algorithm)
+        digest.update(self._whole)
+        return digest.hexadecimal()
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._whole.release()
+        self._whole = memoryview(b"")
+        if self._map is not None:
+            try:
+                self._map.close()
+            except BufferError:
+                return  # a thread that was stopped still holds its window; the memory goes with it
+            self._map = None
+
+
+class FileSink:
+    """A file of the object's size in the temporary folder; also where a method writes that brings its own writer."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: int | None = None
+
+    def prepare(self, size_bytes: int) -> None:
+        """Make the file; raises OSError (ENOSPC) before the first byte when the folder hasn't room for it."""
+        room = os.statvfs(self.path.parent)
+        if size_bytes > room.f_bavail * room.f_frsize:
+            raise OSError(errno.ENOSPC, "no room for the object")
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._file, size_bytes)
+
+    def slot(self) -> Slot:
+        """Return a slot with a buffer of its own."""
+        return _FileSlot(self)
+
+    def write(self, view: memoryview, position: int) -> None:
+        """Write all of `view` at `position`."""
+        assert self._file is not None
+        written = 0
+        while written < len(view):  # a write can end early, on a file system that is almost full
+            written += os.pwrite(self._file, view[written:], position + written)
+
+    def digest(self, algorithm: str) -> str:
+        """Return the checksum of the file, read again."""
+        digest = Digest(algorithm)
+        for piece in _pieces(self.path):
+            digest.update(piece)
+        return digest.hexadecimal()
+
+    def close(self) -> None:
+        """Close the file; its folder is removed with everything in it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class _FileSlot:
+    def __init__(self, sink: FileSink) -> None:
+        self._sink = sink
+        self._buffer = _new_window()
+
+    def window(self, position: int, count: int) -> memoryview:
+        return self._buffer if count >= WINDOW_BYTES else self._buffer[:count]
+
+    def keep(self, position: int, count: int) -> None:
+        self._sink.write(self._buffer[:count], position)
+
+
+def _new_window() -> memoryview:
+    """Return a buffer that begins at a page.
+
+    A bytearray of this size begins 16 bytes after one, and received bytes as a rule lie at the beginning of a page: on
+    some processors the kernel's copy between two such addresses takes twice as long (seen on an AMD EPYC).
+    """
+    return memoryview(mmap.mmap(-1, WINDOW_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+
+def _pieces(path: Path) -> Iterator[memoryview]:
+    buffer = _new_window()
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(buffer):
+            yield buffer[:count]

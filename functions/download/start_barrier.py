@@ -1,0 +1,25 @@
+"""Holds a download back until a common start, so that many functions begin at once."""
+
+import time
+
+from failures import StartTooLate
+
+
+def wait_until(start_at_ms: int | None, deadline_s: float) -> None:
+    """Sleep until the epoch time `start_at_ms`; return at once when it is None or past.
+
+    A function that arrives late starts late: its record's started_at_ms shows it. Raises StartTooLate,
+    without waiting, when the start lies after `deadline_s` (a time of `time.monotonic()`).
+    """
+    if start_at_ms is None:
+        return
+    wait_s = start_at_ms / 1000 - time.time()
+    if wait_s <= 0:
+        return
+    left_s = deadline_s - time.monotonic()
+    if wait_s >= left_s:
+        raise StartTooLate(
+            f"start_at_ms is {wait_s:.1f} s ahead, but only {max(0.0, left_s):.1f} s can be waited: "
+            "choose an earlier start or raise timeout_s"
+        )
+    time.sleep(wait_s)

@@ -1,0 +1,36 @@
+package download
+
+import (
+	"hash"
+	"hash/crc32"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestTheCRCOfRunsIsTheCRCOfTheWhole(t *testing.T) {
+	whole := make([]byte, 100_000)
+	source := rand.New(rand.NewPCG(1, 2))
+	for i := range whole {
+		whole[i] = byte(source.Uint32())
+	}
+	for range 50 {
+		runs, rest := []run{}, whole
+		for len(rest) > 0 {
+			n := 1 + source.IntN(len(rest))
+			runs = append(runs, run{crc32.ChecksumIEEE(rest[:n]), int64(n)})
+			rest = rest[n:]
+		}
+		if got, want := joined(runs), hexadecimal(digestOf(whole)); got != want {
+			t.Fatalf("%s of %d runs, %s of the whole", got, len(runs), want)
+		}
+	}
+	if joined(nil) != "00000000" {
+		t.Error("the CRC of nothing is 0")
+	}
+}
+
+func digestOf(bytes []byte) hash.Hash {
+	digest := newDigest(crc32Name)
+	_, _ = digest.Write(bytes)
+	return digest
+}

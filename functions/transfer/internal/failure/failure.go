@@ -1,0 +1,70 @@
+// Package failure is the vocabulary of error_type: what can go wrong with one message, in the words of
+// functions/download/failures.py. Saved queries group by these words.
+package failure
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// The words of error_type that this program can write.
+const (
+	WorkOrder               = "WorkOrderError"
+	Settings                = "SettingsError"
+	StartTooLate            = "StartTooLate"
+	DeadlineExceeded        = "DeadlineExceeded"
+	PreviousDownloadRunning = "PreviousDownloadRunning"
+	NoSuchKey               = "NoSuchKey"
+	AccessDenied            = "AccessDenied"
+	SlowDown                = "SlowDown"
+	S3                      = "S3Error"
+	NoConnection            = "NoConnection"
+	ConnectionCut           = "ConnectionCut"
+	ReadTimeout             = "ReadTimeout"
+	NoCredentials           = "NoCredentials"
+	ObjectChanged           = "ObjectChanged"
+	SizeMismatch            = "SizeMismatch"
+	ChecksumMismatch        = "ChecksumMismatch"
+	NoSpace                 = "NoSpace"
+	NoMemory                = "NoMemory"
+	File                    = "FileError"
+	Unexpected              = "UnexpectedError"
+)
+
+// Error is a failure with its word and one line for the reader. Temporary says that the same request may succeed when
+// it is sent again.
+type Error struct {
+	Type      string
+	Message   string
+	Temporary bool
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// New makes a failure that no repetition mends.
+func New(kind, format string, values ...any) *Error {
+	return &Error{Type: kind, Message: fmt.Sprintf(format, values...)}
+}
+
+// Passing makes a failure that may be gone at the next try.
+func Passing(kind, format string, values ...any) *Error {
+	return &Error{Type: kind, Message: fmt.Sprintf(format, values...), Temporary: true}
+}
+
+// OfFile names what went wrong with a file of ours.
+func OfFile(err error) *Error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return New(NoSpace, "the temporary folder is full: raise ephemeral_storage_mb above the size of the object")
+	}
+	return New(File, "%v", err)
+}
+
+// Describe returns error_type and error_message of whatever a message failed with.
+func Describe(err error) (kind, message string) {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Type, known.Message
+	}
+	return Unexpected, fmt.Sprintf("%T: %v", err, err)
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/download"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/ident"
+	"stampede/transfer/internal/record"
+)
+
+type getOptions struct {
+	source
+	key, method, sink, output, checksum string
+	parallel                            int
+	partMB, timeoutS, objectBytes       int64
+}
+
+func readGetOptions(arguments []string, stderr io.Writer) (*getOptions, error) {
+	o := &getOptions{}
+	flags := flag.NewFlagSet("transfer get", flag.ContinueOnError)
+	o.options(flags)
+	flags.StringVar(&o.key, "key", "", "`key` of the object")
+	flags.StringVar(&o.method, "method", download.Ranges, "`method`: stream (one GET) or ranges (parallel GETs)")
+	flags.StringVar(&o.sink, "sink", download.Tmp, "where bytes go: `sink` discard, memory or tmp (a file)")
+	flags.StringVar(&o.output, "output", "", "`file` to write with --sink tmp; it appears when it is complete")
+	flags.StringVar(&o.checksum, "checksum", "", "`checksum` that the object must have, sha256:DIGITS or crc32:DIGITS (default none)")
+	flags.Int64Var(&o.objectBytes, "object-bytes", -1, "size that the object must have, in `bytes` (default any)")
+	flags.IntVar(&o.parallel, "parallel", 8, "`connections` of --method ranges")
+	flags.Int64Var(&o.partMB, "part-mb", 32, "size of a range, in `MiB`")
+	flags.Int64Var(&o.timeoutS, "timeout-s", 3600, "longest duration, in `seconds`")
+	err := parse(flags, arguments, stderr, func() string {
+		output := ""
+		if (o.sink == download.Tmp) != (o.output != "") {
+			output = "--output is needed with --sink tmp, and only then"
+		}
+		checksum := ""
+		if o.checksum != "" && download.ParseChecksum(o.checksum) == nil {
+			checksum = fmt.Sprintf("--checksum %q must be sha256: with 64 or crc32: with 8 lower-case hexadecimal digits", o.checksum)
+		}
+		return firstOf(missing("bucket", o.bucket), missing("key", o.key),
+			oneOf("method", o.method, download.Stream, download.Ranges),
+			oneOf("sink", o.sink, download.Discard, download.Memory, download.Tmp),
+			output, checksum, between("parallel", int64(o.parallel), 1, 256), between("part-mb", o.partMB, 1, 5120),
+			between("timeout-s", o.timeoutS, 1, 1_000_000))
+	})
+	return o, err
+}
+
+// get downloads one object and prints its record: that of the function, with null for what only Lambda knows.
+func get(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
+	o, err := readGetOptions(arguments, stderr)
+	if err != nil {
+		return err
+	}
+	outcome := o.download(ctx)
+	method := "go_" + o.method
+	labels := record.Labels{SandboxID: ident.New(), ColdStart: 1, Attempt: 1, Method: &method, Sink: &o.sink}
+	if _, err := io.WriteString(stdout, record.Format(labels, outcome)+"\n"); err != nil {
+		return failure.OfFile(err)
+	}
+	return outcome.Err
+}
+
+func (o *getOptions) download(ctx context.Context) download.Outcome {
+	client, err := account.Client(ctx, o.Given, o.bucket)
+	if err != nil {
+		return download.NotStarted(err)
+	}
+	way := download.Way{Method: o.method, Sink: o.sink, Parallel: o.parallel, PartBytes: o.partMB << 20}
+	job := download.Job{Client: client, Key: o.key, Checksum: download.ParseChecksum(o.checksum)}
+	if err := way.Check(job.Checksum); err != nil {
+		return download.NotStarted(err)
+	}
+	if o.objectBytes >= 0 {
+		job.ObjectBytes = &o.objectBytes
+	}
+	deadline := time.Now().Add(time.Duration(o.timeoutS) * time.Second)
+	runner := download.Runner{}
+	if o.sink != download.Tmp {
+		return runner.Run(ctx, way, job, deadline)
+	}
+	// Beside its place and renamed when complete: a broken download leaves what was there before.
+	job.File = filepath.Join(filepath.Dir(o.output), "."+filepath.Base(o.output)+"."+ident.New()[:8]+".part")
+	outcome := runner.Run(ctx, way, job, deadline)
+	if outcome.Err == nil {
+		if err := os.Rename(job.File, o.output); err != nil {
+			outcome.Err = failure.OfFile(err)
+		}
+	}
+	if outcome.Err != nil {
+		_ = os.Remove(job.File) // it may never have been made
+	}
+	return outcome
+}

@@ -1,0 +1,123 @@
+package s3
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"stampede/transfer/internal/failure"
+)
+
+// What arrives together with the header of an answer: a small object comes in one read.
+const readerBytes = 64 << 10
+
+// What is read at once from a connection with TLS.
+const readAheadBytes = 128 << 10
+
+// connection is one kept-alive connection. Its own client instead of net/http's, which hides the socket: without it the
+// kernel can't move a body from the socket to a file by itself (splice), and every body would be copied once more.
+type connection struct {
+	net.Conn
+	reader     *bufio.Reader
+	tcp        *net.TCPConn // nil under TLS
+	used       bool         // answered at least once
+	extendedAt time.Time
+}
+
+// readAhead reads from the socket in large pieces. crypto/tls alone asks the kernel for every record of 16 KiB, and often
+// twice.
+type readAhead struct {
+	net.Conn
+	ahead *bufio.Reader
+}
+
+func (r *readAhead) Read(p []byte) (int, error) { return r.ahead.Read(p) }
+
+// extend grants the next read readTimeout from now; at most once a second, since it is called for every read.
+func (c *connection) extend() {
+	if now := time.Now(); now.Sub(c.extendedAt) > time.Second {
+		c.extendedAt = now
+		_ = c.SetDeadline(now.Add(readTimeout))
+	}
+}
+
+// exchange sends a request and reads the header of its answer.
+func (c *connection) exchange(request *http.Request) (*http.Response, error) {
+	c.extendedAt = time.Time{}
+	c.extend()
+	if err := request.Write(c.Conn); err != nil {
+		return nil, err
+	}
+	return http.ReadResponse(c.reader, request)
+}
+
+// pool keeps idle connections, the last used first. All go to one endpoint.
+type pool struct {
+	endpoint endpoint
+	tls      *tls.Config
+	mutex    sync.Mutex
+	idle     []*connection
+}
+
+// take returns an idle connection, or a new one when there's none or it must be fresh.
+func (p *pool) take(ctx context.Context, fresh bool) (*connection, error) {
+	if !fresh {
+		p.mutex.Lock()
+		if last := len(p.idle) - 1; last >= 0 {
+			c := p.idle[last]
+			p.idle = p.idle[:last]
+			p.mutex.Unlock()
+			return c, nil
+		}
+		p.mutex.Unlock()
+	}
+	return p.dial(ctx)
+}
+
+func (p *pool) put(c *connection) {
+	c.used = true
+	p.mutex.Lock()
+	p.idle = append(p.idle, c)
+	p.mutex.Unlock()
+}
+
+func (p *pool) dial(ctx context.Context) (*connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	plain, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.endpoint.dial)
+	if err != nil {
+		return nil, failure.Passing(failure.NoConnection, "no connection to %s: %v", p.endpoint.dial, err)
+	}
+	c := &connection{Conn: plain}
+	if p.endpoint.scheme == "https" {
+		secured := tls.Client(&readAhead{plain, bufio.NewReaderSize(plain, readAheadBytes)}, p.tls)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			_ = plain.Close()
+			return nil, failure.Passing(failure.NoConnection, "TLS with %s: %v", p.endpoint.dial, err)
+		}
+		c.Conn = secured
+	} else {
+		c.tcp, _ = plain.(*net.TCPConn)
+	}
+	c.reader = bufio.NewReaderSize(c.Conn, readerBytes)
+	return c, nil
+}
+
+// ofNetwork names what ended a connection.
+func ofNetwork(err error) *failure.Error {
+	var known *failure.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return failure.Passing(failure.ReadTimeout, "S3 sent no byte for %g s: %v", readTimeout.Seconds(), err)
+	default:
+		return failure.Passing(failure.ConnectionCut, "the connection ended before the answer did: %v", err)
+	}
+}

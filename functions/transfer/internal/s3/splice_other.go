@@ -1,0 +1,5 @@
+//go:build !linux
+
+package s3
+
+const canSplice = false

@@ -1,0 +1,68 @@
+// Package sqsevent reads the event that an SQS event source mapping gives to the function.
+package sqsevent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Message is one message: its id, its body as sent, and how many times it has been received (1 = first attempt).
+type Message struct {
+	ID      string
+	Body    string
+	Attempt int64
+}
+
+// record is read loosely, so that a wrong type in one field gives our own sentence. aws-lambda-go's events.SQSEvent would
+// take a missing field for an empty one.
+type record struct {
+	EventSource any `json:"eventSource"`
+	MessageID   any `json:"messageId"`
+	Body        any `json:"body"`
+	Attributes  any `json:"attributes"`
+}
+
+var count = regexp.MustCompile(`^[0-9]{1,9}$`)
+
+// Read returns the messages of an SQS event. Every other event is an error, a direct test invoke included: returning
+// something instead would look like success, and without a message id there's nothing to report as failed.
+func Read(event json.RawMessage) ([]Message, error) {
+	var parsed struct {
+		Records []json.RawMessage `json:"Records"`
+	}
+	if err := json.Unmarshal(event, &parsed); err != nil || len(parsed.Records) == 0 {
+		return nil, errors.New("this function takes SQS events: the event has no Records; send a work order to its queue " +
+			"(stampede flood), or use the console's SQS test event with a work order as the body")
+	}
+	messages := make([]Message, len(parsed.Records))
+	for number, raw := range parsed.Records {
+		message, err := read(raw, number)
+		if err != nil {
+			return nil, fmt.Errorf("this function takes SQS events: %w", err)
+		}
+		messages[number] = message
+	}
+	return messages, nil
+}
+
+func read(raw json.RawMessage, number int) (Message, error) {
+	var given record
+	if err := json.Unmarshal(raw, &given); err != nil || given.EventSource != "aws:sqs" {
+		return Message{}, fmt.Errorf("Records[%d].eventSource isn't aws:sqs", number)
+	}
+	id, hasID := given.MessageID.(string)
+	body, hasBody := given.Body.(string)
+	if !hasID || !hasBody {
+		return Message{}, fmt.Errorf("Records[%d] needs messageId and body as text", number)
+	}
+	attributes, _ := given.Attributes.(map[string]any)
+	text, _ := attributes["ApproximateReceiveCount"].(string)
+	if !count.MatchString(text) {
+		return Message{}, fmt.Errorf("Records[%d].attributes.ApproximateReceiveCount isn't a number", number)
+	}
+	attempt, _ := strconv.ParseInt(text, 10, 64)
+	return Message{ID: id, Body: body, Attempt: attempt}, nil
+}

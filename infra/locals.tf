@@ -1,0 +1,33 @@
+data "aws_caller_identity" "current" {}
+
+data "aws_partition" "current" {}
+
+locals {
+  account_id = data.aws_caller_identity.current.account_id
+  partition  = data.aws_partition.current.partition
+
+  # No random part: the same variables always give the same names.
+  name        = "${var.prefix}-${var.experiment}"
+  bucket_name = coalesce(var.s3_bucket_name, "${local.name}-${local.account_id}-${var.region}")
+  # Roles belong to the account, not to a region.
+  role_name = "${local.name}-${var.region}"
+
+  visibility_timeout_s = coalesce(var.visibility_timeout_s, 6 * var.timeout_s)
+  # AWS asks for at least 5, so that a throttled message doesn't end as a dead letter.
+  max_receive_count = 5
+
+  # The trigger's own cap starts at 2: N = 1 rests on the reserved concurrency alone. Provisioned pollers exclude the cap.
+  maximum_concurrency = (
+    var.provisioned_pollers != null || var.concurrency_value < 2
+    ? null
+    : coalesce(var.maximum_concurrency, var.concurrency_value)
+  )
+
+  is_go = startswith(var.method, "go_")
+
+  # Where each method puts the bytes when nothing is said: as in functions/download/methods.py.
+  sink = coalesce(var.sink, endswith(var.method, "stream") ? "discard" : endswith(var.method, "ranges") ? "memory" : "tmp")
+
+  # What a function needs besides the object, when it holds that in memory, in MB: the runtime and its own code.
+  other_memory_mb = 128
+}

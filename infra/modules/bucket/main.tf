@@ -1,0 +1,81 @@
+# The data bucket. Its content can be made again from a size and a seed, so it is neither versioned nor replicated,
+# and `destroy` removes it with everything in it.
+resource "aws_s3_bucket" "data" {
+  #checkov:skip=CKV_AWS_18:Access logs would be written and billed for every measured request.
+  #checkov:skip=CKV2_AWS_62:Nothing waits for changes of the bucket.
+  #checkov:skip=CKV_AWS_144:The content can be made again from a size and a seed.
+  #checkov:skip=CKV_AWS_21:The content can be made again from a size and a seed, and versions would be billed.
+  #checkov:skip=CKV_AWS_145:S3's own keys and not KMS: see the encryption below.
+  bucket        = var.name
+  force_destroy = true
+}
+
+resource "aws_s3_bucket_public_access_block" "data" {
+  bucket = aws_s3_bucket.data.bucket
+
+  block_public_acls       = true
+  block_public_policy     = true
+  ignore_public_acls      = true
+  restrict_public_buckets = true
+}
+
+# No ACLs: access is by policy alone.
+resource "aws_s3_bucket_ownership_controls" "data" {
+  bucket = aws_s3_bucket.data.bucket
+
+  rule {
+    object_ownership = "BucketOwnerEnforced"
+  }
+}
+
+# S3's own keys and not KMS: each of N concurrent reads would need a call to KMS, whose request quota and latency would
+# become part of what is measured.
+resource "aws_s3_bucket_server_side_encryption_configuration" "data" {
+  bucket = aws_s3_bucket.data.bucket
+
+  rule {
+    apply_server_side_encryption_by_default {
+      sse_algorithm = "AES256"
+    }
+  }
+}
+
+resource "aws_s3_bucket_policy" "tls_only" {
+  bucket = aws_s3_bucket.data.bucket
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "TlsOnly"
+      Effect    = "Deny"
+      Principal = "*"
+      Action    = "s3:*"
+      Resource  = [local.arn, "${local.arn}/*"]
+      Condition = local.without_tls
+    }]
+  })
+
+  # S3 refuses two changes of a bucket's access settings at the same moment.
+  depends_on = [aws_s3_bucket_public_access_block.data, aws_s3_bucket_ownership_controls.data]
+}
+
+# An upload that was cut off keeps its parts, invisible and billed.
+resource "aws_s3_bucket_lifecycle_configuration" "data" {
+  bucket = aws_s3_bucket.data.bucket
+
+  rule {
+    id     = "abort-incomplete-uploads"
+    status = "Enabled"
+
+    filter {}
+
+    abort_incomplete_multipart_upload {
+      days_after_initiation = 1
+    }
+  }
+}
+
+locals {
+  arn         = "arn:${var.partition}:s3:::${var.name}"
+  without_tls = { Bool = { "aws:SecureTransport" = "false" } }
+}

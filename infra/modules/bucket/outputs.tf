@@ -1,0 +1,10 @@
+output "name" {
+  description = "Name of the bucket, known once its access settings are in place."
+  value       = aws_s3_bucket.data.bucket
+  depends_on  = [aws_s3_bucket_policy.tls_only]
+}
+
+output "arn" {
+  description = "ARN of the bucket."
+  value       = local.arn
+}

@@ -1,0 +1,126 @@
+locals {
+  # File by file: compiled files and caches beside them never get into the zip, and its hash depends on the code alone.
+  source_files = var.program_file == null ? fileset(var.source_folder, "*.py") : []
+}
+
+data "archive_file" "code" {
+  type        = "zip"
+  output_path = var.zip_file
+  source_file = var.program_file
+
+  dynamic "source" {
+    for_each = local.source_files
+
+    content {
+      filename = source.value
+      content  = file("${var.source_folder}/${source.value}")
+    }
+  }
+
+  lifecycle {
+    precondition {
+      condition     = var.program_file == null ? true : fileexists(var.program_file)
+      error_message = "program_file = ${coalesce(var.program_file, "null")}: must be built before; run `make functions`."
+    }
+
+    precondition {
+      condition     = var.program_file != null || contains(local.source_files, "${split(".", var.handler)[0]}.py")
+      error_message = "source_folder = ${var.source_folder}: must hold ${split(".", var.handler)[0]}.py, the handler's file."
+    }
+  }
+}
+
+# Packages that the runtime lacks. A layer, because they hold compiled files, and `source` blocks above hold text.
+data "archive_file" "layer" {
+  count = var.layer_folder == null ? 0 : 1
+
+  type        = "zip"
+  source_dir  = var.layer_folder
+  output_path = "${trimsuffix(var.zip_file, ".zip")}-layer.zip"
+
+  lifecycle {
+    precondition {
+      condition     = length(fileset(coalesce(var.layer_folder, "."), "python/*/__init__.py")) > 0
+      error_message = "layer_folder = ${coalesce(var.layer_folder, "null")}: must be built before; run `make functions`."
+    }
+  }
+}
+
+resource "aws_lambda_layer_version" "packages" {
+  count = var.layer_folder == null ? 0 : 1
+
+  layer_name               = var.name
+  description              = "Packages of the function ${var.name}."
+  filename                 = data.archive_file.layer[0].output_path
+  source_code_hash         = data.archive_file.layer[0].output_base64sha256
+  compatible_runtimes      = [var.runtime]
+  compatible_architectures = [var.architecture]
+}
+
+resource "aws_lambda_function" "worker" {
+  #checkov:skip=CKV_AWS_116:The queue has the dead-letter queue; this one would be for asynchronous invocations, of which there are none.
+  #checkov:skip=CKV_AWS_117:The published experiment runs outside a VPC, and a VPC limits the bandwidth that is measured.
+  #checkov:skip=CKV_AWS_272:The zip is made from this folder at every apply; there is no one else to sign it.
+  #checkov:skip=CKV_AWS_173:The variables are names and sizes, no secrets, and AWS encrypts them with its own key.
+  #checkov:skip=CKV_AWS_50:Tracing would add its own time to what is measured; the records say more.
+  function_name = var.name
+  description   = "One timed S3 operation a message, one record a log line."
+  role          = aws_iam_role.worker.arn
+
+  filename         = data.archive_file.code.output_path
+  source_code_hash = data.archive_file.code.output_base64sha256
+  handler          = var.handler
+  runtime          = var.runtime
+  architectures    = [var.architecture]
+  layers           = aws_lambda_layer_version.packages[*].arn
+
+  memory_size                    = var.memory_size_mb
+  timeout                        = var.timeout_s
+  reserved_concurrent_executions = var.reserved_concurrency
+
+  ephemeral_storage {
+    size = var.ephemeral_storage_mb
+  }
+
+  environment {
+    variables = var.environment
+  }
+
+  # Text, so that a printed line arrives as it is: the saved queries parse it.
+  logging_config {
+    log_format = "Text"
+    log_group  = aws_cloudwatch_log_group.worker.name
+  }
+
+  # The first invocation finds its permissions.
+  depends_on = [aws_iam_role_policy.worker]
+}
+
+resource "aws_lambda_event_source_mapping" "queue" {
+  event_source_arn = var.queue_arn
+  function_name    = aws_lambda_function.worker.arn
+
+  # One message, one invocation, one measurement; and a failed one comes back alone.
+  batch_size              = 1
+  function_response_types = ["ReportBatchItemFailures"]
+
+  dynamic "scaling_config" {
+    for_each = var.maximum_concurrency[*]
+
+    content {
+      maximum_concurrency = scaling_config.value
+    }
+  }
+
+  dynamic "provisioned_poller_config" {
+    for_each = var.provisioned_pollers[*]
+
+    content {
+      minimum_pollers = provisioned_poller_config.value.minimum
+      maximum_pollers = provisioned_poller_config.value.maximum
+    }
+  }
+
+  # Lambda checks at creation that the role may read the queue; and at `destroy` the trigger goes before the permissions.
+  depends_on = [aws_iam_role_policy.worker]
+}

@@ -1,0 +1,141 @@
+# All that the programs know of the infrastructure: `terraform output -json`.
+
+output "experiment" {
+  description = "The experiment that is up."
+  value       = var.experiment
+}
+
+output "region" {
+  description = "AWS region of everything."
+  value       = var.region
+}
+
+output "account_id" {
+  description = "AWS account of everything."
+  value       = local.account_id
+}
+
+output "prefix" {
+  description = "First part of every name."
+  value       = var.prefix
+}
+
+output "bucket_name" {
+  description = "Data bucket."
+  value       = module.bucket.name
+}
+
+output "object_key" {
+  description = "Key of the object that the functions download."
+  value       = var.s3_file_name
+}
+
+output "queue_name" {
+  description = "Queue that triggers the function."
+  value       = module.queue.name
+}
+
+output "queue_url" {
+  description = "URL of that queue."
+  value       = module.queue.url
+}
+
+output "dead_letter_queue_name" {
+  description = "Queue of the messages that failed max_receive_count times."
+  value       = module.queue.dead_letter_name
+}
+
+output "dead_letter_queue_url" {
+  description = "URL of the dead-letter queue."
+  value       = module.queue.dead_letter_url
+}
+
+output "function_name" {
+  description = "The function."
+  value       = module.worker.function_name
+}
+
+output "log_group_name" {
+  description = "Log group with the records."
+  value       = module.worker.log_group_name
+}
+
+output "memory_size" {
+  description = "Memory of the function, in MB."
+  value       = var.memory_size
+}
+
+output "concurrency_value" {
+  description = "N, the function's reserved concurrency."
+  value       = var.concurrency_value
+}
+
+output "experiment_tag" {
+  description = "Label in every record."
+  value       = var.experiment_tag
+}
+
+output "method" {
+  description = "How the function downloads."
+  value       = var.method
+}
+
+output "sink" {
+  description = "Where the bytes go."
+  value       = local.sink
+}
+
+output "range_parallel" {
+  description = "Connections at once of the methods with ranges."
+  value       = var.range_parallel
+}
+
+output "range_part_mb" {
+  description = "Size of a range, in MiB."
+  value       = var.range_part_mb
+}
+
+output "object_size_mb" {
+  description = "Size of the object that /tmp or memory was checked against, in MiB."
+  value       = var.object_size_mb
+}
+
+output "ephemeral_storage_mb" {
+  description = "Size of /tmp, in MB."
+  value       = var.ephemeral_storage_mb
+}
+
+output "timeout_s" {
+  description = "Longest duration of one invocation, in seconds."
+  value       = var.timeout_s
+}
+
+output "visibility_timeout_s" {
+  description = "How long a received message stays hidden, in seconds."
+  value       = local.visibility_timeout_s
+}
+
+output "max_receive_count" {
+  description = "Deliveries of a message before it becomes a dead letter."
+  value       = local.max_receive_count
+}
+
+output "maximum_concurrency" {
+  description = "The trigger's own cap; null when it has none."
+  value       = local.maximum_concurrency
+}
+
+output "provisioned_pollers" {
+  description = "Event pollers kept ready; null in standard mode."
+  value       = var.provisioned_pollers
+}
+
+output "architecture" {
+  description = "Processor of the function."
+  value       = var.architecture
+}
+
+output "event_source_mapping_uuid" {
+  description = "Id of the trigger."
+  value       = module.worker.event_source_mapping_uuid
+}

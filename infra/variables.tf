@@ -1,0 +1,301 @@
+# The first five carry the names and defaults of the published experiment.
+
+variable "s3_bucket_name" {
+  type        = string
+  description = "Name of the data bucket; null makes one from prefix, experiment, account and region."
+  default     = null
+
+  validation {
+    condition = var.s3_bucket_name == null ? true : (
+      can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.s3_bucket_name)) &&
+      !can(regex("\\.\\.|\\.-|-\\.|^[0-9]+(\\.[0-9]+){3}$|^xn--|^sthree-|-s3alias$|--ol-s3$", var.s3_bucket_name))
+    )
+    error_message = "s3_bucket_name = ${jsonencode(var.s3_bucket_name)}: must be 3 to 63 lower-case letters, digits, hyphens and single dots, begin and end with a letter or digit, not look like an IP address and not use a prefix or suffix that S3 reserves."
+  }
+}
+
+variable "s3_file_name" {
+  type        = string
+  description = "Key of the object that the functions download; they may read this key and no other."
+  default     = "sample_large_file.dat"
+  nullable    = false
+
+  # The key goes into the function's policy, where * ? and $ would widen what it may read.
+  validation {
+    condition = (
+      can(regex("^[A-Za-z0-9!_.'()-][A-Za-z0-9!_.'()/-]*$", var.s3_file_name)) &&
+      length(var.s3_file_name) <= 1024 && !endswith(var.s3_file_name, "/")
+    )
+    error_message = "s3_file_name = ${jsonencode(var.s3_file_name)}: must be 1 to 1024 characters out of letters, digits and ! - _ . ' ( ) /, without a slash at either end."
+  }
+}
+
+variable "memory_size" {
+  type        = number
+  description = "Memory of the function, in MB."
+  default     = 2048
+  nullable    = false
+
+  validation {
+    condition     = var.memory_size >= 128 && var.memory_size <= 10240 && floor(var.memory_size) == var.memory_size
+    error_message = "memory_size = ${var.memory_size}: must be a whole number of MB from 128 to 10240."
+  }
+
+  validation {
+    condition     = var.memory_size >= var.object_size_mb + local.other_memory_mb || local.sink != "memory"
+    error_message = "memory_size = ${var.memory_size}: must be at least object_size_mb + ${local.other_memory_mb} = ${var.object_size_mb + local.other_memory_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp."
+  }
+}
+
+variable "experiment_tag" {
+  type        = string
+  description = "Label in every record, to tell series of runs apart and leave debug runs out of queries."
+  default     = "experiment 01"
+  nullable    = false
+
+  # The saved queries read the tag out of the log line with a regular expression: "experiment_tag": "([^"]*)". A quote or a
+  # backslash would end it early, and other than ASCII characters are escaped with backslashes in the line.
+  validation {
+    condition     = can(regex("^[ !#-\\[\\]-~]{1,256}$", var.experiment_tag))
+    error_message = "experiment_tag = ${jsonencode(var.experiment_tag)}: must be 1 to 256 printable ASCII characters without double quotes and backslashes, because the saved queries read it from the log line."
+  }
+}
+
+variable "concurrency_value" {
+  type        = number
+  description = "N: how many functions may run at once. It is the function's reserved concurrency, taken from the account's."
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.concurrency_value >= 1 && var.concurrency_value <= 20000 && floor(var.concurrency_value) == var.concurrency_value
+    error_message = "concurrency_value = ${var.concurrency_value}: must be a whole number from 1 to 20000."
+  }
+
+  validation {
+    condition     = var.concurrency_value <= 1000 || var.provisioned_pollers != null
+    error_message = "concurrency_value = ${var.concurrency_value}: above 1000 an SQS trigger needs provisioned pollers; set provisioned_pollers too."
+  }
+}
+
+variable "experiment" {
+  type        = string
+  description = "Which experiment to put up."
+  default     = "download"
+  nullable    = false
+
+  validation {
+    condition     = contains(["download"], var.experiment)
+    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download."
+  }
+}
+
+variable "region" {
+  type        = string
+  description = "AWS region of everything."
+  default     = "us-east-1"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z]{2,4}(-[a-z]+){1,2}-[0-9]{1,2}$", var.region))
+    error_message = "region = ${jsonencode(var.region)}: must be the code of an AWS region, such as us-east-1."
+  }
+}
+
+variable "prefix" {
+  type        = string
+  description = "First part of every name, so that two deployments can share an account."
+  default     = "stampede"
+  nullable    = false
+
+  # 20 characters leave room for experiment, account and region within the 63 of a bucket name.
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", var.prefix)) && !can(regex("^xn--|^sthree-", var.prefix))
+    error_message = "prefix = ${jsonencode(var.prefix)}: must be 2 to 20 lower-case letters, digits and hyphens, begin with a letter, not end with a hyphen and not begin with xn-- or sthree-."
+  }
+}
+
+variable "method" {
+  type        = string
+  description = "How to download: download_file (the published way), stream, ranges or crt in Python, go_stream or go_ranges in Go."
+  default     = "download_file"
+  nullable    = false
+
+  validation {
+    condition     = contains(["download_file", "stream", "ranges", "crt", "go_stream", "go_ranges"], var.method)
+    error_message = "method = ${jsonencode(var.method)}: must be one of: download_file, stream, ranges, crt, go_stream, go_ranges."
+  }
+}
+
+variable "sink" {
+  type        = string
+  description = "Where the bytes go: discard, memory or tmp (a file in /tmp); null means tmp for download_file and crt, discard for stream, memory for ranges."
+  default     = null
+
+  validation {
+    condition     = var.sink == null ? true : contains(["discard", "memory", "tmp"], var.sink)
+    error_message = "sink = ${jsonencode(var.sink)}: must be one of: discard, memory, tmp."
+  }
+
+  validation {
+    condition     = !contains(["download_file", "crt"], var.method) || !contains(["discard", "memory"], coalesce(var.sink, "tmp"))
+    error_message = "sink = ${jsonencode(var.sink)}: must be tmp with method = ${jsonencode(var.method)}, which writes a file."
+  }
+}
+
+variable "range_parallel" {
+  type        = number
+  description = "Connections at once of the methods ranges and go_ranges."
+  default     = 8
+  nullable    = false
+
+  validation {
+    condition     = var.range_parallel >= 1 && var.range_parallel <= 64 && floor(var.range_parallel) == var.range_parallel
+    error_message = "range_parallel = ${var.range_parallel}: must be a whole number of connections from 1 to 64."
+  }
+}
+
+variable "range_part_mb" {
+  type        = number
+  description = "Size of a range of the methods ranges and go_ranges, in MiB."
+  default     = 16
+  nullable    = false
+
+  # Smaller ones pass the 5,500 GETs a second that S3 grants a prefix, as soon as hundreds of functions ask for them.
+  validation {
+    condition     = var.range_part_mb >= 16 && var.range_part_mb <= 64 && floor(var.range_part_mb) == var.range_part_mb
+    error_message = "range_part_mb = ${var.range_part_mb}: must be a whole number of MiB from 16 to 64."
+  }
+}
+
+variable "object_size_mb" {
+  type        = number
+  description = "Size of the object, in MiB; only used to check that it fits where it is put: into the function's /tmp or memory."
+  default     = 1024
+  nullable    = false
+
+  validation {
+    condition     = var.object_size_mb >= 1 && floor(var.object_size_mb) == var.object_size_mb
+    error_message = "object_size_mb = ${var.object_size_mb}: must be a whole number of MiB, at least 1."
+  }
+}
+
+variable "ephemeral_storage_mb" {
+  type        = number
+  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here)."
+  default     = 1200
+  nullable    = false
+
+  validation {
+    condition     = var.ephemeral_storage_mb >= 512 && var.ephemeral_storage_mb <= 10240 && floor(var.ephemeral_storage_mb) == var.ephemeral_storage_mb
+    error_message = "ephemeral_storage_mb = ${var.ephemeral_storage_mb}: must be a whole number of MB from 512 to 10240."
+  }
+
+  # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
+  validation {
+    condition     = var.ephemeral_storage_mb >= var.object_size_mb + 64 || local.sink != "tmp"
+    error_message = "ephemeral_storage_mb = ${var.ephemeral_storage_mb}: must be at least object_size_mb + 64 = ${var.object_size_mb + 64}, or the object doesn't fit into /tmp."
+  }
+}
+
+variable "timeout_s" {
+  type        = number
+  description = "Longest duration of one invocation, in seconds."
+  default     = 60
+  nullable    = false
+
+  validation {
+    condition     = var.timeout_s >= 1 && var.timeout_s <= 900 && floor(var.timeout_s) == var.timeout_s
+    error_message = "timeout_s = ${var.timeout_s}: must be a whole number of seconds from 1 to 900."
+  }
+}
+
+variable "visibility_timeout_s" {
+  type        = number
+  description = "How long a received message stays hidden, in seconds; null means 6 x timeout_s."
+  default     = null
+
+  # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
+  validation {
+    condition = var.visibility_timeout_s == null ? true : (
+      var.visibility_timeout_s >= 6 * var.timeout_s && var.visibility_timeout_s <= 43200 && floor(var.visibility_timeout_s) == var.visibility_timeout_s
+    )
+    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from 6 x timeout_s = ${6 * var.timeout_s} to 43200."
+  }
+}
+
+variable "maximum_concurrency" {
+  type        = number
+  description = "Cap of concurrent invocations by the trigger; null means concurrency_value where that is 2 to 1000, else none."
+  default     = null
+
+  validation {
+    condition = var.maximum_concurrency == null ? true : (
+      var.maximum_concurrency >= 2 && var.maximum_concurrency <= 1000 && floor(var.maximum_concurrency) == var.maximum_concurrency
+    )
+    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must be a whole number from 2 to 1000; for one function at a time leave it out, concurrency_value = 1 is enough."
+  }
+
+  # Above the reserved concurrency the surplus would only be throttled, and each throttled message counts as received.
+  validation {
+    condition     = var.maximum_concurrency == null ? true : var.maximum_concurrency <= var.concurrency_value
+    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must not be above concurrency_value = ${var.concurrency_value}."
+  }
+
+  validation {
+    condition     = var.maximum_concurrency == null || var.provisioned_pollers == null
+    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: excludes provisioned_pollers = ${jsonencode(var.provisioned_pollers)}; set one of the two."
+  }
+}
+
+variable "provisioned_pollers" {
+  type = object({
+    minimum = number
+    maximum = number
+  })
+  description = "Event pollers kept ready for a fast ramp (billed by the hour); null means the standard ramp of +300 a minute."
+  default     = null
+
+  validation {
+    condition = var.provisioned_pollers == null ? true : (
+      var.provisioned_pollers.minimum >= 2 && var.provisioned_pollers.minimum <= 200 && floor(var.provisioned_pollers.minimum) == var.provisioned_pollers.minimum
+    )
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: minimum must be a whole number from 2 to 200."
+  }
+
+  validation {
+    condition = var.provisioned_pollers == null ? true : (
+      var.provisioned_pollers.maximum >= 2 && var.provisioned_pollers.maximum <= 2000 && floor(var.provisioned_pollers.maximum) == var.provisioned_pollers.maximum
+    )
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: maximum must be a whole number from 2 to 2000."
+  }
+
+  validation {
+    condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.minimum <= var.provisioned_pollers.maximum
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: minimum must not be above maximum."
+  }
+}
+
+variable "log_retention_days" {
+  type        = number
+  description = "Days that CloudWatch keeps the log lines."
+  default     = 7
+  nullable    = false
+
+  validation {
+    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
+    error_message = "log_retention_days = ${var.log_retention_days}: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653."
+  }
+}
+
+variable "architecture" {
+  type        = string
+  description = "Processor of the function: x86_64 (the published one) or arm64."
+  default     = "x86_64"
+  nullable    = false
+
+  validation {
+    condition     = contains(["x86_64", "arm64"], var.architecture)
+    error_message = "architecture = ${jsonencode(var.architecture)}: must be x86_64 or arm64."
+  }
+}

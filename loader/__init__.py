@@ -1,0 +1,1 @@
+"""Drives load: the `stampede` command line, one verb a file."""

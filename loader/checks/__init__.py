@@ -1,0 +1,60 @@
+"""The checks that `stampede doctor` prints and that a sweep makes before it starts. Each gives one line.
+
+Four groups: PLAN (the matrix against the rules of Lambda and of infra/), TOOLS and ROOM (of this machine) and ACCOUNT
+(what AWS says). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform registry whether it answers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from loader.checks import account, machine
+from loader.checks import plan as plan_checks
+from loader.checks.finding import OK, PROBLEM, Finding
+from loader.cost import Estimate, check_budget
+from loader.cost.demand import demands, infra_defaults, setting
+from loader.errors import UsageError
+from loader.plan import Plan
+
+PLAN, ROOM, TOOLS, ACCOUNT = "plan", "room", "tools", "account"
+EVERYTHING = (PLAN, TOOLS, ROOM, ACCOUNT)
+# Terraform and its providers complain by themselves, in clear words, before anything is created.
+BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
+
+
+def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
+    """Make the checks of `groups` for `plan`; raises UsageError only where the plan's values are no numbers."""
+    defaults = infra_defaults(os.environ)
+    cells = demands(plan, defaults)
+    findings: list[Finding] = []
+    for group in groups:
+        if group == PLAN:
+            findings += plan_checks.check(cells, plan.target)
+        elif group == TOOLS:
+            findings += machine.tools()
+        elif group == ROOM:
+            findings += machine.room(cells, plan.target)
+        elif group == ACCOUNT and plan.target == "local":
+            findings += account.emulator(cells)
+        elif group == ACCOUNT:
+            region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
+            findings += account.check(cells, region, prefix, plan.experiment)
+    return findings
+
+
+def problems(plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP) -> list[Finding]:
+    """Only what would make the sweep fail."""
+    return [finding for finding in run(plan, groups) if finding.status == PROBLEM]
+
+
+def budget(estimate: Estimate, budget_usd: float | None) -> Finding:
+    """The estimated cost, against the budget where there is one."""
+    try:
+        check_budget(estimate, budget_usd)
+    except UsageError as error:
+        finding, _, way_out = str(error).rpartition("; ")
+        return Finding("budget", PROBLEM, finding, way_out)
+    limit = "no limit given (--budget-usd)" if budget_usd is None else f"within --budget-usd {budget_usd:g}"
+    spent = f"about {estimate.total_usd:.2f} USD" if estimate.target == "aws" else "nothing is spent locally"
+    return Finding("budget", OK, f"{spent}; {limit}")

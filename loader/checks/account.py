@@ -1,0 +1,251 @@
+"""Checks of the AWS account: credentials, region, what Lambda allows, what earlier runs left.
+
+Asks little and waits little; whatever AWS doesn't answer or allow becomes a warning, and never a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from emulator import ministack, stack
+from loader.account import network_quota
+from loader.checks.finding import OK, PROBLEM, WARNING, Finding
+from loader.cost.demand import Demand
+from loader.errors import RunError, UsageError, one_line
+from loader.target import NO_CREDENTIALS, Target, explain
+
+CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
+CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
+# Lambda's guide: the last 100 of an account's concurrency can't be reserved; in an account below that, none at all.
+UNRESERVED = 100
+USUAL_CONCURRENCY = 1000
+NEW_ACCOUNT_MEMORY_MB = 3008
+MOST_FUNCTIONS_LISTED = 200
+
+
+class NotTold(Exception):
+    """AWS didn't answer, or not to us; the message says why in a few words."""
+
+
+class Account:
+    """The account behind the target's endpoints, asked with short timeouts. Settings are asked once."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._settings: dict[str, int] | None = None
+        self._clients: dict[str, Any] = {}
+
+    def client(self, service: str) -> Any:
+        """A client that gives up soon, made once; raises what `Target.client` raises."""
+        if service not in self._clients:
+            self._clients[service] = self.target.client(
+                service,
+                connect_timeout=CONNECT_TIMEOUT_S,
+                read_timeout=READ_TIMEOUT_S,
+                retries={"mode": "standard", "max_attempts": ATTEMPTS},
+            )
+        return self._clients[service]
+
+    def ask(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
+        """One call; raises NotTold."""
+        try:
+            return getattr(self.client(service), operation)(**parameters)
+        except (BotoCoreError, ClientError, RunError, UsageError) as error:
+            raise NotTold(_why(error)) from None
+
+    def settings(self) -> dict[str, int]:
+        """Lambda's limits of the account; raises NotTold."""
+        if self._settings is None:
+            self._settings = self.ask("lambda", "get_account_settings")["AccountLimit"]
+        return self._settings
+
+    def reserved(self, function_name: str) -> int | None:
+        """What a function reserves, 0 for nothing, None where there is no such function. Raises NotTold."""
+        try:
+            answer = self.client("lambda").get_function_concurrency(FunctionName=function_name)
+        except (BotoCoreError, ClientError, RunError, UsageError) as error:
+            if _code(error) == "ResourceNotFoundException":
+                return None
+            raise NotTold(_why(error)) from None
+        return answer.get("ReservedConcurrentExecutions", 0)
+
+
+def check(cells: list[Demand], region: str, prefix: str, experiment: str) -> list[Finding]:
+    """All checks of the account in `region`; where the region or the credentials are wrong, only those."""
+    if (wrong := known_region(region)) is not None:
+        return [wrong]
+    account = Account(Target("aws", {"region": region}))
+    who = credentials(account)
+    if who.status == PROBLEM:
+        return [who]
+    checks: dict[str, Callable[[], Finding]] = {
+        "region": lambda: enabled_region(account, region),
+        "concurrency": lambda: concurrency(account, cells, f"{prefix}-{experiment}"),
+        "memory cap": lambda: memory_cap(account, cells),
+        "network quota": lambda: network(account),
+        "leftovers": lambda: leftovers(account, f"{prefix}-"),
+    }
+    return [who, *(_told(name, one) for name, one in checks.items())]
+
+
+def emulator(cells: list[Demand]) -> list[Finding]:
+    """The embedded AWS: whether it runs, answers, and takes N functions at once."""
+    running = ministack.running(stack.STATE_DIR)
+    if running is None:
+        return [Finding("emulator", OK, "not running; a sweep starts it and stops it again")]
+    if not running.answers():
+        found = f"process {running.pid} doesn't answer at {running.endpoint_url}"
+        return [Finding("emulator", PROBLEM, found, "`stampede emulator stop`")]
+    account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
+    here = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
+    return [here, _told("concurrency", lambda: _emulator_concurrency(account, cells))]
+
+
+def known_region(region: str) -> Finding | None:
+    """None for a region that boto3 knows, else the problem."""
+    try:
+        session = boto3.Session()
+        partitions = session.get_available_partitions()
+        known = [name for partition in partitions for name in session.get_available_regions("lambda", partition)]
+    except BotoCoreError:
+        return None  # a profile that isn't there, say; the credentials' check tells
+    if region in known:
+        return None
+    near = difflib.get_close_matches(region, known, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`aws account list-regions` lists yours"
+    return Finding("region", PROBLEM, f"region {region!r} is none that AWS Lambda has", f"use --set region=...; {hint}")
+
+
+def credentials(account: Account) -> Finding:
+    """Who we are, as STS says. Without that nothing else can be asked."""
+    try:
+        answer = account.client("sts").get_caller_identity()
+    except RunError as error:
+        found, _, way_out = str(error).partition("; ")
+        return Finding("credentials", PROBLEM, found, way_out)
+    except (BotoCoreError, ClientError) as error:
+        found, _, way_out = str(explain(error, "asking AWS who we are", account.target)).partition("; ")
+        return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
+    except UsageError as error:
+        return Finding("credentials", PROBLEM, str(error), "correct the region")
+    return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
+
+
+def enabled_region(account: Account, region: str) -> Finding:
+    """The region is switched on for the account."""
+    state = account.ask("account", "get_region_opt_status", RegionName=region)["RegionOptStatus"]
+    if state in ("ENABLED", "ENABLED_BY_DEFAULT"):
+        return Finding("region", OK, f"{region} is enabled")
+    way_out = f"`aws account enable-region --region-name {region}` and wait some minutes, or use --set region=..."
+    return Finding("region", PROBLEM, f"{region} isn't enabled in this account ({state.lower()})", way_out)
+
+
+def concurrency(account: Account, cells: list[Demand], function_name: str) -> Finding:
+    """The largest N can be reserved, with 100 left for all other functions of the account."""
+    settings = account.settings()
+    limit, unreserved = settings["ConcurrentExecutions"], settings["UnreservedConcurrentExecutions"]
+    try:
+        own, certain = account.reserved(function_name) or 0, True  # given back when the function gets another N
+    except NotTold:
+        own, certain = 0, False
+    others = limit - unreserved - own
+    needed = max(cell.concurrency for cell in cells)
+    possible = max(0, unreserved + own - UNRESERVED)
+    taken = f", {others} reserved by other functions" if others else ""
+    found = (
+        f"{needed} at once needed, {possible} possible: the account's limit is {limit}{taken}, 100 must stay unreserved"
+    )
+    if needed <= possible:
+        return Finding("concurrency", OK, found)
+    smaller = f"sweep --set concurrency_value=... up to {possible}, or " if possible else ""
+    way_out = (
+        f"{smaller}raise the quota: aws service-quotas request-service-quota-increase --service-code lambda "
+        f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(USUAL_CONCURRENCY, needed + others + UNRESERVED)} "
+        f"--region {account.target.region}"
+    )
+    hopeless = certain or needed > limit - UNRESERVED
+    return Finding("concurrency", PROBLEM if hopeless else WARNING, found, way_out)
+
+
+def memory_cap(account: Account, cells: list[Demand]) -> Finding:
+    """New accounts have 3,008 MB. No API tells the cap, so an account whose concurrency is still low is suspected."""
+    most = max(cell.memory_mb for cell in cells)
+    if most <= NEW_ACCOUNT_MEMORY_MB:
+        return Finding("memory cap", OK, f"{most} MB are allowed in every account")
+    limit = account.settings()["ConcurrentExecutions"]
+    if limit >= USUAL_CONCURRENCY:
+        return Finding("memory cap", OK, f"{most} MB asked for; this is no new account (concurrency {limit})")
+    return Finding(
+        "memory cap",
+        WARNING,
+        f"{most} MB asked for; an account with a concurrency of {limit} looks new, and those end at 3008 MB",
+        "use --set memory_size=... up to 3008, or let AWS Support raise the cap",
+    )
+
+
+def network(account: Account) -> Finding:
+    """The opt-in quota of bandwidth, which decides what figures to expect."""
+    quota = network_quota(account)
+    if quota == "unknown":
+        return Finding(
+            "network quota",
+            WARNING,
+            'unknown: Service Quotas doesn\'t tell us "Network bandwidth per execution environment"',
+            "look it up in the console (Service Quotas, Lambda) and note it with the run; figures depend on it",
+        )
+    told = "not raised: about 0.6 Gbit/s for each function" if quota == "default" else quota
+    return Finding("network quota", OK, told)
+
+
+def leftovers(account: Account, prefix: str) -> Finding:
+    """Functions whose names begin with `prefix` that are still there, and what they reserve."""
+    listed: list[str] = []
+    marker: dict[str, str] = {}
+    while len(listed) < MOST_FUNCTIONS_LISTED:
+        page = account.ask("lambda", "list_functions", **marker)
+        listed += [function["FunctionName"] for function in page["Functions"]]
+        if not page.get("NextMarker"):
+            break
+        marker = {"Marker": page["NextMarker"]}
+    ours = [name for name in listed if name.startswith(prefix)]
+    if not ours:
+        return Finding("leftovers", OK, f"no function {prefix}* is there")
+    held = ", ".join(f"{name} (reserves {account.reserved(name) or 0})" for name in ours[:5])
+    return Finding(
+        "leftovers",
+        WARNING,
+        f"there already: {held}",
+        "a sweep takes over what infra/'s Terraform state knows; remove the rest with `terraform -chdir=infra destroy`",
+    )
+
+
+def _emulator_concurrency(account: Account, cells: list[Demand]) -> Finding:
+    limit, needed = account.settings()["ConcurrentExecutions"], max(cell.concurrency for cell in cells)
+    found = f"{needed} at once needed, the embedded AWS runs {limit}"
+    if needed <= limit:
+        return Finding("concurrency", OK, found)
+    return Finding("concurrency", PROBLEM, found, f"use --set concurrency_value=... up to {limit}")
+
+
+def _told(name: str, one: Callable[[], Finding]) -> Finding:
+    try:
+        return one()
+    except NotTold as reason:
+        return Finding(name, WARNING, f"unknown: {reason}", "check it in the console, or allow this call")
+    except KeyError as missing:
+        return Finding(name, WARNING, f"unknown: the answer has no {missing.args[0]}", "check it in the console")
+
+
+def _code(error: Exception) -> str:
+    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ClientError):
+        return f"{error.operation_name} answered {_code(error) or 'an error'}"
+    return one_line(error)

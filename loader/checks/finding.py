@@ -1,0 +1,26 @@
+"""What a check found: ok, a warning or a problem, in one line, with the way out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OK, WARNING, PROBLEM = "ok", "warning", "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`check` names what was looked at; `way_out` says what to do, empty where nothing needs doing."""
+
+    check: str
+    status: str
+    found: str
+    way_out: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What was found and the way out, in one line."""
+        return f"{self.found}; {self.way_out}" if self.way_out else self.found
+
+    def as_row(self) -> dict[str, str]:
+        """The finding as a row of a table."""
+        return {"check": self.check, "status": self.status, "found": self.found, "way_out": self.way_out}

@@ -1,0 +1,175 @@
+"""Checks of this machine: Python, Terraform and where its providers come from, Go, and room on disk and in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from emulator import provider_build, providers, stack
+from emulator.provider_build import ProviderError
+from loader.checks.finding import OK, PROBLEM, WARNING, Finding
+from loader.cost.demand import Demand
+
+LEAST_PYTHON = (3, 11)
+LEAST_TERRAFORM = (1, 9)
+COMMAND_TIMEOUT_S = 20
+# A function of the embedded AWS is a Python process with boto3 [tried: 70 to 90 MB].
+FUNCTION_PROCESS_MB = 90
+EMULATOR_MB = 300
+# A message's log lines are kept twice in the results folder, as events and as a record; with room for the report.
+RESULT_BYTES_PER_MESSAGE = 3000
+REPORT_MB = 50
+
+
+def tools() -> list[Finding]:
+    """Python, Terraform, the providers, Go."""
+    return [python(), terraform(), *provider_and_go()]
+
+
+def room(cells: list[Demand], target: str) -> list[Finding]:
+    """Memory and disk: locally all the copies of the object, on AWS only the results."""
+    if target == "local":
+        return [local_memory(cells, available_memory_mb()), local_disk(cells, _free_mb(stack.STATE_DIR))]
+    return [results_disk(cells, _free_mb(Path.cwd()))]
+
+
+def python(version: tuple[int, ...] = sys.version_info[:3]) -> Finding:
+    """Python is recent enough."""
+    text = ".".join(str(part) for part in version)
+    if version >= LEAST_PYTHON:
+        return Finding("python", OK, text)
+    return Finding("python", PROBLEM, f"{text}: 3.11 or newer is needed", "run `make setup PYTHON=python3.11`")
+
+
+def terraform() -> Finding:
+    """Terraform or OpenTofu is there and recent enough."""
+    try:
+        binary = providers.terraform_binary()
+        version = _terraform_version(binary)
+    except ProviderError as error:
+        found, _, way_out = str(error).partition("; ")
+        return Finding("terraform", PROBLEM, found, way_out)
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if numbers >= LEAST_TERRAFORM:
+        return Finding("terraform", OK, f"{version} ({binary})")
+    return Finding(
+        "terraform",
+        PROBLEM,
+        f"{binary} is version {version}: 1.9 or newer is needed",
+        "install a newer one, or name it with STAMPEDE_TERRAFORM",
+    )
+
+
+def provider_and_go() -> list[Finding]:
+    """Where the Terraform providers will come from, and Go where they have to be built. Builds nothing."""
+    try:
+        binary = providers.terraform_binary()
+        flavour, platform_name = providers._terraform_identity(binary)
+    except ProviderError:
+        return [Finding("provider", WARNING, "not looked for: it takes Terraform to use it", "see terraform above")]
+    mirror = providers.cache_folder() / f"providers-{provider_build.fingerprint(platform_name)}"
+    if providers.is_complete(mirror):
+        return [Finding("provider", OK, f"built earlier ({mirror})"), _go(needed=False)]
+    host = providers.REGISTRIES[flavour]
+    if providers.registry_answers(host):
+        return [Finding("provider", OK, f"{host} answers"), _go(needed=False)]
+    if own := providers._own_mirror_config():
+        return [Finding("provider", OK, f"from the provider_installation of {own}"), _go(needed=False)]
+    building = Finding(
+        "provider",
+        WARNING,
+        f"{host} doesn't answer, so the first run builds the provider from source, about 3 minutes",
+        "`make setup` builds it now",
+    )
+    return [building, _go(needed=True)]
+
+
+def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
+    """Memory for the object, the emulator and N functions; at worst each holds the object once."""
+    if available_mb is None:
+        return Finding("memory here", WARNING, "this system doesn't say how much is free", "watch it during the run")
+    least = max(EMULATOR_MB + cell.object_mb + cell.concurrency * FUNCTION_PROCESS_MB for cell in cells)
+    most = max(
+        EMULATOR_MB + cell.object_mb + cell.concurrency * (FUNCTION_PROCESS_MB + cell.object_mb) for cell in cells
+    )
+    found = f"{available_mb:,} MB free, the largest cell takes {least:,} to {most:,}"
+    if available_mb >= most:
+        return Finding("memory here", OK, found)
+    status = WARNING if available_mb >= least else PROBLEM
+    return Finding("memory here", status, found, "use a smaller concurrency_value or object_size_mb with --set")
+
+
+def local_disk(cells: list[Demand], free_mb: int) -> Finding:
+    """Disk for N downloads at once."""
+    needed = max(cell.object_mb * cell.concurrency for cell in cells) + _results_mb(cells)
+    found = f"{free_mb:,} MB free, {needed:,} needed for N copies of the object at once"
+    if free_mb >= needed:
+        return Finding("disk here", OK, found)
+    way_out = "put STAMPEDE_STATE_DIR on a larger disk, or use a smaller concurrency_value or object_size_mb with --set"
+    return Finding("disk here", PROBLEM, found, way_out)
+
+
+def results_disk(cells: list[Demand], free_mb: int) -> Finding:
+    """Disk for the results."""
+    needed = _results_mb(cells)
+    found = f"{free_mb:,} MB free, {needed:,} needed for the results"
+    if free_mb >= needed:
+        return Finding("disk here", OK, found)
+    return Finding("disk here", PROBLEM, found, "put --results-dir on a larger disk")
+
+
+def available_memory_mb() -> int | None:
+    """Memory that processes can still get, in MiB, as Linux says; None elsewhere."""
+    try:
+        match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(match[1]) // 1024 if match else None
+
+
+def _terraform_version(binary: str) -> str:
+    """The version; raises ProviderError where it isn't Terraform or OpenTofu."""
+    environment = providers.terraform_environment(None, os.environ)
+    try:
+        reply = subprocess.run(
+            [binary, "version", "-json"],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=COMMAND_TIMEOUT_S,
+            check=True,
+        )
+        return json.loads(reply.stdout)["terraform_version"]
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        raise ProviderError(
+            f"`{binary} version -json` doesn't answer like Terraform; set STAMPEDE_TERRAFORM to one that does"
+        ) from None
+
+
+def _go(*, needed: bool) -> Finding:
+    found = shutil.which("go")
+    if not needed:
+        return Finding("go", OK, f"not needed for the provider{f' (there is {found})' if found else ''}")
+    if found:
+        return Finding("go", OK, f"{found} will build the provider")
+    way_out = "install Go, or put the provider into a mirror that TF_CLI_CONFIG_FILE names"
+    return Finding(
+        "go", PROBLEM, f"not on the PATH of this {platform.system()}, and the provider must be built", way_out
+    )
+
+
+def _results_mb(cells: list[Demand]) -> int:
+    return REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
+
+
+def _free_mb(folder: Path) -> int:
+    """Free space of the disk that holds `folder`, which need not be there yet, in MiB."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free // 2**20

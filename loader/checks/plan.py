@@ -1,0 +1,127 @@
+"""Checks of the matrix against the rules of Lambda and of infra/: arithmetic only.
+
+Terraform refuses most of this too, but only when it comes to the cell; that may be the last of many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from loader.checks.finding import OK, PROBLEM, WARNING, Finding
+from loader.cost.demand import Demand
+from loader.cost.durations import download_s
+
+# Lambda's quotas page.
+MEMORY_MB = range(128, 10_240 + 1)
+TMP_MB = range(512, 10_240 + 1)
+# infra's rule: room for the file system's own blocks and whatever the runtime puts there.
+TMP_MARGIN_MB = 64
+# What the function keeps back from its timeout to write its record (MARGIN_S of functions/download).
+RECORD_MARGIN_S = 3.0
+MOST_TIMEOUT_S = 900
+# An SQS trigger in standard mode caps at 1,000.
+MOST_WITHOUT_POLLERS = 1000
+
+
+def check(cells: list[Demand], target: str) -> list[Finding]:
+    """All checks of the matrix."""
+    return [matrix(cells), memory(cells), temporary_storage(cells), time_limit(cells, target), trigger(cells)]
+
+
+def matrix(cells: list[Demand]) -> Finding:
+    """What the plan is; always ok."""
+    most = max(cell.concurrency for cell in cells)
+    messages = sum(cell.all_messages for cell in cells)
+    sizes = ", ".join(str(size) for size in sorted({cell.object_mb for cell in cells}))
+    found = f"{len(cells)} cells, at most {most} functions at once, {messages:,} downloads of {sizes} MiB"
+    return Finding("matrix", OK, found)
+
+
+def memory(cells: list[Demand]) -> Finding:
+    """Memory within Lambda's limits."""
+    sizes = {cell.memory_mb for cell in cells}
+    wrong = sorted(size for size in sizes if size not in MEMORY_MB)
+    if wrong:
+        return Finding(
+            "memory", PROBLEM, f"memory_size {wrong[0]} MB: Lambda has 128 to 10240", "change --set memory_size=..."
+        )
+    return Finding("memory", OK, f"{_range(sizes)} MB")
+
+
+def temporary_storage(cells: list[Demand]) -> Finding:
+    """The object fits into /tmp, and /tmp is within Lambda's limits."""
+
+    def fits(cell: Demand) -> bool:
+        return (
+            cell.ephemeral_mb in TMP_MB and cell.object_mb + TMP_MARGIN_MB <= cell.ephemeral_mb and cell.object_mb > 0
+        )
+
+    wrong = _first(cells, lambda cell: not fits(cell))
+    if wrong is None:
+        return Finding("object and /tmp", OK, f"{_range({cell.ephemeral_mb for cell in cells})} MB hold the object")
+    needed = max(TMP_MB.start, wrong.object_mb + TMP_MARGIN_MB)
+    way_out = (
+        f"use --set ephemeral_storage_mb={needed}"
+        if wrong.object_mb > 0 and needed in TMP_MB
+        else f"use --set object_size_mb=... from 1 to {TMP_MB[-1] - TMP_MARGIN_MB}"
+    )
+    found = (
+        f"an object of {wrong.object_mb} MiB with ephemeral_storage_mb {wrong.ephemeral_mb}: "
+        f"/tmp must be 512 to 10240 MB and at least the object + {TMP_MARGIN_MB}"
+    )
+    return Finding("object and /tmp", PROBLEM, found, way_out)
+
+
+def time_limit(cells: list[Demand], target: str) -> Finding:
+    """One download, with its wait at the start barrier, ends before the function's timeout."""
+
+    def expected_s(cell: Demand) -> float:
+        return download_s(cell, target) + cell.barrier_s + RECORD_MARGIN_S
+
+    early = _first(cells, lambda cell: cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
+    if early is not None and early.barrier_s:
+        # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
+        return Finding(
+            "time limit",
+            PROBLEM,
+            f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
+            f"timeout_s {early.timeout_s} ({early.name})",
+            f"use --set timeout_s={min(MOST_TIMEOUT_S, 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
+        )
+    slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
+    found = (
+        f"a download may take {download_s(slowest, target):.1f} s"
+        + (f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else "")
+        + f", timeout_s is {slowest.timeout_s}"
+    )
+    if expected_s(slowest) <= 0.7 * slowest.timeout_s:
+        return Finding("time limit", OK, found)
+    # How fast this machine is nobody knows before the run, so locally it is never more than a warning.
+    too_long = expected_s(slowest) > slowest.timeout_s and target == "aws"
+    enough = 2 * math.ceil(expected_s(slowest))
+    longer = f"use --set timeout_s={enough}, or " if enough <= MOST_TIMEOUT_S else "use "
+    way_out = f"{longer}a smaller object, or more memory" if target == "aws" else f"{longer}a smaller object or N"
+    return Finding("time limit", PROBLEM if too_long else WARNING, f"{found} ({slowest.name})", way_out)
+
+
+def trigger(cells: list[Demand]) -> Finding:
+    """N is within reach of the trigger."""
+    wrong = _first(cells, lambda cell: cell.concurrency > MOST_WITHOUT_POLLERS and cell.pollers is None)
+    if wrong is not None:
+        return Finding(
+            "trigger",
+            PROBLEM,
+            f"concurrency_value {wrong.concurrency}: an SQS trigger in standard mode ends at {MOST_WITHOUT_POLLERS}",
+            "give it provisioned_pollers, or sweep a smaller N",
+        )
+    mode = "provisioned pollers" if any(cell.pollers for cell in cells) else "standard, +300 a minute from 5"
+    return Finding("trigger", OK, mode)
+
+
+def _first(cells: list[Demand], wrong: Callable[[Demand], bool]) -> Demand | None:
+    return next((cell for cell in cells if wrong(cell)), None)
+
+
+def _range(sizes: set[int]) -> str:
+    return f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"

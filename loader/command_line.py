@@ -1,0 +1,82 @@
+"""The `stampede` command line: one verb a module of this package; data on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from emulator.ministack import EmulatorError
+from emulator.providers import ProviderError
+from loader.errors import RunError, UsageError, one_line
+
+# verb -> (module, what it does); the order is the order of work.
+VERBS = {
+    "emulator": ("loader.emulator_verb", "start, stop or look at the embedded local AWS"),
+    "dataset": ("loader.dataset", "put the test object that every function downloads"),
+    "flood": ("loader.flood", "send the messages that make N functions run at once"),
+    "drain": ("loader.drain", "wait until every message is accounted for"),
+    "query": ("loader.query", "run a saved Logs Insights query over a run"),
+    "sweep": ("loader.sweep", "deploy, flood, wait and query for every cell of an experiment"),
+    "doctor": ("loader.doctor", "check account, machine, plan and cost before anything is spent"),
+    "report": ("loader.report_verb", "rebuild a run's report from its stored records"),
+}
+EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors as one line that names the option and the way out."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted."""
+    parser = build_parser()
+    parsed = parser.parse_args(arguments)
+    try:
+        return parsed.carry_out(parsed)
+    except UsageError as error:
+        return _complain(error, EXIT_USAGE)
+    except (RunError, EmulatorError, ProviderError, ClientError, BotoCoreError) as error:
+        return _complain(error, EXIT_RUN)
+    except KeyboardInterrupt:
+        print(f"stampede {parsed.verb}: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_RUN
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; each verb's module declares its options in `add_arguments` and does its work in `run`."""
+    parser = _Parser(prog="stampede", description="What do N Lambdas at once really get from S3?")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, (module_name, summary) in VERBS.items():
+        module = importlib.import_module(module_name)
+        sub = verbs.add_parser(verb, help=summary, description=module.__doc__.split("\n\n")[0])
+        sub.add_argument(
+            "--results-dir",
+            metavar="DIR",
+            type=Path,
+            default=Path("results"),
+            help="where runs are stored (default: %(default)s)",
+        )
+        module.add_arguments(sub)
+        sub.set_defaults(carry_out=module.run)
+    return parser
+
+
+def _complain(error: BaseException, status: int) -> int:
+    print(f"stampede: {one_line(error)}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

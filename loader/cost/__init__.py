@@ -1,0 +1,8 @@
+"""What a sweep costs and how long it takes, estimated from its plan before anything is spent.
+
+`demand` turns the plan into numbers, `durations` says how long they take, `prices` what AWS asks, `bill` adds it up.
+"""
+
+from loader.cost.bill import Estimate, Item, check_budget, estimate
+
+__all__ = ["Estimate", "Item", "check_budget", "estimate"]

@@ -1,0 +1,239 @@
+"""What a sweep of the download experiment costs on AWS, estimated from its plan before anything is spent.
+
+Pure arithmetic over prices.json. Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from loader.cost import durations
+from loader.cost.demand import Demand, demands, infra_defaults, setting
+from loader.cost.prices import Prices, read_prices
+from loader.errors import UsageError
+from loader.object_content import MEBIBYTE, part_count
+from loader.plan import Cell, Plan
+
+GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
+BATCH = 10  # messages in one SendMessageBatch
+FREE_TMP_MB = 512
+# Imports of boto3 at a cold start; AWS bills that phase since August 2025.
+INIT_S = 1.0
+# START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each event.
+LOG_BYTES_PER_MESSAGE = 1024
+# Every saved query once over all lines of the run.
+INSIGHTS_SCANS = 7
+# Five connections of Lambda's trigger, each asking every 20 s while the queue is empty; counted for the whole run.
+EMPTY_RECEIVES_PER_HOUR = 5 * 3600 / 20
+# Of `drain`: two GetQueueAttributes every 5 s.
+DRAIN_REQUESTS_PER_HOUR = 2 * 3600 / 5
+HOURS_IN_A_MONTH = 730
+BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the bill; `usd_per_unit` None means that the price isn't known."""
+
+    service: str
+    what: str
+    quantity: float
+    unit: str
+    usd_per_unit: float | None
+
+    @property
+    def usd(self) -> float | None:
+        """Quantity times price, None where the price isn't known."""
+        return None if self.usd_per_unit is None else self.quantity * self.usd_per_unit
+
+    def as_dict(self) -> dict[str, Any]:
+        """The item as it stands in run.json."""
+        return {
+            "service": self.service,
+            "what": self.what,
+            "quantity": round(self.quantity, 6),
+            "unit": self.unit,
+            "usd_per_unit": self.usd_per_unit,
+            "usd": None if self.usd is None else round(self.usd, 6),
+        }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Cost on AWS and duration of a plan. `cells_s` has the seconds of each cell by name, on the plan's own target."""
+
+    target: str
+    region: str
+    prices_region: str
+    prices_date: str
+    items: tuple[Item, ...]
+    cells_s: Mapping[str, float]
+    around_s: float
+
+    @property
+    def total_usd(self) -> float:
+        """The sum of all items with a known price."""
+        return sum(item.usd or 0.0 for item in self.items)
+
+    @property
+    def unpriced(self) -> list[Item]:
+        """Items that cost something unknown."""
+        return [item for item in self.items if item.usd_per_unit is None]
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of the whole sweep."""
+        return sum(self.cells_s.values()) + self.around_s
+
+    def cell_seconds(self, cell: Cell) -> float:
+        """Seconds of one cell of the plan."""
+        return self.cells_s[cell.name]
+
+    def by_service(self) -> dict[str, float]:
+        """US dollars by service, in the order of the items."""
+        sums: dict[str, float] = {}
+        for item in self.items:
+            sums[item.service] = sums.get(item.service, 0.0) + (item.usd or 0.0)
+        return sums
+
+    def sentences(self) -> list[str]:
+        """Duration and cost in words, a line each, and what the figures rest on."""
+        minutes = max(1, round(self.total_s / 60))
+        lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
+        cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
+        lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
+        lines.append(
+            f"free: {self._free_gb():,.0f} GB from S3 to Lambda in the same region; not counted: retries, free tier"
+        )
+        lines += [f"not counted: {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced]
+        return lines
+
+    def services_text(self) -> str:
+        """The dollars of each service in one phrase."""
+        return ", ".join(f"{service} {usd:.2f}" for service, usd in self.by_service().items())
+
+    def prices_text(self) -> str:
+        """Which prices these are."""
+        where = f"{self.prices_region} prices of {self.prices_date}"
+        if self.region != self.prices_region:
+            where += f", as those of {self.region} aren't known here"
+        return where
+
+    def _free_gb(self) -> float:
+        return sum(item.quantity for item in self.items if item.usd_per_unit == 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate as it stands in run.json."""
+        return {
+            "prices_date": self.prices_date,
+            "prices_region": self.prices_region,
+            "region": self.region,
+            "items": [item.as_dict() for item in self.items],
+            "total_usd": round(self.total_usd, 6),
+            "expected_s": round(self.total_s),
+        }
+
+
+def estimate(plan: Plan, prices: Prices | None = None, defaults: Mapping[str, Any] | None = None) -> Estimate:
+    """Estimate a plan. `prices` are prices.json's and `defaults` infra's own (no TF_VAR_*) where not given.
+
+    A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
+    values that are no numbers.
+    """
+    prices = prices or read_prices()
+    defaults = infra_defaults({}) if defaults is None else defaults
+    cells = demands(plan, defaults)
+    object_mb = max(cell.object_mb for cell in cells)
+    aws_hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + durations.around_s(object_mb, "aws")) / 3600
+    return Estimate(
+        target=plan.target,
+        region=str(setting(plan, "region", defaults)),
+        prices_region=prices.region,
+        prices_date=prices.date,
+        items=tuple(_items(cells, object_mb, aws_hours, prices)),
+        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
+        around_s=durations.around_s(object_mb, plan.target),
+    )
+
+
+def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
+    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and always passes.
+
+    Raises UsageError, also where a part of the cost has no known price: then nobody can keep a budget.
+    """
+    if budget_usd is None or estimate.target != "aws":
+        return
+    if estimate.unpriced:
+        what = ", ".join(item.what for item in estimate.unpriced)
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: can't be kept, because the price of {what} isn't known here; "
+            "leave those out (provisioned_pollers) or leave --budget-usd out"
+        )
+    if estimate.total_usd > budget_usd:
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: the sweep is estimated at {estimate.total_usd:.2f} USD "
+            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep less with "
+            "--set concurrency_value=... or --messages-per-concurrency"
+        )
+
+
+def _items(cells: list[Demand], object_mb: int, hours: float, prices: Prices) -> list[Item]:
+    def item(service: str, what: str, quantity: float, price: str) -> Item:
+        return Item(service, what, quantity, prices[price].unit, prices[price].usd)
+
+    messages = sum(cell.all_messages for cell in cells)
+    batches = sum(_parts(cell.messages, BATCH) + _parts(cell.warm_up_messages, BATCH) for cell in cells)
+    logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
+    object_gb = object_mb / 1024
+    pollers = max((cell.pollers.maximum for cell in cells if cell.pollers), default=0)
+    # The upload: its parts, and one request each to begin it, to end it, and to look for leftovers of an earlier one.
+    puts = part_count(object_mb * MEBIBYTE) + 3
+    return [
+        *(
+            item("Lambda", f"compute, {name}", _gb_s(cells, name), f"lambda_gb_s_{name}")
+            for name in sorted({cell.architecture for cell in cells})
+        ),
+        item("Lambda", "requests", messages, "lambda_request"),
+        item("Lambda", "/tmp above 512 MB", sum(_tmp_gb_s(cell) for cell in cells), "lambda_tmp_gb_s"),
+        *([item("Lambda", "provisioned pollers", pollers * hours, "lambda_poller_hour")] if pollers else []),
+        item("S3", "GET and HEAD", sum(_gets(cell) for cell in cells), "s3_get"),
+        item("S3", "PUT of the object's parts", puts, "s3_put"),
+        item("S3", "storage of the object", object_gb * hours / HOURS_IN_A_MONTH, "s3_gb_month"),
+        item("S3", "transfer to Lambda, same region", sum(_gb(cell) for cell in cells), "s3_transfer_gb"),
+        item("SQS", "send, receive, delete", batches + 2 * messages, "sqs_request"),
+        item(
+            "SQS", "asking an empty queue", hours * (EMPTY_RECEIVES_PER_HOUR + DRAIN_REQUESTS_PER_HOUR), "sqs_request"
+        ),
+        item("CloudWatch", "log lines", logs_gb, "logs_ingested_gb"),
+        item("CloudWatch", "Logs Insights scans", INSIGHTS_SCANS * logs_gb, "logs_scanned_gb"),
+    ]
+
+
+def _billed_s(cell: Demand) -> float:
+    """Seconds of Lambda in one cell: the downloads, one cold start a function, and the wait at the start barrier."""
+    one_s = min(durations.download_s(cell, "aws"), cell.timeout_s)
+    environments = min(cell.concurrency, cell.all_messages)
+    return cell.all_messages * one_s + environments * (INIT_S + cell.barrier_s)
+
+
+def _gb_s(cells: list[Demand], architecture: str) -> float:
+    return sum(cell.memory_mb / 1024 * _billed_s(cell) for cell in cells if cell.architecture == architecture)
+
+
+def _tmp_gb_s(cell: Demand) -> float:
+    return max(0, cell.ephemeral_mb - FREE_TMP_MB) / 1024 * _billed_s(cell)
+
+
+def _gets(cell: Demand) -> int:
+    """One HEAD, and a GET a part, for each message."""
+    return cell.all_messages * (1 + _parts(cell.object_mb, GET_PART_MB))
+
+
+def _gb(cell: Demand) -> float:
+    return cell.all_messages * cell.object_mb / 1024
+
+
+def _parts(whole: int, part: int) -> int:
+    return -(-whole // part)

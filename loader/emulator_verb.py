@@ -1,0 +1,100 @@
+"""`stampede emulator`: starts, stops or shows the embedded local AWS (MiniStack, on loopback only).
+
+`start --apply` also applies the local copy of infra/, so that dataset, flood, drain and query can be tried by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from emulator import ministack, stack
+from loader.errors import UsageError
+from loader.progress import say
+from loader.target import local_terraform
+
+# What a first try needs: small enough for a laptop, the same shape as on AWS.
+LOCAL_VARIABLES: dict[str, Any] = {"object_size_mb": 64, "ephemeral_storage_mb": 512}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument("action", choices=("start", "stop", "status"), metavar="start|stop|status", help="what to do")
+    parser.add_argument(
+        "--apply", action="store_true", help="with start: apply the local copy of infra/ too (default: off)"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="VARIABLE=VALUE",
+        action="append",
+        default=[],
+        help="with --apply: a Terraform variable; may be repeated (default: infra's defaults, a 64 MiB object)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
+    if arguments.action == "stop":
+        return _stop()
+    if arguments.action == "status":
+        return _status()
+    if arguments.set and not arguments.apply:
+        raise UsageError("--set: goes with --apply; add --apply")
+    variables = LOCAL_VARIABLES | dict(_assignment(text) for text in arguments.set)
+    emulator = start()
+    if arguments.apply:
+        apply_copy(emulator.endpoint_url, variables)
+    print(emulator.endpoint_url)
+    say(
+        "by hand: export AWS_ENDPOINT_URL="
+        + emulator.endpoint_url
+        + " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
+    )
+    return 0
+
+
+def start(*, follow_parent: bool = False) -> ministack.Emulator:
+    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
+    if (emulator := ministack.running(stack.STATE_DIR)) is not None:
+        say(f"the embedded AWS already runs at {emulator.endpoint_url} (process {emulator.pid})")
+        return emulator
+    stack.forget_state()
+    say("starting the embedded AWS (MiniStack; a second or two)")
+    emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
+    say(f"it answers at {emulator.endpoint_url} (process {emulator.pid})")
+    return emulator
+
+
+def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
+    """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
+    stack.lay_out()
+    terraform = local_terraform(endpoint_url)
+    say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
+    terraform.init()
+    terraform.apply(variables)
+    return terraform.outputs()
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--set: {text!r} is not VARIABLE=VALUE")
+    return name, value
+
+
+def _stop() -> int:
+    stopped = ministack.stop(stack.STATE_DIR)
+    stack.forget_state()
+    say("stopped the embedded AWS; everything in it is gone" if stopped else "no embedded AWS is running")
+    return 0
+
+
+def _status() -> int:
+    emulator = ministack.running(stack.STATE_DIR)
+    if emulator is None:
+        say("no embedded AWS is running; `stampede emulator start` starts one")
+        return 1
+    answers = emulator.answers()
+    say(f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: {emulator.log_file}")
+    print(emulator.endpoint_url)
+    return 0 if answers else 1

@@ -1,0 +1,197 @@
+"""`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N functions run at once.
+
+Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a non-zero exit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader import target as targets
+from loader.arguments import positive_int
+from loader.errors import RunError
+from loader.experiments import EXPERIMENTS, cell_name
+from loader.progress import bar, say
+from loader.run_folder import FORMAT, RunFolder
+from loader.sending import Accepted, Order, Outcome, send
+from loader.tables import FORMATS, print_rows
+from loader.target import Target
+from loader.unfinished_cell import ABANDONED
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    targets.add_options(parser)
+    parser.add_argument(
+        "--messages",
+        metavar="N",
+        type=positive_int,
+        help="how many messages to send (default: 10 x the stack's concurrency_value)",
+    )
+    parser.add_argument("--run", metavar="RUN_ID", help="add to this run (default: a new run)")
+    parser.add_argument(
+        "--cell", metavar="NAME", help="name of the cell (default: memory_size=...,concurrency_value=...)"
+    )
+    parser.add_argument("--queue-name", metavar="NAME", help="send to this queue instead (default: the stack's queue)")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the first message and the count, send nothing (default: off)",
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="how the outcome is printed (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
+    target = targets.resolve(arguments)
+    per_concurrency = EXPERIMENTS[target["experiment"]].messages_per_concurrency
+    count = arguments.messages or target["concurrency_value"] * per_concurrency
+    coordinates = {name: target[name] for name in ("memory_size", "concurrency_value")}
+    cell = arguments.cell or cell_name(coordinates)
+    if arguments.dry_run:
+        first = next(orders("RUN_ID", cell, 1, {"object_bytes": object_bytes(target)}))
+        say(f"would send {count} messages to {target['queue_name']}; the first one:")
+        print(first.body)
+        return 0
+    queue_url = _queue_url(target, arguments.queue_name)
+    size_bytes = object_bytes(target)
+    folder = RunFolder.create(arguments.results_dir, arguments.run)
+    _describe(folder, target)
+    outcome = flood(target, folder, cell, count, queue_url=queue_url, size_bytes=size_bytes)
+    print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
+    check(outcome)
+    return 0
+
+
+def flood(
+    target: Target,
+    folder: RunFolder,
+    cell: str,
+    count: int,
+    *,
+    queue_url: str | None = None,
+    size_bytes: int | None = None,
+    warm_up: bool = False,
+    start_at_ms: int | None = None,
+) -> Outcome:
+    """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
+
+    `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the functions wait until then. Returns the
+    outcome even when some were refused (`check` raises for that). Raises RunError when the object is missing or the
+    queue can't be reached.
+    """
+    size_bytes = object_bytes(target) if size_bytes is None else size_bytes
+    known = [row["seq"] for name in ("sent.jsonl", ABANDONED) for row in folder.rows(name) if row["cell"] == cell]
+    first_seq = max(known, default=-1) + 1
+    extras: dict[str, int] = {"object_bytes": size_bytes, "warm_up": int(warm_up)}
+    if start_at_ms is not None:
+        extras["start_at_ms"] = start_at_ms
+    say(f"flooding {target['queue_name']} with {count} messages")
+    with bar() as progress:
+        task = progress.add_task("flood", total=count, note="messages")
+
+        with sent_log(folder, cell, warm_up=warm_up) as log:
+
+            def accepted(batch: list[Accepted]) -> None:
+                log(batch)
+                progress.advance(task, len(batch))
+
+            outcome = send(
+                target,
+                queue_url or target["queue_url"],
+                orders(folder.run_id, cell, count, extras, first_seq),
+                accepted,
+            )
+    say(outcome.sentence(), style="red" if outcome.failed else None)
+    return outcome
+
+
+def check(outcome: Outcome) -> None:
+    """Raise RunError when a message was not accepted."""
+    if outcome.failed:
+        raise RunError(
+            f"{outcome.failed} of {outcome.sent + outcome.failed} messages were not accepted: {outcome.reason}"
+        )
+
+
+def orders(run_id: str, cell: str, count: int, extras: dict[str, int], first_seq: int = 0) -> Iterator[Order]:
+    """The work orders of one flood, made one by one: a million of them need no memory.
+
+    They differ in `seq` alone, so the rest of the JSON is made once.
+    """
+    before = json.dumps({"run_id": run_id, "cell": cell})[:-1] + ', "seq": '
+    after = "".join(f", {json.dumps(name)}: {json.dumps(value)}" for name, value in extras.items()) + "}"
+    for seq in range(first_seq, first_seq + count):
+        yield Order(seq, f"{before}{seq}{after}")
+
+
+@contextmanager
+def sent_log(folder: RunFolder, cell: str, *, warm_up: bool = False) -> Iterator[Callable[[list[Accepted]], None]]:
+    """Opens the run's sent.jsonl for one flood; gives the function that appends a batch, on disk when it returns."""
+    before, after = json.dumps({"cell": cell})[:-1], f', "warm_up": {int(warm_up)}}}\n'
+    with (folder.path / "sent.jsonl").open("a") as file:
+
+        def append(batch: list[Accepted]) -> None:
+            file.write(
+                "".join(
+                    f'{before}, "seq": {one.seq}, "message_id": {json.dumps(one.message_id)}, '
+                    f'"sent_at_ms": {one.sent_at_ms}, "possible_duplicate": {one.possible_duplicate}{after}'
+                    for one in batch
+                )
+            )
+            file.flush()
+
+        yield append
+
+
+def object_bytes(target: Target) -> int:
+    """The size of the object that the functions will download, in bytes. Raises RunError when it isn't there."""
+    bucket, key = target["bucket_name"], target["object_key"]
+    try:
+        return target.client("s3").head_object(Bucket=bucket, Key=key)["ContentLength"]
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] == 404:
+            raise RunError(f"no object s3://{bucket}/{key} to download; `stampede dataset` puts it there") from None
+        raise targets.explain(error, f"looking at s3://{bucket}/{key}", target) from None
+    except BotoCoreError as error:
+        raise targets.explain(error, f"looking at s3://{bucket}/{key}", target) from None
+
+
+def _queue_url(target: Target, queue_name: str | None) -> str:
+    if queue_name is None:
+        return target["queue_url"]
+    try:
+        return target.client("sqs").get_queue_url(QueueName=queue_name)["QueueUrl"]
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, f"--queue-name {queue_name!r}", target) from None
+
+
+def _describe(folder: RunFolder, target: Target) -> None:
+    """Give a run that was started by hand the run.json that drain, query and report look at."""
+    if folder.read_json("run.json") is None:
+        description: dict[str, Any] = {
+            "stampede_version": version("stampede"),
+            "format": FORMAT,
+            "run_id": folder.run_id,
+            "experiment": target["experiment"],
+            "target": target.kind,
+            "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
+            "finished_at": None,
+            "plan": {"fixed": {"object_size_mb": target["object_size_mb"]}},
+            "cells": [],
+            "account": {"account_id": target["account_id"], "region": target.region},
+            "versions": {},
+            "machine": {},
+        }
+        folder.write_json("run.json", description)

@@ -1,0 +1,145 @@
+"""A sweep's plan: which cells, in which order, with how many messages. Pure: the same options give the same plan."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loader.errors import UsageError
+from loader.experiments import Experiment, cell_name
+
+INFRA = Path(__file__).resolve().parent.parent / "infra"
+MAX_CELLS = 1000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its name as it stands in messages and records, its swept variables, and which repeat it is (from 1)."""
+
+    name: str
+    coordinates: dict[str, Any]
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same."""
+
+    experiment: str
+    target: str
+    swept: dict[str, list[Any]]
+    fixed: dict[str, Any]
+    messages_per_concurrency: int
+    warm_up_per_concurrency: int = 0
+    repeats: int = 1
+    seed: int = 1
+    start_barrier_s: float | None = None
+    order: list[str] = field(default_factory=list)
+
+    def cells(self) -> list[Cell]:
+        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N."""
+        cells = [
+            Cell(cell_name(coordinates | ({"repeat": repeat} if self.repeats > 1 else {})), coordinates, repeat)
+            for repeat in range(1, self.repeats + 1)
+            for coordinates in _product(self.swept)
+        ]
+        random.Random(self.seed).shuffle(cells)
+        return cells
+
+    def variables(self, cell: Cell) -> dict[str, Any]:
+        """The Terraform variables of a cell."""
+        return {"experiment": self.experiment, **self.fixed, **cell.coordinates}
+
+    def concurrency(self, cell: Cell) -> int:
+        """N of a cell."""
+        return int(self.variables(cell).get("concurrency_value", 1))
+
+    def messages(self, cell: Cell) -> int:
+        """Messages that are measured in a cell."""
+        return self.concurrency(cell) * self.messages_per_concurrency
+
+    def warm_up_messages(self, cell: Cell) -> int:
+        """Messages sent first in a cell, recorded and counted in no figure."""
+        return self.concurrency(cell) * self.warm_up_per_concurrency
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as it stands in run.json, with the order spelled out."""
+        cells = self.cells()
+        return asdict(self) | {
+            "order": [cell.name for cell in cells],
+            "warm_up_messages": sum(self.warm_up_messages(cell) for cell in cells),
+            "start_barrier": self.start_barrier_s is not None,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
+        """The plan of a stored run. Raises KeyError where a part is missing."""
+        known = {name: stored[name] for name in cls.__dataclass_fields__ if name != "order"}
+        return cls(**known)
+
+
+def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
+    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix.
+
+    Raises UsageError for an unknown variable, a value twice, a concurrency that is no whole number above 0, or more
+    than MAX_CELLS cells.
+    """
+    matrix = experiment.matrices[target]
+    swept = {name: list(values) for name, values in matrix.swept.items()}
+    fixed = dict(matrix.fixed)
+    for setting in settings:
+        name, values = parse_setting(setting)
+        swept.pop(name, None)
+        fixed.pop(name, None)
+        if len(values) == 1 and name not in matrix.swept:
+            fixed[name] = values[0]
+        else:
+            swept[name] = values
+    plan = Plan(experiment.name, target, swept, fixed, **options)
+    if (count := len(plan.cells())) > MAX_CELLS:
+        raise UsageError(f"--set: the matrix has {count} cells; at most {MAX_CELLS} are run, so sweep fewer values")
+    for n in plan.swept.get("concurrency_value", [plan.fixed.get("concurrency_value", 1)]):
+        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+            raise UsageError(f"--set concurrency_value: {n!r} is no whole number of 1 or more")
+    return plan
+
+
+def parse_setting(text: str) -> tuple[str, list[Any]]:
+    """Split `variable=v1,v2`; numbers and true/false become such. Raises UsageError."""
+    name, equals, listed = text.partition("=")
+    if not equals or not name or not listed:
+        raise UsageError(f"--set: {text!r} is not VARIABLE=VALUE[,VALUE...]")
+    known = terraform_variables()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
+        raise UsageError(f"--set: infra/ has no variable {name!r}; {hint}")
+    values = [_value(part) for part in listed.split(",")]
+    if len({json.dumps(value) for value in values}) < len(values):
+        raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
+    return name, values
+
+
+def terraform_variables() -> set[str]:
+    """The names of the variables that infra/ declares."""
+    text = "".join(path.read_text() for path in INFRA.glob("*.tf"))
+    return set(re.findall(r'^variable "(\w+)"', text, re.MULTILINE))
+
+
+def _product(swept: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) else text

@@ -1,0 +1,192 @@
+"""`stampede query`: runs a saved Logs Insights query, on CloudWatch for a run on AWS and here for everything else.
+
+Without --logs the lines are those of a stored run; a run on AWS is asked of CloudWatch itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader import target as targets
+from loader.cloudwatch_query import run_on_service, too_many_rows
+from loader.errors import RunError, UsageError
+from loader.progress import say
+from loader.run_folder import RunFolder
+from loader.tables import FORMATS, print_rows
+from queries.insights import EventsError, InsightsError, check, evaluate, export, row_limit, with_filters
+
+QUERIES = Path(__file__).resolve().parent.parent / "queries"
+# Messages are sent before, and lines ingested after, the times in the records.
+MARGIN_MS = 60_000
+# Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
+_PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
+# Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
+_ARRIVED = "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as arrived"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a query, numbers as int or float, and the names of their columns in order."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+
+
+class Backend(Protocol):
+    """Where a query is asked: `Local` files or the `Service`."""
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any out."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """A file of log events, evaluated here."""
+
+    logs: Path
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query over the file."""
+        result = evaluate(text, self.logs)
+        for note in result.notes:
+            say(note, style="yellow")
+        if result.truncated:
+            raise UsageError(too_many_rows())
+        return Answer(result.columns, result.rows)
+
+
+@dataclass(frozen=True)
+class Service:
+    """The log group of an applied stack, between two epoch milliseconds, asked of CloudWatch."""
+
+    target: targets.Target
+    start_ms: int
+    end_ms: int
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query over the log group."""
+        logs, group = self.target.client("logs"), self.target["log_group_name"]
+        try:
+            result = run_on_service(logs, group, text, self.start_ms, self.end_ms, row_limit=row_limit(text))
+        except (BotoCoreError, ClientError) as error:
+            raise targets.explain(error, "running the query", self.target) from None
+        say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
+        return Answer(result.columns, result.typed_rows())
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    targets.add_options(parser)
+    parser.add_argument(
+        "query", metavar="NAME|FILE", help="a saved query (download/summary or summary) or a .cwli file"
+    )
+    parser.add_argument("--run", metavar="RUN_ID", help="the run to ask about (default: the newest in --results-dir)")
+    parser.add_argument(
+        "--where",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=_condition,
+        help="keep only lines with this field value; may be repeated (default: none)",
+    )
+    parser.add_argument(
+        "--logs",
+        metavar="FILE",
+        type=Path,
+        help='evaluate over exported lines {"timestamp", "message", "logStream"?}, as .jsonl, .jsonl.gz or .parquet,'
+        " without AWS (default: a run)",
+    )
+    parser.add_argument(
+        "--export",
+        metavar="FILE.parquet",
+        type=Path,
+        help="also write the lines as Parquet, which later queries read many times faster (default: don't)",
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="how the rows are printed (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Evaluate the query and print its rows on stdout; exit status 2, and nothing on stdout, where it can't be."""
+    text = read_query(arguments.query)
+    where = dict(arguments.where)
+    try:
+        check(text)  # on the text as it is, so that lines and columns are those of the file
+        if arguments.logs is not None:
+            answer, logs = Local(arguments.logs).ask(with_filters(text, where)), arguments.logs
+        else:
+            answer, logs = _of_run(text, where, arguments)
+        if arguments.export is not None:
+            count = export(logs, arguments.export)
+            say(f"{count:,} log events: {arguments.export}")
+    except EventsError as error:
+        raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
+    except InsightsError as error:
+        raise UsageError(f"{arguments.query}: {error}") from None
+    print_rows(answer.rows, arguments.format, answer.columns)
+    return 0
+
+
+def read_query(name: str) -> str:
+    """The text of a saved query by name (`summary`, `download/summary`) or by path. Raises UsageError."""
+    for path in (Path(name), QUERIES / f"{name}.cwli", QUERIES / "download" / f"{name}.cwli"):
+        if path.is_file():
+            try:
+                return path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                raise UsageError(f"NAME|FILE: {path} can't be read as UTF-8 text; give a query") from None
+    saved = ", ".join(sorted(f"{path.parent.name}/{path.stem}" for path in QUERIES.glob("*/*.cwli")))
+    raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {saved}")
+
+
+def _condition(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, Path]:
+    """The answer for a stored run, and the file of its log events."""
+    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    of_run = {"run_id": folder.run_id}
+    logs = folder.path / "log_events.jsonl"
+    on_aws = folder.read_json("run.json", {}).get("target") == "aws"
+    if (not on_aws or arguments.export is not None) and not logs.exists():
+        raise UsageError(
+            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.run_id}` fetches them"
+        )
+    backend = Service(targets.resolve(arguments), *time_range_ms(folder)) if on_aws else Local(logs)
+    narrowed = where if _PLATFORM_FIELD.search(text) else of_run | where
+    answer = backend.ask(with_filters(text, narrowed))
+    _warn_of_missing(backend.ask(with_filters(_ARRIVED, of_run)), folder)
+    return answer, logs
+
+
+def _warn_of_missing(answer: Answer, folder: RunFolder) -> None:
+    """Say so when messages of the run have no record among the lines that were asked."""
+    sent = sum(1 for _ in folder.rows("sent.jsonl"))
+    arrived = answer.rows[0]["arrived"] if answer.rows else 0
+    if arrived < sent:
+        say(
+            f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: CloudWatch may"
+            " still be taking lines in, or functions ended without one; ask again before you publish",
+            style="yellow",
+        )
+
+
+def time_range_ms(folder: RunFolder) -> tuple[int, int]:
+    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises RunError."""
+    sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
+    if not sent:
+        raise RunError(f"run {folder.run_id} sent no messages, so it has no time range")
+    finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
+    return min(sent) - MARGIN_MS, (max(finished) if finished else int(time.time() * 1000)) + MARGIN_MS

@@ -1,0 +1,66 @@
+"""`stampede report`: rebuilds a run's table, figures and page from its stored records, without AWS or network.
+
+With two runs it writes a page that compares them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import report
+from loader.errors import RunError, UsageError
+from loader.progress import say
+from report.table import print_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument(
+        "run_dirs",
+        metavar="results/RUN_ID",
+        type=Path,
+        nargs="+",
+        help="the results folder of a run; of two runs, to compare them",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE.html",
+        type=Path,
+        default=Path("comparison.html"),
+        help="where the comparison of two runs goes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "json", "markdown"),
+        default="table",
+        help="how the table of one run is printed (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr."""
+    if len(arguments.run_dirs) > 2:
+        raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; name one, or two to compare")
+    if len(arguments.run_dirs) == 2:
+        page = _refusing(lambda: report.compare(arguments.run_dirs, arguments.output), arguments.output)
+        say(f"comparison: {page}")
+        return 0
+    build_and_print(arguments.run_dirs[0], arguments.format)
+    return 0
+
+
+def build_and_print(run_dir: Path, form: str) -> None:
+    """Rebuild the report of `run_dir` and print its table. Raises UsageError for a folder that is no run's."""
+    page = _refusing(lambda: report.build(run_dir), run_dir)
+    print_table(run_dir, form)
+    say(f"report: {page}")
+
+
+def _refusing(make, place: Path) -> Path:
+    try:
+        return make()
+    except report.RunError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise RunError(f"the report {place} can't be written: {error}") from None

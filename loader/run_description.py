@@ -1,0 +1,94 @@
+"""run.json: what a sweep was planned to do, where and with what it ran, and which cells are finished."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from loader.account import describe_account
+from loader.cost import Estimate
+from loader.plan import Cell, Plan
+from loader.run_folder import FORMAT, RunFolder
+from loader.target import Target
+from loader.terraform import Terraform
+
+
+class RunDescription:
+    """The run.json of one sweep; written whole after every change, so that a kill -9 leaves the last state."""
+
+    def __init__(self, folder: RunFolder, plan: Plan, estimate: Estimate) -> None:
+        """Begin a new description, or take up the one that the folder holds."""
+        self._folder = folder
+        stored = folder.read_json("run.json", {})
+        self._values: dict[str, Any] = {
+            "stampede_version": version("stampede"),
+            "format": FORMAT,
+            "run_id": folder.run_id,
+            "experiment": plan.experiment,
+            "target": plan.target,
+            "started_at": stored.get("started_at") or _text(datetime.now(UTC)),
+            "finished_at": None,
+            "plan": plan.as_dict(),
+            "cells": stored.get("cells", []),
+            "account": stored.get("account", {}),
+            "versions": stored.get("versions", {}),
+            "machine": machine(),
+            "cost": estimate.as_dict(),
+        }
+
+    @property
+    def finished(self) -> set[str]:
+        """Names of the cells that are finished."""
+        return {cell["cell"] for cell in self._values["cells"]}
+
+    def write(self) -> None:
+        """Write run.json as it stands."""
+        self._folder.write_json("run.json", self._values)
+
+    def describe(self, target: Target, terraform: Terraform) -> None:
+        """Note account and versions; asked once the first cell is applied."""
+        versions = terraform.version()
+        self._values["versions"] = {
+            "terraform": versions["terraform_version"],
+            "providers": versions.get("provider_selections", {}),
+            "python": platform.python_version(),
+            "boto3": version("boto3"),
+        } | ({"ministack": version("ministack")} if target.kind == "local" else {})
+        self._values["account"] = {"account_id": target["account_id"], "region": target.region} | describe_account(
+            target
+        )
+        self.write()
+
+    def finished_cell(self, cell: Cell, started_at: datetime) -> None:
+        """Note a finished cell, at once."""
+        self._values["cells"].append(
+            {
+                "cell": cell.name,
+                **cell.coordinates,
+                "repeat": cell.repeat,
+                "started_at": _text(started_at),
+                "finished_at": _text(datetime.now(UTC)),
+            }
+        )
+        self.write()
+
+    def finish(self) -> None:
+        """Note the end of the run."""
+        self._values["finished_at"] = _text(datetime.now(UTC))
+        self.write()
+
+
+def machine() -> dict[str, Any]:
+    """The machine that drives the run (locally also the one that is measured)."""
+    return {
+        "system": platform.platform(),
+        "processors": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    }
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

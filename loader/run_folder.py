@@ -1,0 +1,106 @@
+"""`results/<run_id>/`: everything a run leaves behind, written so that a kill -9 loses at most one line.
+
+Line files are appended to; whole files are written beside and renamed. Coordinates live in the records, never in
+file names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loader.errors import UsageError
+
+FORMAT = 1
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+
+
+class RunFolder:
+    """One run's folder. Files: run.json, sent.jsonl, log_events.jsonl, records.jsonl, dead_letters.jsonl, ..."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def run_id(self) -> str:
+        """The run's id is its folder's name."""
+        return self.path.name
+
+    @classmethod
+    def create(cls, results_dir: Path, run_id: str | None = None) -> RunFolder:
+        """Make the folder of `run_id` (an existing one is used again), or of a new id made from the clock (UTC)."""
+        if run_id is not None:
+            path = results_dir / checked_run_id(run_id)
+            path.mkdir(parents=True, exist_ok=True)
+            return cls(path)
+        stem = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        for attempt in range(1, 1000):
+            path = results_dir / (stem if attempt == 1 else f"{stem}-{attempt}")
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            return cls(path)
+        raise UsageError(f"--results-dir: no free run id {stem}-* in {results_dir}; give --run")
+
+    @classmethod
+    def find(cls, results_dir: Path, run_id: str | None) -> RunFolder:
+        """The folder of `run_id`, or of the newest run that sent messages. Raises UsageError where there is none."""
+        if run_id is not None:
+            path = results_dir / checked_run_id(run_id)
+            if not path.is_dir():
+                raise UsageError(f"--run: no run {run_id!r} in {results_dir}; `ls {results_dir}` shows the runs")
+            return cls(path)
+        runs = [path for path in results_dir.glob("*") if (path / "sent.jsonl").exists()]
+        if not runs:
+            raise UsageError(f"--run: no run in {results_dir} yet; `stampede flood` or `stampede sweep` makes one")
+        return cls(max(runs, key=lambda path: (path / "sent.jsonl").stat().st_mtime_ns))
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write a whole JSON file atomically."""
+        self.write_text(name, json.dumps(value, indent=2) + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a whole text file atomically: beside, then renamed."""
+        beside = self.path / f".{name}.part"
+        beside.write_text(text)
+        beside.replace(self.path / name)
+
+    def read_json(self, name: str, default: Any = None) -> Any:
+        """Read a JSON file of this run, or return `default` where it isn't there."""
+        try:
+            return json.loads((self.path / name).read_text())
+        except FileNotFoundError:
+            return default
+
+    def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Append rows as JSON lines, with one write and a flush."""
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        if not text:
+            return
+        with (self.path / name).open("a") as file:
+            file.write(text)
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a JSON-lines file; a torn last line (a killed writer) is left out."""
+        try:
+            file = (self.path / name).open()
+        except FileNotFoundError:
+            return
+        with file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+
+def checked_run_id(run_id: str) -> str:
+    """Return `run_id` if it can be a folder's name and stand unquoted in a query; raises UsageError."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise UsageError(
+            f"--run: {run_id!r} is no run id; use 1 to 80 letters, digits, '_', '.' or '-', a letter or digit first"
+        )
+    return run_id

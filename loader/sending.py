@@ -1,0 +1,247 @@
+"""The flood's engine: many batches in flight, every message's outcome known or said to be unknown.
+
+What is retried: entries that SQS lists as `Failed` without a sender fault, throttles, 5xx answers and failed
+connections. A retry after an *unknown* outcome (the connection broke, or a 5xx came, after the request left) may put
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import botocore.session
+
+from loader.sqs_wire import Answer, Connection, Endpoint, NotSent, Signer, UnknownOutcome
+
+# SendMessageBatch takes 10 entries and 1 MiB in all (SQS quotas); JSON escaping is counted with a margin.
+MAX_ENTRIES = 10
+MAX_BATCH_BYTES = 1_000_000
+IN_FLIGHT = 64
+MAX_ATTEMPTS = 8
+BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
+_THROTTLES = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "TooManyRequestsException"})
+
+
+class Order(NamedTuple):
+    """One message to send: its number within the cell and its body."""
+
+    seq: int
+    body: str
+
+
+class Accepted(NamedTuple):
+    """One message that SQS has confirmed; `sent_at_ms` is when the confirmation came (epoch ms)."""
+
+    seq: int
+    message_id: str
+    sent_at_ms: int
+    possible_duplicate: int
+
+
+@dataclass
+class Outcome:
+    """What became of a flood, in messages; `reason` is the first refusal's text."""
+
+    sent: int = 0
+    failed: int = 0
+    possible_duplicates: int = 0
+    requests: int = 0
+    retries: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Sent, failed and how fast, as the loader prints it."""
+        rate = self.sent / self.seconds if self.seconds else 0.0
+        return {
+            "sent": self.sent,
+            "failed": self.failed,
+            "possible_duplicates": self.possible_duplicates,
+            "requests": self.requests,
+            "retries": self.retries,
+            "seconds": round(self.seconds, 3),
+            "messages_per_s": round(rate, 1),
+        }
+
+    def sentence(self) -> str:
+        """The outcome in words."""
+        text = f"sent {self.sent}, failed {self.failed} messages in {self.seconds:.2f} s"
+        if self.possible_duplicates:
+            text += f"; {self.possible_duplicates} may be in the queue twice (retried after an unknown outcome)"
+        return text + (f"; {self.reason}" if self.failed else "")
+
+
+@dataclass
+class _Batch:
+    """Orders on their way, with how often they were tried and whether an outcome was unknown."""
+
+    orders: list[Order]
+    attempt: int = 0
+    unknown: set[int] = field(default_factory=set)
+
+
+class _Refused(Exception):
+    """SQS refuses in a way that no retry mends; ends the flood."""
+
+
+def send(
+    target: Any,
+    queue_url: str,
+    orders: Iterable[Order],
+    on_accepted: Callable[[list[Accepted]], None],
+    *,
+    in_flight: int = IN_FLIGHT,
+) -> Outcome:
+    """Send every order to `queue_url` of `target` (loader.target.Target) and return the outcome; never raises for SQS.
+
+    `on_accepted` is called with each batch's confirmed messages; what it raises ends the flood. Memory does not grow
+    with the number of orders. After a refusal that retries can't mend (or MAX_ATTEMPTS failures of one batch) nothing
+    more is sent and the rest is counted as failed.
+    """
+    return send_to(endpoint_of(target), queue_url, orders, on_accepted, in_flight=in_flight)
+
+
+def endpoint_of(target: Any) -> Endpoint:
+    """The SQS endpoint and credentials of a target, resolved by botocore. Raises RunError without credentials."""
+    client = target.client("sqs")
+    credentials = target.session().get_credentials()
+    ca_bundle = botocore.session.get_session().get_config_variable("ca_bundle")  # AWS_CA_BUNDLE or the profile's
+    return Endpoint(client.meta.endpoint_url, target.region, credentials.get_frozen_credentials, ca_bundle=ca_bundle)
+
+
+def send_to(
+    endpoint: Endpoint,
+    queue_url: str,
+    orders: Iterable[Order],
+    on_accepted: Callable[[list[Accepted]], None],
+    *,
+    in_flight: int = IN_FLIGHT,
+) -> Outcome:
+    """`send`, for a known endpoint."""
+    flood = _Flood(endpoint, queue_url, batches(orders), on_accepted)
+    started = time.monotonic()
+    asyncio.run(flood.run(in_flight))
+    flood.outcome.seconds = time.monotonic() - started
+    return flood.outcome
+
+
+def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
+    """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes."""
+    group: list[Order] = []
+    size = 0
+    for order in orders:
+        length = len(order.body.encode())
+        if group and (len(group) == MAX_ENTRIES or size + length > MAX_BATCH_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(order)
+        size += length
+    if group:
+        yield group
+
+
+class _Flood:
+    """The senders' shared state. All of them run in one thread: 64 threads would fight for the interpreter's lock."""
+
+    def __init__(self, endpoint: Endpoint, queue_url: str, source: Iterator[list[Order]], on_accepted) -> None:
+        self._endpoint, self._queue_url, self._source = endpoint, queue_url, source
+        self._on_accepted = on_accepted
+        self._signer = Signer(endpoint)
+        self._stop = asyncio.Event()
+        self._name = f"SQS in {endpoint.region} at {endpoint.url}"
+        self.outcome = Outcome()
+
+    async def run(self, in_flight: int) -> None:
+        """Send until the source is empty or the flood is stopped; counts what was never tried as failed."""
+        try:
+            async with asyncio.TaskGroup() as senders:
+                for _ in range(in_flight):
+                    senders.create_task(self._work())
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        self.outcome.failed += sum(len(group) for group in self._source)
+
+    async def _work(self) -> None:
+        connection = Connection(self._endpoint, self._signer)
+        try:
+            while not self._stop.is_set() and (group := next(self._source, None)) is not None:
+                await self._deliver(connection, _Batch(group))
+        finally:
+            connection.close()
+
+    async def _deliver(self, connection: Connection, batch: _Batch) -> None:
+        """Send one batch until every order is accepted or given up."""
+        while True:
+            try:
+                reason = await self._try(connection, batch)
+            except _Refused as refusal:
+                return self._give_up(batch, str(refusal))
+            if not batch.orders:
+                return None
+            batch.attempt += 1
+            if batch.attempt >= MAX_ATTEMPTS:
+                return self._give_up(batch, f"{reason} (after {MAX_ATTEMPTS} attempts)")
+            self.outcome.retries += 1
+            if await self._stopped_within(random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**batch.attempt))):
+                return self._give_up(batch, reason)
+
+    async def _stopped_within(self, seconds: float) -> bool:
+        """Wait, unless another sender stops the flood meanwhile."""
+        try:
+            await asyncio.wait_for(self._stop.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _try(self, connection: Connection, batch: _Batch) -> str:
+        """One request; takes the accepted orders out of the batch and returns why others remain."""
+        entries = [(str(index), order.body) for index, order in enumerate(batch.orders)]
+        self.outcome.requests += 1
+        try:
+            answer = await connection.send_batch(self._queue_url, entries)
+        except NotSent as error:
+            return f"can't connect to {self._endpoint.url}: {error}"
+        except UnknownOutcome as error:
+            batch.unknown.update(order.seq for order in batch.orders)
+            return f"connection to {self._endpoint.url} broke: {error}"
+        if answer.status == 200:
+            return self._sort(answer, batch)
+        return self._refused_or_retry(answer, batch)
+
+    def _refused_or_retry(self, answer: Answer, batch: _Batch) -> str:
+        said = f"{self._name} answered {answer.status} {answer.error_code}: {answer.body.get('message', '')}".strip()
+        if answer.status >= 500:
+            batch.unknown.update(order.seq for order in batch.orders)
+            return said
+        if answer.status == 429 or answer.error_code in _THROTTLES:
+            return said
+        raise _Refused(said)
+
+    def _sort(self, answer: Answer, batch: _Batch) -> str:
+        """Split a batch by its answer: accepted orders are reported, failed ones stay in the batch."""
+        now_ms = int(time.time() * 1000)
+        accepted = {int(entry["Id"]): entry["MessageId"] for entry in answer.body.get("Successful", [])}
+        failures = {int(entry["Id"]): entry for entry in answer.body.get("Failed", [])}
+        confirmed = [
+            Accepted(order.seq, accepted[index], now_ms, int(order.seq in batch.unknown))
+            for index, order in enumerate(batch.orders)
+            if index in accepted
+        ]
+        self.outcome.sent += len(confirmed)
+        self.outcome.possible_duplicates += sum(one.possible_duplicate for one in confirmed)
+        if confirmed:
+            self._on_accepted(confirmed)
+        batch.orders = [order for index, order in enumerate(batch.orders) if index not in accepted]
+        reasons = [f"{entry.get('Code', '')} {entry.get('Message', '')}".strip() for entry in failures.values()]
+        if any(entry.get("SenderFault") for entry in failures.values()):
+            raise _Refused(f"SQS refused a message: {reasons[0]}")
+        return f"SQS listed entries as failed: {reasons[0]}" if reasons else "SQS left entries out of its answer"
+
+    def _give_up(self, batch: _Batch, reason: str) -> None:
+        self._stop.set()
+        self.outcome.failed += len(batch.orders)
+        self.outcome.reason = self.outcome.reason or reason

@@ -1,0 +1,112 @@
+"""`stampede sweep`: runs the whole matrix of an experiment, cell after cell, and ends with the table and the report.
+
+For each cell: terraform apply, warm-up, flood, drain. Every finished cell is on disk at once; --resume goes on after a
+kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, and destroyed at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from loader import doctor
+from loader.accounting import check
+from loader.arguments import dollars, seconds
+from loader.cost import Estimate, check_budget
+from loader.errors import UsageError
+from loader.experiments import EXPERIMENTS
+from loader.plan import Plan
+from loader.plan_options import add_plan_options, plan_of
+from loader.progress import say
+from loader.report_verb import build_and_print
+from loader.run_folder import FORMAT, RunFolder
+from loader.sweep_run import SweepRun
+from loader.tables import FORMATS, print_rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument("experiment", choices=sorted(EXPERIMENTS), metavar="EXPERIMENT", help="what to run: download")
+    parser.add_argument(
+        "--target", choices=("local", "aws"), default="local", help="where to run it (default: %(default)s)"
+    )
+    add_plan_options(parser)
+    parser.add_argument("--resume", metavar="RUN_ID", help="go on with this run as it was planned (default: a new run)")
+    parser.add_argument(
+        "--budget-usd",
+        metavar="USD",
+        type=dollars,
+        help="don't start when the estimated cost is above this (default: no limit)",
+    )
+    parser.add_argument(
+        "--deadline-s",
+        metavar="SECONDS",
+        type=seconds,
+        default=1800.0,
+        help="give up on a cell after this many seconds (default: %(default)s)",
+    )
+    parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy)")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print plan, duration and cost, and change nothing (default: off)"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="how the result is printed (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is unaccounted for."""
+    plan, folder = _plan_and_folder(arguments)
+    estimate = doctor.estimate(plan)
+    check_budget(estimate, arguments.budget_usd)
+    if arguments.dry_run:
+        _print_dry_run(plan, estimate, arguments.format)
+        return 0
+    doctor.refuse_if_impossible(plan)
+    folder = folder or RunFolder.create(arguments.results_dir)
+    sweep = SweepRun(plan, folder, estimate, deadline_s=arguments.deadline_s, keep=arguments.keep)
+    accounts = sweep.run()
+    build_and_print(folder.path, arguments.format)
+    say(f"go back to it with `stampede report {folder.path}`", style="dim")
+    if arguments.format == "table":
+        print(f"results: {folder.path}")
+    check(accounts)
+    return 0
+
+
+def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:
+    """The plan of the options, or the stored one of the run to resume with its folder. Raises UsageError."""
+    if arguments.resume is None:
+        return plan_of(arguments), None
+    folder = RunFolder.find(arguments.results_dir, arguments.resume)
+    stored = folder.read_json("run.json", {})
+    if stored.get("format") != FORMAT:
+        raise UsageError(
+            f"--resume: {folder.path} is of format {stored.get('format')!r}, not {FORMAT}; start a new run"
+        )
+    try:
+        plan = Plan.from_dict(stored["plan"])
+    except KeyError:
+        raise UsageError(
+            f"--resume: {folder.run_id} is no sweep (a flood by hand has no plan); `stampede drain` finishes it"
+        ) from None
+    if (plan.experiment, plan.target) != (arguments.experiment, arguments.target):
+        raise UsageError(
+            f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; say so here too"
+        )
+    return plan, folder
+
+
+def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
+    """The plan on stdout, and what it takes."""
+    rows = [
+        {
+            "cell": cell.name,
+            "warm_up_messages": plan.warm_up_messages(cell),
+            "messages": plan.messages(cell),
+        }
+        for cell in plan.cells()
+    ]
+    print_rows(rows, form)
+    for line in estimate.sentences():
+        print(line, file=sys.stdout if form == "table" else sys.stderr)

@@ -1,0 +1,192 @@
+"""Where a verb works: the applied stack (its `terraform output -json`) and the AWS API that serves it.
+
+Two targets. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`; `aws` is whatever the
+ordinary AWS configuration of this shell reaches (`AWS_ENDPOINT_URL` included) with the state in `infra/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from emulator import ministack, stack
+from emulator.providers import prepare, terraform_environment
+from loader.errors import RunError, UsageError, one_line
+from loader.progress import say
+from loader.terraform import Terraform, plain_outputs
+
+LOCAL_CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """An applied stack: `kind` is "local" or "aws", `outputs` are Terraform's, `endpoint_url` None means AWS's own."""
+
+    kind: str
+    outputs: dict[str, Any]
+    endpoint_url: str | None = None
+    overrides: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """An output of the stack (or the option that overrides it); raises UsageError where it isn't there."""
+        if self.overrides.get(name) is not None:
+            return self.overrides[name]
+        try:
+            return self.outputs[name]
+        except KeyError:
+            raise UsageError(f"the applied stack has no output {name!r}; apply this version of infra/ again") from None
+
+    @property
+    def region(self) -> str:
+        """The stack's region, or --region."""
+        return self["region"]
+
+    def session(self) -> boto3.Session:
+        """A boto3 session for the target: the emulator's own key locally, the ordinary chain on AWS."""
+        if self.kind == "local":
+            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region)
+        return boto3.Session(region_name=self.region)
+
+    def client(self, service: str, **config: Any) -> Any:
+        """A boto3 client of the target; `config` goes to botocore's Config. Raises RunError without credentials."""
+        session = self.session()
+        if session.get_credentials() is None:
+            raise RunError(NO_CREDENTIALS)
+        settings = {
+            "retries": {"mode": "standard", "max_attempts": 5},
+            "connect_timeout": 5,
+            "read_timeout": 60,
+        }
+        try:
+            return session.client(service, endpoint_url=self.endpoint_url, config=Config(**(settings | config)))
+        except (BotoCoreError, ValueError) as error:
+            raise UsageError(f"--region: {self.region!r}: {one_line(error)}") from None
+
+
+NO_CREDENTIALS = (
+    "no AWS credentials found; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
+    "or try it without an account: `make run`"
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options by which every verb finds its stack."""
+    group = parser.add_argument_group("which stack")
+    group.add_argument(
+        "--target",
+        choices=("local", "aws"),
+        default=os.environ.get("STAMPEDE_TARGET"),
+        help="the embedded AWS or a real account (default: $STAMPEDE_TARGET, else the one stack that is applied)",
+    )
+    group.add_argument(
+        "--outputs",
+        metavar="FILE",
+        type=Path,
+        help="read a saved `terraform output -json` instead of asking Terraform (default: ask Terraform)",
+    )
+    group.add_argument("--region", metavar="NAME", help="AWS region (default: the stack's, from Terraform's outputs)")
+
+
+def resolve(arguments: argparse.Namespace, **overrides: Any) -> Target:
+    """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
+    overrides["region"] = arguments.region
+    if arguments.outputs is not None:
+        target = Target(arguments.target or "aws", _read_outputs(arguments.outputs), _local_endpoint(arguments.target))
+    else:
+        target = _applied(arguments.target)
+    target = Target(target.kind, target.outputs, target.endpoint_url, overrides)
+    where = f" at {target.endpoint_url}" if target.endpoint_url else ""
+    say(f"stack: {target.kind}{where}, {target['function_name']} in {target.region}", style="dim")
+    return target
+
+
+def local(outputs: dict[str, Any], endpoint_url: str) -> Target:
+    """The embedded AWS's stack."""
+    return Target("local", outputs, endpoint_url)
+
+
+def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
+    """Turn what boto3 raised while `doing` into one line with the way out."""
+    where = f"in {target.region}" + (f" at {target.endpoint_url}" if target.endpoint_url else "")
+    name = type(error).__name__
+    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
+    if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
+        return RunError(f"{doing}: {NO_CREDENTIALS}")
+    if code in ("ExpiredToken", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId"):
+        return RunError(f"{doing}: AWS doesn't accept these credentials ({code}); renew them, e.g. `aws sso login`")
+    if name in (
+        "EndpointConnectionError",
+        "ConnectTimeoutError",
+        "ConnectionClosedError",
+        "ReadTimeoutError",
+    ):
+        gone = (
+            "is the emulator running (`stampede emulator status`)?"
+            if target.kind == "local"
+            else "check the region and the network"
+        )
+        return RunError(f"{doing}: no answer {where}; {gone}")
+    if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
+        return RunError(f"{doing}: no such queue {where}; check --queue-name and --region, or apply the stack first")
+    return RunError(f"{doing} {where}: {one_line(error)}")
+
+
+def local_terraform(endpoint_url: str) -> Terraform:
+    """Terraform on the local copy of infra/, against the embedded AWS."""
+    return Terraform(stack.COPY / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
+
+
+def aws_terraform() -> Terraform:
+    """Terraform in infra/, against whatever this shell's AWS configuration reaches."""
+    environment = terraform_environment(prepare(), os.environ)
+    return Terraform(stack.ROOT / "infra", environment, stack.STATE_DIR / "terraform.log")
+
+
+def _applied(kind: str | None) -> Target:
+    """The stack that is applied; with two of them the user has to say which."""
+    found = []
+    if kind in (None, "local"):
+        emulator = ministack.running(stack.STATE_DIR)
+        if emulator is not None and (outputs := local_terraform(emulator.endpoint_url).outputs()):
+            found.append(Target("local", outputs, emulator.endpoint_url))
+    if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
+        outputs = aws_terraform().outputs()
+        if outputs:
+            found.append(Target("aws", outputs))
+    if len(found) > 1:
+        raise UsageError(
+            "--target: a local stack and one in infra/ are both applied; say which with --target local|aws"
+        )
+    if not found:
+        raise UsageError(
+            "no applied stack found; `terraform -chdir=infra apply` makes one on AWS, "
+            "`stampede emulator start --apply` a local one"
+        )
+    return found[0]
+
+
+def _read_outputs(path: Path) -> dict[str, Any]:
+    try:
+        return plain_outputs(path.read_text())
+    except OSError as error:
+        raise UsageError(f"--outputs: can't read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(
+            f"--outputs: {path} isn't what `terraform output -json` prints; save that command's output"
+        ) from None
+
+
+def _local_endpoint(kind: str | None) -> str | None:
+    if kind != "local":
+        return None
+    emulator = ministack.running(stack.STATE_DIR)
+    if emulator is None:
+        raise UsageError("--target local: the embedded AWS isn't running; `stampede emulator start --apply`")
+    return emulator.endpoint_url

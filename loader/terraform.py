@@ -1,0 +1,120 @@
+"""Runs Terraform (or OpenTofu) in one folder and says every command it runs.
+
+The command line automates the gestures a user can make by hand; it prints them so that they never hide.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.providers import terraform_binary
+from loader.errors import RunError
+from loader.progress import say
+
+# Long enough for a slow EFS mount target, short enough that a hung provider is noticed.
+COMMAND_TIMEOUT_S = 1800
+INTERRUPT_PATIENCE_S = 120
+_ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Terraform:
+    """Terraform in `directory`, with `environment` (complete) and a log file that keeps all its output."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    log_file: Path
+
+    def init(self) -> None:
+        """`terraform init`; raises RunError with Terraform's own first error line."""
+        self._run("init", "-input=false", "-no-color")
+
+    def apply(self, variables: Mapping[str, Any]) -> None:
+        """`terraform apply -auto-approve -var name=value ...`; raises RunError."""
+        self._run("apply", "-auto-approve", "-input=false", "-no-color", *_variable_flags(variables))
+
+    def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
+        """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises RunError.
+
+        Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
+        """
+        flags = () if refresh else ("-refresh=false",)
+        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *_variable_flags(variables))
+
+    def outputs(self) -> dict[str, Any]:
+        """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
+        return plain_outputs(self._run("output", "-json", quiet=True))
+
+    def version(self) -> dict[str, Any]:
+        """`terraform version -json`: Terraform's version and the providers selected in this folder."""
+        return json.loads(self._run("version", "-json", quiet=True))
+
+    def _run(self, *arguments: str, quiet: bool = False) -> str:
+        command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
+        if not quiet:
+            say(f"$ {shlex.join(command)}", style="dim")
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        process = subprocess.Popen(
+            command,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is passed on once, by us, below
+        )
+        output, errors = _communicate(process)
+        with self.log_file.open("a") as log:
+            log.write(f"$ {shlex.join(command)}\n{output if not quiet else ''}{errors}")
+        if process.returncode != 0:
+            raise RunError(
+                f"terraform {arguments[0]} failed: {first_error(errors or output)}; everything it said: {self.log_file}"
+            )
+        return output
+
+
+def plain_outputs(text: str) -> dict[str, Any]:
+    """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it isn't that."""
+    return {name: entry["value"] for name, entry in json.loads(text).items()}
+
+
+def first_error(text: str) -> str:
+    """The first error of Terraform's output as one line, with the first lines of its explanation."""
+    match = _ERROR_LINE.search(text)
+    if not match:
+        return " ".join(text.split())[-300:] or "no message"
+    after = text[match.end() :].splitlines()
+    detail = [line.strip(" │╷╵") for line in after[:14]]
+    words = [line for line in detail if line and not line.startswith(("on ", "with "))]
+    return " ".join([match["text"].strip(), *words])[:600]
+
+
+def _variable_flags(variables: Mapping[str, Any]) -> list[str]:
+    return [f"-var={name}={_as_hcl(value)}" for name, value in variables.items()]
+
+
+def _as_hcl(value: Any) -> str:
+    """Strings as they are, everything else as JSON (which Terraform reads as HCL)."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _communicate(process: subprocess.Popen) -> tuple[str, str]:
+    """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state."""
+    try:
+        return process.communicate(timeout=COMMAND_TIMEOUT_S)
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=INTERRUPT_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        raise

@@ -1,0 +1,25 @@
+"""Evaluates CloudWatch Logs Insights queries on log events, without AWS.
+
+`evaluate(text, events)` answers exactly or raises: `QueryError` names the construct, its line and column;
+`EventsError` names the event or file that cannot be read. Both are `InsightsError`, a `ValueError`.
+`export(events, path)` writes the events as Parquet, which later evaluations read faster.
+"""
+
+from queries.insights.compilation import row_limit
+from queries.insights.errors import EventsError, InsightsError, QueryError
+from queries.insights.evaluation import check, evaluate
+from queries.insights.parquet import export
+from queries.insights.result import Result
+from queries.insights.where import with_filters
+
+__all__ = [
+    "EventsError",
+    "InsightsError",
+    "QueryError",
+    "Result",
+    "check",
+    "evaluate",
+    "export",
+    "row_limit",
+    "with_filters",
+]

@@ -1,0 +1,158 @@
+"""The fields that the service finds in a log event by itself, as SQL over the stored events.
+
+Only fields that the query names are taken out of the message, all JSON fields in one extraction.
+Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
+
+* System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on the service: here it
+  tells the place of an event in its source.
+* Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
+  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes).
+* JSON: `a.b.0.c` is element `c` of the first item of `b` of `a`, or the key written so. A key that begins with @ has
+  one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken.
+
+Not modelled: the service stops at 200 fields of an event, here every field is found.
+"""
+
+import json
+from collections.abc import Callable
+
+from queries.insights import syntax
+from queries.insights.errors import QueryError
+from queries.insights.events import Source
+from queries.insights.values import Kind, Value, pointer, sql_string
+
+_SYSTEM = {
+    "@timestamp": Value("event_ms", Kind.TIMESTAMP, column=True),
+    "@ingestionTime": Value("ingestion_ms", Kind.TIMESTAMP, column=True),
+    "@message": Value("message", Kind.TEXT, column=True),
+    "@logStream": Value("log_stream", Kind.TEXT, column=True),
+    "@log": Value("log_group", Kind.TEXT, column=True),
+}
+_POINTER = "@ptr"
+
+
+def _report(label: str, unit: str, factor: str = "") -> str:
+    number = rf"regexp_extract(message, '\t *{label}: ([0-9.]+) {unit}', 1)"
+    return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS DOUBLE){factor} END"
+
+
+_IS_PLATFORM_LINE = "regexp_matches(message, '^(START|END|REPORT) RequestId: ')"
+_LAMBDA = {
+    "@type": (f"CASE WHEN {_IS_PLATFORM_LINE} THEN split_part(message, ' ', 1) END", Kind.TEXT),
+    "@requestId": (
+        rf"CASE WHEN {_IS_PLATFORM_LINE} THEN nullif(regexp_extract(message, 'RequestId: (\S+)', 1), '') END",
+        Kind.TEXT,
+    ),
+    "@duration": (_report("Duration", "ms"), Kind.NUMBER),
+    "@billedDuration": (_report("Billed Duration", "ms"), Kind.NUMBER),
+    "@initDuration": (_report("Init Duration", "ms"), Kind.NUMBER),
+    "@memorySize": (_report("Memory Size", "MB", " * 1000000"), Kind.NUMBER),
+    "@maxMemoryUsed": (_report("Max Memory Used", "MB", " * 1000000"), Kind.NUMBER),
+}
+_LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
+FIELDS = (*_SYSTEM, *_LAMBDA)
+_NEEDS_FRAGMENTS = "a line needs insights_fragment"
+
+# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's text.
+Extraction = str | Callable[[list[str]], str]
+
+
+class Discovery:
+    """Collects the fields that a query names, then writes the SQL that takes them out of the events."""
+
+    def __init__(self) -> None:
+        self._paths: list[str] = []
+        self._columns: dict[str, tuple[Extraction, Value]] = {}
+
+    def field(self, name: syntax.Name) -> Value:
+        """The column of a field. Raises QueryError for an @ name that the service doesn't generate."""
+        if name.text in _SYSTEM:
+            return _SYSTEM[name.text]
+        if name.text not in self._columns:
+            sql, kind = self._extraction(name)
+            self._columns[name.text] = (sql, Value(f"found_{len(self._columns) + 1}", kind, column=True))
+        return self._columns[name.text][1]
+
+    def sql(self, source: Source, numbered: bool, fragments: bool) -> tuple[str, str]:
+        """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
+
+        `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
+        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one.
+        """
+        ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
+        sought = [path for path in self._paths if path not in source.pointers]
+        elements = f", {_json(sought, fragments)} AS elements" if sought else ""
+        texts = [source.pointers.get(path) or f"elements[{sought.index(path) + 1}]" for path in self._paths]
+        columns = "".join(
+            f", {sql(texts) if callable(sql) else sql} AS {value.sql}" for sql, value in self._columns.values()
+        )
+        found = f"SELECT *{' EXCLUDE (elements)' if elements else ''}{columns} FROM raw"
+        return f"SELECT *{ordinal}{elements} FROM {source.relation}", found
+
+    def _extraction(self, name: syntax.Name) -> tuple[Extraction, Kind]:
+        text, steps = name.head or name.text, name.steps
+        if text in _LAMBDA and not steps:
+            return _LAMBDA[text]
+        if any(isinstance(step, int) for step in steps):
+            message = (
+                f"[...] takes an element of a list from jsonParse; a discovered one is named with dots, as {text}.0"
+            )
+            raise QueryError(message, name.span.line, name.span.column)
+        if text.startswith("@@"):
+            text = text[1:]
+        elif text.startswith("@"):
+            raise QueryError(
+                f"the field {text} isn't discovered here; known are {', '.join(FIELDS)}",
+                name.span.line,
+                name.span.column,
+            )
+        pointers = [pointer([*text.split("."), *steps])]
+        if "." in text and not steps:
+            pointers.append(pointer([text]))
+        places = [self._place(pointer) for pointer in pointers]
+
+        def sql(texts: list[str]) -> str:
+            parts = [f"insights_scalar(CAST({texts[place]} AS VARCHAR))" for place in places]
+            return parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})"
+
+        return sql, Kind.DYNAMIC
+
+    def _place(self, pointer: str) -> int:
+        if pointer not in self._paths:
+            self._paths.append(pointer)
+        return self._paths.index(pointer)
+
+
+def _json(paths: list[str], fragments: bool) -> str:
+    """One extraction for all paths. With `fragments`, TRY: a line that merely looks like JSON has no fields."""
+    listed = f"[{', '.join(map(sql_string, paths))}]"
+    if not fragments:
+        return (
+            f"CASE WHEN starts_with(message, '{{') THEN json_extract(message, {listed})"
+            f" WHEN contains(message, '{{') THEN error('{_NEEDS_FRAGMENTS}') END"
+        )
+    whole = f"CASE WHEN starts_with(message, '{{') THEN TRY(json_extract(message, {listed})) END"
+    within = f"TRY(json_extract(insights_fragment(message), {listed}))"
+    return f"coalesce({whole}, CASE WHEN contains(message, '{{') THEN {within} END)"
+
+
+def needs_fragments(reason: str) -> bool:
+    """Whether a statement without fragments failed because a line needs them, by DuckDB's words."""
+    return _NEEDS_FRAGMENTS in reason or ("Malformed JSON" in reason and " in file " not in reason)
+
+
+def pointer_texts(pointers: list[str]) -> str:
+    """SQL of the list of what stands at each pointer, over a relation with `message`; needs insights_fragment."""
+    return _json(pointers, fragments=True)
+
+
+def first_fragment(message: str) -> str | None:
+    """The first JSON object inside a line, as text; None when it holds none."""
+    decoder, start = json.JSONDecoder(), message.find("{")
+    while start >= 0:
+        try:
+            end = decoder.raw_decode(message, start)[1]
+            return message[start:end]
+        except (json.JSONDecodeError, RecursionError):
+            start = message.find("{", start + 1)
+    return None

@@ -1,0 +1,97 @@
+"""Runs a query over log events."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+from queries.insights import bad_line
+from queries.insights.compilation import compile_query
+from queries.insights.discovery import needs_fragments
+from queries.insights.errors import EventsError, QueryError
+from queries.insights.events import Events, Source, open_events
+from queries.insights.parsing import parse
+from queries.insights.pipeline import DEFAULT_LIMIT, Pipeline
+from queries.insights.python_functions import register
+from queries.insights.result import Result, result
+from queries.insights.values import MACROS
+
+# What DuckDB may hold in memory; what doesn't fit goes to the temporary folder. The process needs about 0.3 GiB more.
+MEMORY_LIMIT_MB = 3_000
+
+
+def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
+    """The result of the query `text` over all of `events`; see `events.open_events` for their forms.
+
+    `now_s` is what now() stands for, in seconds since 1970 (default: the clock). Raises QueryError for a query that
+    can't be evaluated exactly, EventsError for events that can't be read.
+    """
+    pipeline = _compiled(text, time.time() if now_s is None else now_s)
+    with connect() as connection:
+        source = open_events(events, connection)
+        outputs, rows = _run(pipeline, source, connection)
+    truncated = not pipeline.limited and len(rows) > DEFAULT_LIMIT
+    kept = rows[:DEFAULT_LIMIT] if truncated else rows
+    return result(outputs, kept, truncated=truncated, of_events=not pipeline.stats_count, notes=pipeline.notes)
+
+
+def check(text: str) -> None:
+    """Compiles the query without events. Raises QueryError for a query that `evaluate` would refuse."""
+    _compiled(text, 0.0)
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A database in memory with the macros of compiled queries and a bound on memory."""
+    # What doesn't fit into memory goes to the system's temporary folder, not to a folder in the working directory.
+    spill = Path(tempfile.gettempdir()) / f"stampede-insights-{os.getpid()}"
+    limits = {"temp_directory": str(spill), "memory_limit": f"{MEMORY_LIMIT_MB}MB"}
+    connection = duckdb.connect(":memory:", config=limits)
+    # Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular expression.
+    connection.execute("SET disabled_optimizers = 'filter_pushdown'")
+    connection.execute(MACROS)
+    return connection
+
+
+def _compiled(text: str, now_s: float) -> Pipeline:
+    try:
+        return compile_query(text, parse(text), now_s)
+    except RecursionError:
+        raise QueryError("the query is nested too deeply; use fewer parentheses", 1, 1) from None
+
+
+def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnection) -> tuple[list, list[tuple]]:
+    """Names and kinds of the columns, and the rows.
+
+    JSON in the middle of a line takes a Python function to find. Registering the first one takes 0.1 s, as long as
+    reading 100,000 lines, so the query first runs without and stops at the first line that needs it.
+    """
+    register(pipeline.python_functions, connection)
+    in_order = "true" if not pipeline.stats_count else "false"
+    connection.execute(f"SET preserve_insertion_order = {in_order}")
+    for fragments in (False, True):
+        if fragments:
+            register({"insights_fragment"}, connection)
+        statement, outputs = pipeline.sql(source, fragments)
+        try:
+            return outputs, connection.execute(statement).fetchall()
+        except duckdb.Error as error:
+            if fragments or not needs_fragments(str(error)):
+                raise _failure(error, source) from None
+    raise AssertionError("the second round returns or raises")
+
+
+def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
+    reason = str(error).splitlines()[0].partition("Error: ")[2] or str(error)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory over these events; filter first")
+    return (
+        bad_line.locate(source.paths)
+        or (EventsError(reason) if source.paths and _speaks_of_a_file(reason) else None)
+        or QueryError(f"the query can't be evaluated over these events: {reason}", 1, 1)
+    )
+
+
+def _speaks_of_a_file(reason: str) -> bool:
+    return reason.startswith("log event without") or "file" in reason.lower()

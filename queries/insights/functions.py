@@ -1,0 +1,118 @@
+"""The scalar functions, as a table: name, number of arguments, and how the call is written in SQL.
+
+Source: "Boolean, comparison, numeric, datetime, and other functions" of the CloudWatch Logs user guide. Names
+ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and those that take a period are compiled
+in `expressions`. Undocumented, decided here: `round` rounds halves away from zero; `toInt` and `toLong` cut the
+fraction off, and what is out of their range is missing.
+"""
+
+from queries.insights.errors import QueryError
+from queries.insights.function import Build, Function, numeric, unified
+from queries.insights.functions_address import ADDRESS_FUNCTIONS
+from queries.insights.functions_json import JSON_FUNCTIONS
+from queries.insights.functions_text import TEXT_FUNCTIONS
+from queries.insights.syntax import Call, Number
+from queries.insights.values import Kind, Value, as_number, as_text
+
+
+def _extreme(function: str) -> Build:
+    """greatest, least: missing when any argument is missing (undocumented; DuckDB's own would skip it)."""
+
+    def build(args: list[Value]) -> Value:
+        numbers = [as_number(arg) for arg in args]
+        missing = " OR ".join(f"({number}) IS NULL" for number in numbers)
+        return Value(f"CASE WHEN {missing} THEN NULL ELSE {function}({', '.join(numbers)}) END", Kind.NUMBER)
+
+    return build
+
+
+def _is_present(args: list[Value]) -> Value:
+    return Value(f"({args[0].sql} IS NOT NULL)", Kind.BOOLEAN)
+
+
+def _is_numeric(args: list[Value]) -> Value:
+    return Value(f"(({as_number(args[0])}) IS NOT NULL)", Kind.BOOLEAN)
+
+
+def _message_size(args: list[Value]) -> Value:
+    return Value(f"strlen({as_text(args[0])})", Kind.INTEGER)
+
+
+def _coalesce(args: list[Value]) -> Value:
+    texts, kind = unified(args)
+    return Value(f"coalesce({', '.join(texts)})", kind)
+
+
+def _round(args: list[Value]) -> Value:
+    places = int(args[1].literal) if len(args) == 2 else 0
+    return Value(f"round({as_number(args[0])}, {places})", Kind.NUMBER)
+
+
+def _check_round(call: Call) -> None:
+    if len(call.arguments) == 2:
+        places = call.arguments[1]
+        if not isinstance(places, Number) or places.value not in range(16):
+            message = "round takes a whole number of decimal places from 0 to 15"
+            raise QueryError(message, places.span.line, places.span.column)
+
+
+def _whole(sql_type: str) -> Build:
+    return lambda args: Value(f"TRY_CAST(TRY_CAST(trunc({as_number(args[0])}) AS {sql_type}) AS BIGINT)", Kind.INTEGER)
+
+
+def _from_millis(args: list[Value]) -> Value:
+    """A timestamp; missing outside of the range that timestamps have here."""
+    return Value(f"insights_time(floor({as_number(args[0])}))", Kind.TIMESTAMP)
+
+
+def _to_millis(args: list[Value]) -> Value:
+    return Value(f"TRY_CAST({as_number(args[0])} AS BIGINT)", Kind.INTEGER)
+
+
+FUNCTIONS: dict[str, Function] = {
+    # numeric
+    "abs": Function(1, 1, numeric("abs({})"), simple=False),
+    "ceil": Function(1, 1, numeric("ceil({})"), simple=False),
+    "floor": Function(1, 1, numeric("floor({})"), simple=False),
+    "greatest": Function(1, None, _extreme("greatest")),
+    "least": Function(1, None, _extreme("least")),
+    "log": Function(1, 1, numeric("ln({})"), simple=False),
+    "round": Function(1, 2, _round, check=_check_round),
+    "sqrt": Function(1, 1, numeric("sqrt({})"), simple=False),
+    "tonumber": Function(1, 1, numeric("{}")),
+    "todouble": Function(1, 1, numeric("{}")),
+    "toint": Function(1, 1, _whole("INTEGER")),
+    "tolong": Function(1, 1, _whole("BIGINT")),
+    # general
+    "ispresent": Function(1, 1, _is_present, structures=True),
+    "coalesce": Function(1, None, _coalesce),
+    "isnumeric": Function(1, 1, _is_numeric),
+    "messagesize": Function(1, 1, _message_size),
+    # datetime
+    "frommillis": Function(1, 1, _from_millis),
+    "tomillis": Function(1, 1, _to_millis),
+    **TEXT_FUNCTIONS,
+    **JSON_FUNCTIONS,
+    **ADDRESS_FUNCTIONS,
+}
+
+_WINDOW = "isn't supported: exported events have no query window; use the earliest and latest @timestamp"
+_DATE_FORMAT = "isn't supported; print toMillis(...) and format it outside of the query"
+_RANGES = "isn't supported: which ranges it counts isn't documented; name them, as in isIpInSubnet(ip, '198.18.0.0/15')"
+# Documented or often tried names that are not evaluated, each with the nearest way.
+UNSUPPORTED = {
+    "haversine": "haversine isn't supported: the Earth's radius that it takes isn't documented",
+    "querystarttime": f"queryStartTime {_WINDOW}",
+    "queryendtime": f"queryEndTime {_WINDOW}",
+    "querytimerange": f"queryTimeRange {_WINDOW}",
+    "parsedate": f"parseDate {_DATE_FORMAT}; compare with milliseconds since 1970",
+    "formatdate": f"formatDate {_DATE_FORMAT}",
+    "strftime": f"strftime {_DATE_FORMAT}",
+    "ispublicip": f"isPublicIP {_RANGES}",
+    "isreservedip": f"isReservedIP {_RANGES}",
+    "rate": "rate isn't supported; divide a sum by the seconds of the bin",
+    "values": "values isn't supported; use count(*) by the field",
+    "count_frequent": "count_frequent isn't supported; use count(*) by the field, sort and limit",
+    "countfrequent": "countFrequent isn't supported; use count(*) by the field, sort and limit",
+    "histogram": "histogram isn't supported; group by floor(x / width)",
+}

@@ -1,0 +1,63 @@
+"""Writes log events as Parquet, in the columns that `events` reads."""
+
+import json
+from pathlib import Path
+
+import duckdb
+
+from queries.insights import bad_line
+from queries.insights.discovery import first_fragment, pointer_texts
+from queries.insights.errors import EventsError
+from queries.insights.evaluation import connect
+from queries.insights.events import POINTER_COLUMN, Events, open_events
+from queries.insights.python_functions import register
+from queries.insights.values import pointer, sql_string
+
+_LOOKED_AT = 2_000  # events whose JSON keys become columns; a key first seen later is read from the message
+_MOST_COLUMNS = 200  # as many fields as the service discovers in an event
+
+
+def export(events: Events, path: Path) -> int:
+    """Writes the events to a Parquet file (zstd), in their order, and returns how many there are.
+
+    Beside the five columns of an event there is one for each key that holds a string, number or boolean in the JSON of
+    the first events, so that a query reads only the fields that it names. Raises EventsError for events that can't
+    be read, and for a path that can't be written.
+    """
+    beside = path.with_name(f".{path.name}.part")
+    with connect() as connection:
+        source = open_events(events, connection)
+        register({"insights_fragment"}, connection)
+        try:
+            sample = connection.execute(f"SELECT message FROM {source.relation} LIMIT {_LOOKED_AT}").fetchall()
+            pointers = [pointer([key]) for key in _scalar_keys([message for (message,) in sample])]
+            columns = "event_ms AS timestamp, message, log_stream AS logStream, log_group AS log"
+            for number, place in enumerate(pointers, start=1):
+                columns += f", CAST(elements[{number}] AS VARCHAR) AS {_quoted(POINTER_COLUMN + place)}"
+            elements = pointer_texts(pointers) if pointers else "NULL"
+            count = connection.execute(
+                f"COPY (SELECT {columns}, ingestion_ms AS ingestionTime"
+                f" FROM (SELECT *, {elements} AS elements FROM {source.relation}))"
+                f" TO {sql_string(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
+            ).fetchone()[0]
+            beside.replace(path)
+        except (duckdb.Error, OSError) as error:
+            beside.unlink(missing_ok=True)
+            reason = str(error).splitlines()[0]
+            raise bad_line.locate(source.paths) or EventsError(f"{path} can't be written: {reason}") from None
+    return count
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _scalar_keys(messages: list[str]) -> list[str]:
+    """The keys of the messages' JSON objects that never hold a map or list, in order of appearance."""
+    scalar: dict[str, bool] = {}
+    for message in messages:
+        fragment = first_fragment(message)
+        for key, value in json.loads(fragment).items() if fragment else ():
+            scalar[key] = scalar.get(key, True) and not isinstance(value, dict | list)
+    keys = [key for key, is_scalar in scalar.items() if is_scalar and key.isprintable()]
+    return keys[:_MOST_COLUMNS]

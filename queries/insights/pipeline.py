@@ -1,0 +1,192 @@
+"""The state that the commands of a query compile into: a chain of SQL stages and the columns in sight.
+
+Each command appends one SELECT over the stage before it (a common table expression). Names in the query map to
+generated column names, so no text of the user ever becomes an identifier.
+"""
+
+from dataclasses import replace
+
+from queries.insights import syntax
+from queries.insights.discovery import FIELDS, Discovery
+from queries.insights.errors import QueryError
+from queries.insights.events import Source
+from queries.insights.structures import element, refuse_map, scalar
+from queries.insights.syntax import Expression, Span
+from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_number, as_text, finished
+
+DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
+
+
+class Pipeline:
+    """A query being compiled. `columns` maps the names defined so far (aliases, parsed fields, stats outputs)."""
+
+    def __init__(self, text: str, now_s: float) -> None:
+        self.now_s = now_s
+        self.python_functions: set[str] = set()
+        self.notes: list[str] = []
+        self.discovery = Discovery()
+        self.columns: dict[str, Value] = {}
+        self.shown: list[str] = []
+        self.parsed: list[str] = []
+        self.displayed: list[str] | None = None
+        self.order = ["event_ms DESC", "ordinal"]
+        self.stats_count = 0
+        self.limited = False
+        self._text = text
+        self._stages: list[str] = []
+        self._names = 0
+        self._numbers: dict[str, str] = {}
+        self._elements: dict[str, Value] = {}
+
+    # names
+
+    def define(self, name: syntax.Name, value: Value) -> None:
+        """Makes an alias known to the commands that follow. Raises QueryError when it is taken."""
+        if name.text in FIELDS:
+            raise refusal(name.span, f"{name.text} is a field of every event and can't be an alias")
+        if name.text in self.columns:
+            raise refusal(name.span, f"{name.text} is already defined; choose another alias")
+        self.columns[name.text] = value
+
+    def fresh(self) -> str:
+        """An unused column name."""
+        self._names += 1
+        return f"column_{self._names}"
+
+    def field(self, name: syntax.Name) -> Value:
+        """The column that a name stands for: a defined one or its element, before any stats also a discovered one."""
+        if name.text in self.columns:
+            return self.columns[name.text]
+        if name.text not in self._elements and (found := self._element(name)):
+            self._elements[name.text] = self.store(found)
+        if name.text in self._elements:
+            return self._elements[name.text]
+        if self.stats_count:
+            raise refusal(
+                name.span, f"{name.text} is gone after stats, which leaves {', '.join(self.columns)}; add it there"
+            )
+        if name.text.lower() in ("true", "false", "null"):
+            raise refusal(
+                name.span, f'{name.text} is no value; log 0 or 1, compare with "{name.text}", or use ispresent'
+            )
+        return self.discovery.field(name)
+
+    def _element(self, name: syntax.Name) -> Value | None:
+        """The part of a defined map or list that a name such as `map.key` means, if it means one."""
+        head = (name.head or name.text).split(".")
+        for length in range(len(head), 0, -1):
+            known = self.columns.get(".".join(head[:length]))
+            steps = (*head[length:], *name.steps)
+            if known is not None and steps and known.kind in STRUCTURES:
+                return element(known, steps)
+            if known is not None and name.steps:
+                raise refusal(name.span, f"{'.'.join(head[:length])} is no map or list; jsonParse makes one from text")
+        return None
+
+    def scalar_field(self, name: syntax.Name, command: str) -> Value:
+        """The column of a field in a command that takes no map or list. Raises QueryError for one."""
+        value = self.field(name)
+        refuse_map(value, command, name.span)
+        return scalar(value, self.store)
+
+    # what an expression of a row may refer to (expressions.Scope)
+
+    def titled(self, expression: Expression) -> Value | None:
+        """After stats, an output column without alias goes by its expression, as in `sort count(*)`."""
+        if not self.stats_count or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
+            return None
+        return self.columns.get(self.written(expression))
+
+    def aggregate(self, call: syntax.Call) -> Value:
+        way = "name its column by an alias" if self.stats_count else "add a stats command"
+        raise refusal(call.span, f"the aggregate {call.function} stands only in stats; {way}")
+
+    def event_time(self, call: syntax.Call) -> Value:
+        time = self.timestamp()
+        if time is None:
+            raise refusal(
+                call.span,
+                f"{call.function} needs @timestamp, which stats dropped; use datefloor on a timestamp that it kept",
+            )
+        return time
+
+    def store(self, value: Value) -> Value:
+        """Adds a stage that holds the value in a new column, and returns that."""
+        column = Value(self.fresh(), value.kind, column=True)
+        self.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
+        return column
+
+    def numbered(self, value: Value) -> Value:
+        """The same value with a column of its own for its reading as a number, made once however often it is read."""
+        if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
+            return value
+        if value.sql not in self._numbers:
+            self._numbers[value.sql] = self.store(Value(as_number(value), Kind.NUMBER)).sql
+        return replace(value, number=self._numbers[value.sql])
+
+    def timestamp(self) -> Value | None:
+        """The column of @timestamp; None once a stats without it has passed."""
+        if self.stats_count:
+            return self.columns.get("@timestamp")
+        return self.discovery.field(syntax.Name(Span(1, 1, 0, 0), "@timestamp"))
+
+    def written(self, expression: Expression) -> str:
+        return " ".join(self._text[expression.span.start : expression.span.end].split())
+
+    # SQL
+
+    def regroup(self, columns: dict[str, Value]) -> None:
+        """After stats: nothing is left but `columns`."""
+        self.stats_count += 1
+        self.columns, self._elements = columns, {}
+        self.shown = list(columns)
+        self.parsed, self.displayed = [], None
+
+    def append(self, select: str) -> None:
+        """Adds a stage; `select` reads from `{previous}`."""
+        previous = f"stage_{len(self._stages)}" if self._stages else "found"
+        self._stages.append(select.replace("{previous}", previous))
+
+    def sql(self, source: Source, fragments: bool) -> tuple[str, list[tuple[str, Kind]]]:
+        """The whole statement over the events of `source`, and the name and kind of each column it returns.
+
+        Without a limit it returns one row more than the default allows, so that cutting off shows. Event rows have
+        one column more, last: the event's place in its source. `fragments` is explained in `Discovery.sql`.
+        """
+        outputs = [(name, self.field(syntax.Name(Span(1, 1, 0, 0), name))) for name in self._output_names()]
+        raw, found = self.discovery.sql(source, not self.stats_count, fragments)
+        stages = [f"raw AS ({raw})", f"found AS ({found})"]
+        stages += [f"stage_{number} AS ({select})" for number, select in enumerate(self._stages, start=1)]
+        last = f"stage_{len(self._stages)}" if self._stages else "found"
+        columns = ", ".join(f"{value.sql} AS output_{number}" for number, (_, value) in enumerate(outputs))
+        if not self.stats_count:
+            columns += ", ordinal"
+        order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
+        limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
+        statement = f"WITH {', '.join(stages)} SELECT {columns} FROM {last}{order}{limit}"
+        return statement, [(name, value.kind) for name, value in outputs]
+
+    def _output_names(self) -> list[str]:
+        if self.displayed is not None:
+            return self.displayed
+        shown = self.shown or ([] if self.stats_count else ["@timestamp", "@message"])
+        return list(dict.fromkeys([*shown, *self.parsed]))
+
+
+def order_terms(value: Value, descending: bool) -> list[str]:
+    """ORDER BY terms of the service's natural sorting; missing values come last either way.
+
+    Ascending: strings before numbers; strings by chunks, digits by length and then value, the rest by Unicode.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Sort.html
+    """
+    direction = "DESC" if descending else "ASC"
+    terms = [f"({value.sql} IS NULL) ASC"]
+    if value.kind in NUMERIC:
+        return [*terms, f"{value.sql} {direction}"]
+    number = as_number(value)
+    keys = (f"({number} IS NOT NULL)", f"coalesce({number}, 0)", f"insights_natural({as_text(value)})")
+    return [*terms, *(f"{key} {direction}" for key in keys)]
+
+
+def refusal(span: Span, message: str) -> QueryError:
+    return QueryError(message, span.line, span.column)

@@ -1,0 +1,40 @@
+"""The commands that order and cut rows: sort, limit and dedup."""
+
+from queries.insights import syntax
+from queries.insights.expressions import Compiler
+from queries.insights.pipeline import Pipeline, order_terms, refusal
+
+MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
+
+
+def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
+    """Orders the rows; equal rows keep the order they had. Without a direction it is ascending."""
+    terms = []
+    for key in command.keys:
+        column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
+        terms += order_terms(column, key.descending)
+    pipeline.order = [*terms, *pipeline.order]
+
+
+def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
+    """Keeps the first rows of the order so far."""
+    if not 1 <= command.count <= MOST_ROWS:
+        raise refusal(command.span, f"limit is from 1 to {MOST_ROWS}, not {command.count}")
+    order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
+    pipeline.append(f"SELECT * FROM {{previous}}{order} LIMIT {command.count}")
+    pipeline.limited = True
+
+
+def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
+    """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
+
+    A row that lacks one of the fields is never a duplicate.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
+    """
+    fields = [pipeline.scalar_field(name, "dedup").sql for name in command.names]
+    order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
+    missing = " OR ".join(f"{field} IS NULL" for field in fields)
+    pipeline.append(
+        f"SELECT * FROM {{previous}} QUALIFY {missing}"
+        f" OR row_number() OVER (PARTITION BY {', '.join(fields)}{order}) = 1"
+    )

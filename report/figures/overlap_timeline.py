@@ -1,0 +1,108 @@
+"""How many functions really ran at once, over time, a small plot a cell."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from report.figures import drawing
+from report.figures.series import Cell, Numbers, Series, by_memory, concurrencies, told
+from report.phrases import share
+
+NAME = "overlap_timeline"
+TITLE = "How many ran at once"
+READING = (
+    "One small plot a cell: time from its first start on, and how many functions were downloading at that moment. The "
+    "dashed line is N. The full-overlap window, from the first to the last moment at which N ran at once, is shaded; "
+    "left of it is the ramp, right of it the tail. Figures “at N” describe N functions only inside it. The percentage "
+    "is the share of all download time that was spent with at least N running. Further repeats are thin lines."
+)
+# Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.
+MOST_PANELS = 48
+PANEL_IN = 1.18
+
+
+def words(numbers: Numbers) -> str:
+    """The picture's text alternative."""
+    most = told(numbers, lambda cell: str(cell["parallelism"]["most_at_once"]) if cell["parallelism"] else None)
+    return f"Functions running at once over time, one small plot for each cell. Most at once: {most}."
+
+
+@drawing.styled
+def draw(numbers: Numbers) -> Figure | None:
+    """The picture; None when no record says when it ran."""
+    rows = _rows(numbers)
+    if not rows:
+        return None
+    columns = max(map(len, rows))
+    height = PANEL_IN * len(rows) + 0.75
+    figure = Figure(figsize=(drawing.WIDTH_IN, height))
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    for row, line in zip(rows, grid, strict=True):
+        for at, axes in enumerate(line):
+            if at < len(row) and row[at]:
+                _panel(axes, *row[at])
+            else:
+                axes.set_axis_off()
+    figure.subplots_adjust(0.075, 0.52 / height, 0.985, 1 - 0.62 / height, wspace=0.16, hspace=0.85)
+    figure.supxlabel("seconds since the first start of the cell", fontsize=11, y=0.06 / height)
+    figure.legend(handles=_legend(), loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1 - 0.02 / height))
+    return figure
+
+
+def left_out(numbers: Numbers) -> int:
+    """How many cells with times the picture has no room for."""
+    timed = sum(bool(cell["parallelism"]) for cell in numbers["cells"])
+    shown = sum(1 for row in _rows(numbers) for panel in row if panel)
+    return timed - shown
+
+
+def _rows(numbers: Numbers) -> list[list[tuple[Series, Cell] | None]]:
+    """The panels: a column a memory size when there are two or three, else two columns in order."""
+    groups = by_memory(numbers)
+    found = {(one.memory_mb, cell["concurrency"]): (one, cell) for one in groups for cell in one.cells
+             if cell["parallelism"]}  # fmt: skip
+    if len(groups) in (2, 3):
+        rows = [[found.get((series.memory_mb, n)) for series in groups] for n in concurrencies(numbers)]
+        rows = [row for row in rows if any(row)]
+    else:
+        panels = list(found.values())
+        rows = [list(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+    return rows[: MOST_PANELS // max(map(len, rows), default=1)]
+
+
+def _panel(axes: Axes, series: Series, cell: Cell) -> None:
+    n, timed = cell["concurrency"], [one["parallelism"] for one in cell["repeats"] if one["parallelism"]]
+    first, span_s = timed[0], max(one["span_ms"] for one in timed) / 1000
+    drawing.plain(axes)
+    if first["window"]:
+        window = (first["window"]["from_ms"] / 1000, first["window"]["to_ms"] / 1000)
+        axes.axvspan(*window, color=drawing.MUTED, alpha=0.22, linewidth=0)
+    for number, one in enumerate(timed):
+        at = [moment / 1000 for moment in one["timeline"]["at_ms"]]
+        running = one["timeline"]["running"]
+        if number == 0:
+            axes.fill_between(at, running, step="post", color=series.colour, alpha=0.3, linewidth=0)
+        axes.step(at, running, where="post", color=series.colour, linewidth=1.1 if number == 0 else 0.5)
+    axes.axhline(n, color=drawing.INK, linewidth=1, linestyle=(0, (4, 3)))
+    top = max(n, *(one["most_at_once"] for one in timed))
+    axes.set_ylim(0, top * 1.12)
+    axes.set_xlim(0, span_s or 1)
+    axes.set_yticks([0, n])
+    axes.locator_params(axis="x", nbins=4)
+    axes.set_title(f"{series.label}, N = {n}", fontsize=10.5, loc="left", pad=4)
+    axes.set_title(
+        share(cell["parallelism"]["share_of_download_time_at_full"]),
+        fontsize=10.5,
+        loc="right",
+        pad=4,
+        color=drawing.MUTED,
+    )
+
+
+def _legend() -> list[Patch | Line2D]:
+    return [
+        Line2D([], [], color=drawing.SERIES[0], linewidth=1.4, label="running"),
+        Line2D([], [], color=drawing.INK, linewidth=1, linestyle=(0, (4, 3)), label="N"),
+        Patch(facecolor=drawing.MUTED, alpha=0.22, label="full-overlap window"),
+    ]

@@ -1,0 +1,67 @@
+"""One run against another: the ratio of the median downloads, a line a cell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from report.figures import drawing
+from report.phrases import listed
+
+NAME = "run_ratios"
+READING = (
+    "Each line is one cell that both runs have: the median download of the later run over that of the first one, with "
+    "its 95 % interval. Left of 1 the later run is faster, right of it slower; in the shaded band the difference is "
+    "less than {within} %. The axis is logarithmic: half and double lie equally far from 1."
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One cell: its memory in MB, its N and the ratio {"value", "low", "high"}."""
+
+    memory_mb: int
+    n: int
+    ratio: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """How the axis names it."""
+        return f"{self.memory_mb} MB, N = {self.n}"
+
+
+def words(lines: Sequence[Line]) -> str:
+    """The picture's text alternative."""
+    ratios = listed([f"{line.ratio['value']:.2f} with {line.label}" for line in lines])
+    return f"Median download of the later run over that of the first, by cell: {ratios}."
+
+
+@drawing.styled
+def draw(lines: Sequence[Line], within: float) -> Figure | None:
+    """The picture; None without a line. `within` is the share by which medians may differ and still count as equal."""
+    if not lines:
+        return None
+    figure, axes = drawing.plot(0.95 + 0.27 * len(lines))
+    axes.grid(axis="y", visible=False)
+    axes.set_xscale("log")
+    axes.axvspan(1 - within, 1 + within, color=drawing.MUTED, alpha=0.18, linewidth=0)
+    axes.axvline(1, color=drawing.INK, linewidth=1)
+    memories = sorted({line.memory_mb for line in lines})
+    for at, line in enumerate(lines):
+        series = memories.index(line.memory_mb)
+        colour, marker = (part[series % len(part)] for part in (drawing.SERIES, drawing.MARKERS))
+        axes.plot([line.ratio["low"], line.ratio["high"]], [at, at], color=colour, linewidth=2)
+        axes.plot(line.ratio["value"], at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
+    axes.set_yticks(range(len(lines)), [line.label for line in lines])
+    axes.set_ylim(len(lines) - 0.4, -0.6)
+    lowest, highest = axes.get_xlim()
+    axes.set_xlim(min(lowest, 0.7), max(highest, 1.45))
+    axes.xaxis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if highest / lowest > 6 else (0.7, 0.8, 0.9, 1, 1.2, 1.4, 2))
+    )
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g} ×"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("median download, later run over first")
+    return figure

@@ -1,0 +1,67 @@
+"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands where there is nothing to tell."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+NOTHING = "–"
+Interval = Mapping[str, float]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; an empty text for nothing."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def seconds(value_s: float | None) -> str:
+    """Seconds with milliseconds: `12.627`."""
+    return NOTHING if value_s is None else f"{value_s:.3f}"
+
+
+def between(interval: Interval | None, pattern: str = "{:.3f}") -> str:
+    """An interval: `12.51 to 12.74`."""
+    return NOTHING if interval is None else f"{pattern.format(interval['low'])} to {pattern.format(interval['high'])}"
+
+
+def speed(mbit_per_s: float | None) -> str:
+    """Mbit/s without decimals: `1,234`."""
+    return NOTHING if mbit_per_s is None else f"{mbit_per_s:,.0f}"
+
+
+def bandwidth(mbit_per_s: float) -> str:
+    """A speed with its unit: `682 Mbit/s`, `12.3 Gbit/s`."""
+    return f"{mbit_per_s / 1000:,.1f} Gbit/s" if mbit_per_s >= 10_000 else f"{mbit_per_s:,.0f} Mbit/s"
+
+
+def share(value: float | None) -> str:
+    """A share of 0 to 1 as a percentage that is 100 or 0 only when it is so exactly: `97.2 %`, `100 %`."""
+    if value is None:
+        return NOTHING
+    if value in (0, 1):
+        return f"{value:.0%}".replace("%", " %")
+    return f"{min(max(value * 100, 0.1), 99.9):.1f} %"
+
+
+def dollars(usd: float | None) -> str:
+    """US dollars: cents from one dollar on, four significant digits or fewer below."""
+    if usd is None:
+        return "price not known"
+    return f"{usd:,.2f}" if usd >= 1 or usd == 0 else f"{usd:.4f}" if usd >= 0.0001 else "under 0.0001"
+
+
+def quantity(value: float) -> str:
+    """A quantity with thousands set apart and no needless decimals."""
+    return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.4g}"
+
+
+def duration(value_s: float) -> str:
+    """A time span: `4 min 38 s`, `1 h 12 min`."""
+    whole_s = round(value_s)
+    if whole_s >= 3600:
+        return f"{whole_s // 3600} h {whole_s % 3600 // 60} min"
+    return f"{whole_s // 60} min {whole_s % 60} s" if whole_s >= 60 else f"{whole_s} s"
+
+
+def unbroken(text: str) -> str:
+    """`text` with no-break spaces inside `N = 10`, `3.1 ×`, `64 MiB`, `97 %`, so that no line ends within them."""
+    joined = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)
+    return re.sub(r"(?<=\d) (?=×|%|[KMG]i?B\b|[MG]bit/s)", "\u00a0", joined)

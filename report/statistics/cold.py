@@ -1,0 +1,63 @@
+"""Cold against warm: does the first download of a sandbox take longer?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from report.spread import quantile
+from report.statistics import rules
+from report.statistics.bootstrap import Sample, interval
+from report.statistics.distribution import mean
+from report.statistics.selection import Record
+
+
+def cold_against_warm(downloads: Sequence[Record], label: str) -> dict[str, Any]:
+    """Counts, medians and means of cold and warm `downloads`, and their differences (cold - warm) with intervals.
+
+    A download is cold when it is the first of its sandbox (`cold_start` 1). Its time doesn't hold the start of the
+    sandbox, but new connections, and on AWS a full bandwidth allowance. `label` names the cell (see Sample).
+    """
+    cold, warm = (
+        Sample((r["download_time_seconds"] for r in downloads if r.get("cold_start") == flag), f"{label} {name}")
+        for flag, name in ((1, "cold"), (0, "warm"))
+    )
+    result: dict[str, Any] = {"cold": _figures(cold), "warm": _figures(warm)}
+    needed = rules.MINIMUM_FOR_COMPARISON
+    if min(len(cold), len(warm)) < needed:
+        why = f"{needed} downloads of each are needed; there are {len(cold)} cold and {len(warm)} warm"
+        words = f"Can’t tell cold from warm: {why}."
+        return result | {"difference_of_means_s": None, "difference_of_medians_s": None, "words": words, "why": why}
+    means = difference(cold, warm, "mean_s", result)
+    return result | {
+        "difference_of_means_s": means,
+        "difference_of_medians_s": difference(cold, warm, "median_s", result),
+        "words": _words(means),
+        "why": None,
+    }
+
+
+def difference(cold: Sample, warm: Sample, name: str, figures: dict[str, Any]) -> dict[str, float]:
+    """{"value", "low", "high"} of cold minus warm for `name`, mean_s or median_s, in seconds."""
+    resampled = cold.means - warm.means if name == "mean_s" else cold.medians - warm.medians
+    value = figures["cold"][name] - figures["warm"][name]
+    return {"value": value} | interval(resampled, min(len(cold), len(warm)))
+
+
+def _figures(sample: Sample) -> dict[str, Any]:
+    ordered = sample.values.tolist()
+    return {
+        "count": len(ordered),
+        "median_s": quantile(ordered, 0.5) if ordered else None,
+        "mean_s": mean(ordered) if ordered else None,
+    }
+
+
+def _words(means: dict[str, float]) -> str:
+    low, high = means["low"], means["high"]
+    if low > 0:
+        return f"The first download of a sandbox took {low:.3g} to {high:.3g} s longer on average than later ones."
+    if high < 0:
+        return f"The first download of a sandbox took {-high:.3g} to {-low:.3g} s less on average than later ones."
+    return (
+        "No difference to be seen between the first download of a sandbox and later ones: on average "
+        f"{-low:.3g} s less to {high:.3g} s more."
+    )

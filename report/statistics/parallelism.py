@@ -1,0 +1,247 @@
+"""The truth about parallelism: how many functions really ran at once, for how long, and what they moved together.
+
+Built on the exact sweep line of report.overlap. Times are whole milliseconds, relative to the first start of a repeat.
+"""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from report import overlap
+from report.measured import is_size, rate
+from report.run import LARGEST_WHOLE
+from report.spread import quantile
+from report.statistics import rules, timeline
+from report.statistics.distribution import mean
+from report.statistics.selection import Cell, Record
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One repeat of a cell on its time axis: the step function of its attempts, and everything counted from it.
+
+    `steps` are (ms since `started_at_ms`, number running from then on). `window_ms` is the full-overlap window or None
+    when N never ran at once. `shares` is, for each counted download with usable times, the share of it spent with at
+    least N running; `of_downloads_ms` is the time of all of them, `at_full_of_downloads_ms` that with at least N
+    running and `nearly_full_of_downloads_ms` that with at least NEARLY_FULL of N. `inside` are the downloads that lie
+    entirely in the window. `moved_bytes` is None when an attempt doesn't say its bytes.
+    """
+
+    n: int
+    attempts: int
+    left_out: int
+    started_at_ms: int
+    steps: list[tuple[int, int]]
+    busy_ms: int
+    at_full_ms: int
+    window_ms: tuple[int, int] | None
+    window_busy_ms: int
+    moved_bytes: int | None
+    window_bytes: float | None
+    shares: list[float]
+    at_full_of_downloads_ms: int
+    nearly_full_of_downloads_ms: int
+    of_downloads_ms: int
+    inside: list[Record]
+
+    @property
+    def span_ms(self) -> int:
+        """First start to last end."""
+        return self.steps[-1][0]
+
+    @property
+    def most_at_once(self) -> int:
+        return max(running for _, running in self.steps)
+
+    @property
+    def window_length_ms(self) -> int:
+        return self.window_ms[1] - self.window_ms[0] if self.window_ms else 0
+
+
+def usable(record: Record) -> bool:
+    """Whether the record's times say when it ran: whole milliseconds, the end after the start."""
+    times = record.get("started_at_ms"), record.get("finished_at_ms")
+    return all(type(at) is int and 0 <= at < LARGEST_WHOLE for at in times) and times[0] < times[1]  # type: ignore
+
+
+def measure(cell: Cell) -> Repeat | None:
+    """The parallelism of one repeat; None when none of its attempts has usable times."""
+    everything = cell.downloads + cell.duplicates + cell.errors
+    attempts = [record for record in everything if usable(record)]
+    if not attempts:
+        return None
+    n = cell.key[1]
+    origin = min(record["started_at_ms"] for record in attempts)
+    starts, ends = _axis(attempts, origin)
+    steps = overlap.timeline(zip(starts.tolist(), ends.tolist(), strict=True))
+    at, running = np.array(steps, dtype=np.int64).T
+    full = _Integral(at, (running >= n).astype(np.int64))
+    nearly = _Integral(at, (running >= rules.NEARLY_FULL * n).astype(np.int64))
+    busy = _Integral(at, running)
+    window = _window(steps, n)
+    downloads = [record for record in cell.downloads if usable(record)]
+    first, last = _axis(downloads, origin)
+    at_full = full(last) - full(first)
+    inside = (first >= window[0]) & (last <= window[1]) if window else np.zeros(len(downloads), dtype=bool)
+    moved, in_window = _moved(attempts, starts, ends, window)
+    return Repeat(
+        n=n,
+        attempts=len(attempts),
+        left_out=len(everything) - len(attempts),
+        started_at_ms=origin,
+        steps=steps,
+        busy_ms=int(busy(at[-1])),
+        at_full_ms=int(full(at[-1])),
+        window_ms=window,
+        window_busy_ms=int(busy(window[1]) - busy(window[0])) if window else 0,
+        moved_bytes=moved,
+        window_bytes=in_window,
+        shares=(at_full / (last - first)).tolist(),
+        at_full_of_downloads_ms=int(at_full.sum()),
+        nearly_full_of_downloads_ms=int((nearly(last) - nearly(first)).sum()),
+        of_downloads_ms=int((last - first).sum()),
+        inside=[record for record, is_inside in zip(downloads, inside, strict=True) if is_inside],
+    )
+
+
+def repeat_figures(one: Repeat) -> dict[str, Any]:
+    """One repeat as it stands in statistics.json."""
+    window = None
+    if one.window_ms:
+        window = {"from_ms": one.window_ms[0], "to_ms": one.window_ms[1]} | _window_figures([one])
+    to_full = one.window_ms[0] if one.window_ms else None
+    return {
+        "n": one.n,
+        "attempts": one.attempts,
+        "left_out": one.left_out,
+        "started_at_ms": one.started_at_ms,
+        **_shared_figures([one]),
+        "time_to_full_ms": to_full,
+        "ramp": _ramp(one.n, to_full, one.most_at_once, 1, 1),
+        "window": window,
+        "mbit_per_s": _aggregate([one]),
+        "timeline": timeline.figures(one.steps),
+    }
+
+
+def combined(repeats: Sequence[Repeat]) -> dict[str, Any] | None:
+    """All repeats of a cell together: sums of times, downloads and bytes, divided last. None without any."""
+    if not repeats:
+        return None
+    reached = [one.window_ms[0] for one in repeats if one.window_ms]
+    to_full = float(statistics.median(reached)) if reached else None
+    shared = _shared_figures(repeats)
+    return {
+        "repeats": len(repeats),
+        "reached_full": len(reached),
+        "attempts": sum(one.attempts for one in repeats),
+        "left_out": sum(one.left_out for one in repeats),
+        **shared,
+        "share_of_each_download_at_full": _share_spread([share for one in repeats for share in one.shares]),
+        "time_to_full_ms": to_full,
+        "ramp": _ramp(repeats[0].n, to_full, shared["most_at_once"], len(reached), len(repeats)),
+        "window": _window_figures([one for one in repeats if one.window_ms]) if reached else None,
+        "mbit_per_s": _aggregate(repeats),
+    }
+
+
+class _Integral:
+    """The integral over time of a step function given by the times and heights of its steps; exact in integers."""
+
+    def __init__(self, at: np.ndarray, heights: np.ndarray) -> None:
+        self._at, self._heights = at, heights
+        self._sums = np.concatenate(([0], np.cumsum(heights[:-1] * np.diff(at))))
+
+    def __call__(self, until: np.ndarray | int) -> Any:
+        step = np.searchsorted(self._at, until, "right") - 1
+        return self._sums[step] + self._heights[step] * (until - self._at[step])
+
+
+def _axis(records: Sequence[Record], origin: int) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.array([record["started_at_ms"] for record in records], dtype=np.int64)
+    ends = np.array([record["finished_at_ms"] for record in records], dtype=np.int64)
+    return starts - origin, ends - origin
+
+
+def _window(steps: Sequence[tuple[int, int]], n: int) -> tuple[int, int] | None:
+    """First to last moment with at least `n` running."""
+    full = [(start, end) for (start, running), (end, _) in pairwise(steps) if running >= n]
+    return (full[0][0], full[-1][1]) if full else None
+
+
+def _moved(
+    attempts: Sequence[Record], starts: np.ndarray, ends: np.ndarray, window: tuple[int, int] | None
+) -> tuple[int | None, float | None]:
+    """Bytes of all attempts, and those inside the window, each attempt's spread evenly over its duration."""
+    sizes = [record.get("bytes") for record in attempts]
+    if not all(map(is_size, sizes)):
+        return None, None
+    if window is None:
+        return sum(sizes), None  # type: ignore[arg-type]
+    shared_ms = np.clip(np.minimum(ends, window[1]) - np.maximum(starts, window[0]), 0, None)
+    return sum(sizes), float((np.array(sizes, dtype=float) * (shared_ms / (ends - starts))).sum())  # type: ignore
+
+
+def _shared_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:
+    span_ms = sum(one.span_ms for one in repeats)
+    at_full_ms = sum(one.at_full_ms for one in repeats)
+    of_downloads_ms = sum(one.of_downloads_ms for one in repeats)
+    at_full_of_downloads_ms = sum(one.at_full_of_downloads_ms for one in repeats)
+    nearly_full_ms = sum(one.nearly_full_of_downloads_ms for one in repeats)
+    return {
+        "span_ms": span_ms,
+        "most_at_once": max(one.most_at_once for one in repeats),
+        "mean_at_once": sum(one.busy_ms for one in repeats) / span_ms,
+        "at_full_ms": at_full_ms,
+        "share_of_span_at_full": at_full_ms / span_ms,
+        "share_of_download_time_at_full": at_full_of_downloads_ms / of_downloads_ms if of_downloads_ms else None,
+        "share_of_download_time_nearly_full": nearly_full_ms / of_downloads_ms if of_downloads_ms else None,
+    }
+
+
+def _window_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:
+    """Length and means of the windows of `repeats`, each of which has one."""
+    length_ms = sum(one.window_length_ms for one in repeats)
+    inside = [one.window_bytes for one in repeats]
+    known = [size for size in inside if size is not None]
+    return {
+        "length_ms": length_ms,
+        "mean_at_once": sum(one.window_busy_ms for one in repeats) / length_ms,
+        "mbit_per_s": rate(sum(known), length_ms / 1000) if len(known) == len(inside) else None,
+    }
+
+
+def _aggregate(repeats: Sequence[Repeat]) -> float | None:
+    """Mbit/s of all functions together over the span; None when bytes are unknown."""
+    known = [one.moved_bytes for one in repeats if one.moved_bytes is not None]
+    return rate(sum(known), sum(one.span_ms for one in repeats) / 1000) if len(known) == len(repeats) else None
+
+
+def _share_spread(shares: Iterable[float]) -> dict[str, Any] | None:
+    ordered = sorted(shares)
+    if not ordered:
+        return None
+    return {
+        "count": len(ordered),
+        "min": ordered[0],
+        "p25": quantile(ordered, 0.25),
+        "median": quantile(ordered, 0.5),
+        "mean": mean(ordered),
+        "p75": quantile(ordered, 0.75),
+        "max": ordered[-1],
+        "entirely": sum(share == 1 for share in ordered),
+    }
+
+
+def _ramp(n: int, to_full_ms: float | None, most: int, reached: int, repeats: int) -> str:
+    if to_full_ms is None:
+        return f"never: at most {most} of {n} ran at once"
+    if to_full_ms == 0:
+        words = "it ran at once" if n == 1 else f"all {n} started at once"
+    else:
+        words = f"all {n} ran at once {to_full_ms / 1000:.3g} s after the first start"
+    return words if reached == repeats else f"{words}, in {reached} of {repeats} repeats"

@@ -1,0 +1,230 @@
+"""Drives a headless Chromium over a pipe with the DevTools protocol: no driver program, no port, no library.
+
+Protocol: https://chromedevtools.github.io/devtools-protocol/; over `--remote-debugging-pipe` the browser reads JSON
+messages from file descriptor 3 and writes them to 4, each ended by a zero byte.
+"""
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",  # containers give /dev/shm 64 MB
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+TIMEOUT_S = 30.0
+KEYS = {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " "), "Tab": ("Tab", 9, "")}
+
+
+class ChromiumError(RuntimeError):
+    """The browser didn't start, didn't answer, or a script in the page threw."""
+
+
+def find() -> str | None:
+    """The path of a Chromium, None where there is none."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Chromium:
+    """One browser process with a fresh profile; use it as a context manager."""
+
+    def __init__(self, program: str, profile: Path) -> None:
+        """Start `program` with its profile in the folder `profile`. Raises ChromiumError, OSError."""
+        self.events: list[dict[str, Any]] = []
+        self._number = 0
+        self._rest = b""
+        their_in, self._out = os.pipe()
+        self._in, their_out = os.pipe()
+
+        def fds_3_and_4() -> None:
+            # First out of the way: either may itself be 3 or 4.
+            spare_in, spare_out = os.dup(their_in), os.dup(their_out)
+            high_in, high_out = os.dup2(spare_in, 103, False), os.dup2(spare_out, 104, False)
+            os.dup2(high_in, 3)
+            os.dup2(high_out, 4)
+
+        self._process = subprocess.Popen(
+            [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            close_fds=False,
+            preexec_fn=fds_3_and_4,
+        )
+        os.close(their_in)
+        os.close(their_out)
+        self.send("Browser.getVersion")
+
+    def __enter__(self) -> "Chromium":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.send("Browser.close")
+        except (ChromiumError, OSError):
+            self._process.terminate()
+        os.close(self._out)
+        os.close(self._in)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def send(self, method: str, parameters: dict[str, Any] | None = None, session: str | None = None) -> dict[str, Any]:
+        """Call `method` and return its result; what arrives before it goes to `events`. Raises ChromiumError."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters or {}}
+        message |= {"sessionId": session} if session else {}
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        until = time.monotonic() + TIMEOUT_S
+        while True:
+            answer = self._receive(until, method)
+            if answer.get("id") != self._number:
+                self.events.append(answer)
+            elif "error" in answer:
+                raise ChromiumError(f"{method}: {answer['error'].get('message')}")
+            else:
+                return answer["result"]
+
+    def wait_for(self, method: str, session: str | None = None, **expected: Any) -> dict[str, Any]:
+        """Parameters of the first event `method`, past or coming, with the `expected` ones. Raises ChromiumError."""
+        until = time.monotonic() + TIMEOUT_S
+        seen = 0
+        while True:
+            for event in self.events[seen:]:
+                found = event.get("params", {})
+                if (event["method"], event.get("sessionId")) == (method, session) and expected.items() <= found.items():
+                    return found
+            seen = len(self.events)
+            self.events.append(self._receive(until, method))
+
+    def _receive(self, until: float, what: str) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
+            data = os.read(self._in, 1 << 20) if ready else b""
+            if not data:
+                state = "ended" if ready else f"gave no answer within {TIMEOUT_S:.0f} s"
+                raise ChromiumError(f"{what}: Chromium {state}")
+            self._rest += data
+        line, self._rest = self._rest.split(b"\0", 1)
+        return json.loads(line)
+
+
+class Tab:
+    """One page in `browser`, `width` CSS pixels wide. What it asks for and complains about is in `browser.events`."""
+
+    def __init__(self, browser: Chromium, width: int = 1200, height: int = 900, *, script: bool = True) -> None:
+        self._browser = browser
+        browser.events.clear()
+        self._target = browser.send("Target.createTarget", {"url": "about:blank"})["targetId"]
+        attached = browser.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+        self.resize(width, height)
+        if not script:
+            self.send("Emulation.setScriptExecutionDisabled", value=True)
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Call a DevTools method of this page."""
+        return self._browser.send(method, parameters, self._session)
+
+    def resize(self, width: int, height: int) -> None:
+        """Set the viewport; narrow ones are phones, that is: they obey <meta name=viewport>."""
+        self.send(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+
+    def media(self, kind: str = "", scheme: str = "light") -> None:
+        """Emulate a medium ("print") and a preferred colour scheme."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.send("Emulation.setEmulatedMedia", media=kind, features=features)
+
+    def open(self, url: str) -> None:
+        """Load `url` and wait for its load event."""
+        self.send("Page.navigate", url=url)
+        self._browser.wait_for("Page.loadEventFired", self._session)
+
+    def run(self, script: str) -> Any:
+        """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it throws."""
+        found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in found:
+            raise ChromiumError(found["exceptionDetails"].get("exception", {}).get("description", "the script threw"))
+        return found["result"].get("value")
+
+    def click(self, selector: str) -> None:
+        """Click, with the mouse, the middle of the first element that `selector` finds."""
+        where = self.run(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            " e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});"
+            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
+
+    def press(self, key: str) -> None:
+        """Press a key of KEYS where the focus is."""
+        code, number, text = KEYS[key]
+        common = {"key": key, "code": code, "windowsVirtualKeyCode": number}
+        self.send("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
+        self.send("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def downloads(self, folder: Path) -> None:
+        """Let downloads land in `folder`."""
+        self._browser.send(
+            "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
+        )
+
+    def downloaded(self) -> str:
+        """Wait for the next finished download; the name it was given."""
+        begun = self._browser.wait_for("Browser.downloadWillBegin")
+        self._browser.wait_for("Browser.downloadProgress", guid=begun["guid"], state="completed")
+        self._browser.events.clear()
+        return begun["suggestedFilename"]
+
+    def pdf(self) -> bytes:
+        """The page printed on A4, as `Ctrl-P` prints it."""
+        return base64.b64decode(self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+
+    def screenshot(self) -> bytes:
+        """The whole page as PNG."""
+        return base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+
+    def complaints(self) -> list[str]:
+        """Errors and warnings of the page's console, exceptions, and what the browser itself logged."""
+        found = []
+        for event in self._browser.events:
+            detail = event.get("params", {})
+            if event["method"] == "Runtime.exceptionThrown":
+                found.append(json.dumps(detail["exceptionDetails"]))
+            elif event["method"] == "Log.entryAdded" and detail["entry"]["level"] in ("error", "warning"):
+                found.append(detail["entry"]["text"])
+            elif event["method"] == "Runtime.consoleAPICalled" and detail["type"] in ("error", "warning", "assert"):
+                found.append(json.dumps(detail["args"]))
+        return found
+
+    def requests(self) -> list[str]:
+        """Every address that the page asked for, itself first."""
+        sent = [event["params"] for event in self._browser.events if event["method"] == "Network.requestWillBeSent"]
+        return [request["request"]["url"] for request in sent]
+
+    def close(self) -> None:
+        """Close the page."""
+        self._browser.send("Target.closeTarget", {"targetId": self._target})

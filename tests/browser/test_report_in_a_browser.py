@@ -1,0 +1,254 @@
+"""The report's page in a real browser, from a file, as people open it."""
+
+import json
+import re
+
+import pytest
+
+import report
+
+MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}, "unfinished": 1, "warm_ups": 1}
+PAGES = {"plain": {}, "messy": MESSY, "repeated": {"repeats": 2}, "empty": {"lost": set(range(100))}}
+CELLS = '[aria-labelledby="cells-caption"]'
+
+
+def first_lines(tab, column: int) -> list[str]:
+    """The entries of one column of the published table, of the first line of each cell."""
+    script = f"[...document.querySelectorAll('{CELLS} tbody')].map(b => b.rows[0].cells[{column}].textContent)"
+    return tab.run(script)
+
+
+@pytest.fixture
+def page(runs):
+    return lambda name: runs(name, **PAGES[name]) / "report.html"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_loads_without_a_complaint_or_a_request(page, open_tab, name):
+    path = page(name)
+    tab = open_tab(path)
+    assert tab.complaints() == []
+    assert tab.requests() == [path.as_uri()]
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_never_scrolls_sideways(page, open_tab, name, width):
+    tab = open_tab(page(name), width)
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert tab.run("document.documentElement.scrollWidth") <= tab.run("innerWidth") == width
+
+
+def test_every_picture_is_visible_and_fills_its_place(page, open_tab):
+    for width in (390, 1200):
+        tab = open_tab(page("plain"), width)
+        sizes = tab.run("[...document.querySelectorAll('figure svg')].map(s => [s.clientWidth, s.clientHeight])")
+        assert len(sizes) == 5
+        assert all(wide >= 340 and high >= 80 for wide, high in sizes)
+        widths = "[...document.querySelectorAll('figure svg text')].map(t => t.getBoundingClientRect().width)"
+        assert min(tab.run(widths)) > 0
+
+
+def test_text_in_pictures_can_be_read_on_a_phone(page, open_tab):
+    tab = open_tab(page("plain"), 390)
+    heights = tab.run(
+        "[...document.querySelectorAll('figure svg text')].map(t => parseFloat(getComputedStyle(t).fontSize)"
+        " * t.ownerSVGElement.getScreenCTM().a)"
+    )
+    assert min(heights) >= 8.5
+
+
+def test_no_picture_lacks_its_words(page, open_tab):
+    tab = open_tab(page("plain"))
+    named = tab.run(
+        "[...document.querySelectorAll('svg, img')].map(s => (s.getAttribute('aria-labelledby') || '').split(' ')"
+        ".map(id => (document.getElementById(id) || {}).textContent || '').join(' '))"
+    )
+    assert len(named) == 5
+    assert all(len(text) > 40 for text in named)
+    assert tab.run("document.querySelectorAll('img:not([alt])').length") == 0
+    roles = [node["role"]["value"] for node in tab.send("Accessibility.getFullAXTree")["nodes"] if node.get("role")]
+    assert roles.count("image") + roles.count("img") >= 5
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(page, open_tab):
+    tab = open_tab(page("plain"))
+    before = first_lines(tab, 6)
+    tab.click(f"{CELLS} th:nth-child(7) button")
+    ascending = first_lines(tab, 6)
+    assert ascending == sorted(before, key=float) != before
+    assert tab.run(f"document.querySelector('{CELLS} th:nth-child(7)').getAttribute('aria-sort')") == "ascending"
+    tab.click(f"{CELLS} th:nth-child(7) button")
+    assert first_lines(tab, 6) == ascending[::-1]
+    assert tab.run(f"document.querySelector('{CELLS} th:nth-child(7)').getAttribute('aria-sort')") == "descending"
+    tab.click(f"{CELLS} th:nth-child(2) button")
+    assert [int(text) for text in first_lines(tab, 1)] == [1, 1, 5, 5, 10, 10]
+    assert tab.run(f"document.querySelectorAll('{CELLS} [aria-sort]').length") == 1
+
+
+@pytest.mark.parametrize("key", ["Enter", " "])
+def test_a_table_sorts_by_the_keyboard_alone(page, open_tab, key):
+    tab = open_tab(page("plain"))
+    before = first_lines(tab, 6)
+    tab.run(f"document.querySelector('{CELLS}').focus()")
+    for _ in range(7):  # the seventh heading
+        tab.press("Tab")
+    assert tab.run("document.activeElement.textContent.trim()") == "avg s"
+    assert tab.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    tab.press(key)
+    assert first_lines(tab, 6) == sorted(before, key=float)
+
+
+def test_published_lines_stay_under_their_cell_when_sorted(page, open_tab):
+    tab = open_tab(page("plain"))
+    tab.click(f"{CELLS} th:nth-child(10) button")
+    lines = tab.run(
+        f"[...document.querySelectorAll('{CELLS} tbody')]"
+        ".map(b => [...b.rows].map(r => [...r.cells].slice(0, 3).map(c => c.textContent)))"
+    )
+    assert len(lines) == 6
+    for ours, theirs in lines:
+        assert ours[:2] == theirs[:2]
+        assert (ours[2], theirs[2]) == ("this machine", "AWS, published 2025")
+
+
+def test_what_can_not_be_told_is_sorted_last_either_way(page, open_tab):
+    tab = open_tab(page("messy"))
+    for order in (1, 2):
+        for _ in range(order):
+            tab.click(f"{CELLS} th:nth-child(7) button")
+        texts = first_lines(tab, 6)
+        assert texts[-1] == "–"
+        assert "–" not in texts[:-1]
+
+
+def test_every_table_of_cells_can_be_sorted_by_every_column(page, open_tab):
+    tab = open_tab(page("repeated"))
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    counts = tab.run(
+        "[...document.querySelectorAll('table.sortable')].map(t => { const heads = [...t.tHead.rows[0].cells];"
+        " const lines = t.tBodies.length; heads.forEach(h => h.querySelector('button').click());"
+        " return [heads.length, lines === t.tBodies.length, t.lastElementChild === (t.tFoot || t.lastElementChild)]; })"
+    )
+    assert len(counts) == 10
+    assert all(heads >= 6 and same and foot_last for heads, same, foot_last in counts)
+    assert tab.complaints() == []
+
+
+def test_the_first_tab_stop_skips_to_the_content(page, open_tab):
+    tab = open_tab(page("plain"))
+    tab.press("Tab")
+    assert tab.run("document.activeElement.textContent") == "Skip to the content"
+    assert tab.run("document.activeElement.getBoundingClientRect().top") >= 0
+    tab.press("Enter")
+    assert tab.run("document.activeElement.id") == "content"
+
+
+def test_the_records_arrive_unpacked_and_whole(page, open_tab, tmp_path):
+    path = page("plain")
+    tab = open_tab(path)
+    tab.downloads(tmp_path)
+    tab.click("a[data-plain]")
+    assert tab.downloaded() == "plain.records.jsonl"
+    assert (tmp_path / "plain.records.jsonl").read_bytes() == (path.parent / "records.jsonl").read_bytes()
+
+
+def test_every_other_download_arrives_as_it_is_on_disk(page, open_tab, tmp_path):
+    path = page("plain")
+    tab = open_tab(path)
+    tab.downloads(tmp_path)
+    for label in ("table.md", "statistics.json"):
+        tab.click(f"[id='download-{label}']")
+        name = tab.downloaded()
+        assert (tmp_path / name).read_bytes() == (path.parent / label).read_bytes()
+    tab.click("[id='download-table.csv']")
+    lines = (tmp_path / tab.downloaded()).read_text().splitlines()
+    assert len(lines) == 13
+    assert lines[0].startswith("memory_size_mb,concurrency,source,count,min_s")
+
+
+def test_without_a_script_everything_is_there_and_the_records_still_arrive(page, open_tab, tmp_path):
+    path = page("plain")
+    tab = open_tab(path, script=False)
+    tab.downloads(tmp_path)
+    tab.send("Emulation.setScriptExecutionDisabled", value=False)  # for asking; the page's own script never ran
+    assert tab.run("document.querySelectorAll('thead button, .copy').length") == 0
+    assert len(first_lines(tab, 6)) == 6
+    tab.click("a[data-plain]")
+    assert tab.downloaded() == "plain.records.jsonl.gz"
+
+
+def test_the_page_prints_on_several_pages_on_white_with_its_details(page, open_tab):
+    tab = open_tab(page("plain"), scheme="dark")
+    assert len(re.findall(rb"/Type\s*/Page\b", tab.pdf())) in range(4, 13)
+    tab.media("print", "dark")
+    assert tab.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    heights = tab.run("[...document.querySelectorAll('details table')].map(t => t.getBoundingClientRect().height)")
+    assert len(heights) == 5
+    assert min(heights) > 20
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_background(page, open_tab, scheme):
+    """WCAG 2.2, 1.4.3: a contrast of at least 4.5 to 1."""
+    tab = open_tab(page("messy"), scheme=scheme)
+    low = tab.run(CONTRASTS)
+    assert low["checked"] > 300
+    assert low["found"] == []
+
+
+CONTRASTS = """(() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const bright = (c) => c.slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = channels(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const found = []; let checked = 0;
+  for (const e of document.querySelectorAll('main *:not(svg *):not(.again)')) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+    checked += 1;
+    const [a, b] = [bright(channels(getComputedStyle(e).color)), bright(behind(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40));
+  }
+  return { checked, found };
+})()"""
+
+
+def test_a_page_of_thirteen_thousand_records_is_small_and_fast(runs, open_tab):
+    folder = runs(
+        "large",
+        target="aws",
+        concurrencies=(1, 5, 10, 50, 100, 500),
+        object_bytes=1024**3,
+        base_s=12.6,
+        slope=0.0001,
+        jitter=0.05,
+        ramp_per_s=5,
+    )
+    page = folder / "report.html"
+    assert len((folder / "records.jsonl").read_text().splitlines()) == 13320
+    assert page.stat().st_size < 3_000_000
+    tab = open_tab(page, 390)
+    assert tab.complaints() == []
+    assert tab.run("document.documentElement.scrollWidth") == 390
+    assert tab.run("performance.getEntriesByType('navigation')[0].loadEventEnd") < 5000
+    address = tab.run("document.getElementById('download-records.jsonl').href")
+    assert address == (folder / "records.jsonl").as_uri()
+
+
+def test_two_runs_are_compared_on_a_page_that_keeps_the_same_promises(runs, open_tab, tmp_path):
+    path = report.compare([runs("plain"), runs("messy", **MESSY)], tmp_path)
+    for width in (390, 1200):
+        tab = open_tab(path, width)
+        assert tab.complaints() == []
+        assert tab.requests() == [path.as_uri()]
+        assert tab.run("document.documentElement.scrollWidth") == width
+        assert tab.run("document.querySelector('figure svg').clientHeight") > 100
+    ratios = "[...document.querySelectorAll('table.sortable tbody')].map(b => b.rows[0].cells[6].textContent)"
+    before = tab.run(ratios)
+    tab.click("table.sortable th:nth-child(7) button")
+    told = [float(text) for text in tab.run(ratios) if text != "–"]
+    assert told == sorted(float(text) for text in before if text != "–")
+    assert json.dumps(before) != "[]"

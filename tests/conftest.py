@@ -1,0 +1,11 @@
+"""What all tests share: a state folder of their own, and no way to a real AWS account."""
+
+import os
+import tempfile
+
+# Before anything of the project is imported: the emulator of the tests is never the user's own.
+os.environ["STAMPEDE_STATE_DIR"] = tempfile.mkdtemp(prefix="stampede-tests-")
+for name in [name for name in os.environ if name.startswith("AWS_") and name != "AWS_CA_BUNDLE"]:
+    del os.environ[name]
+os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull

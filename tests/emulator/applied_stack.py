@@ -1,0 +1,39 @@
+"""The applied local stack as the tests of this folder use it, and the command line against it."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from loader import emulator_verb
+from loader import target as targets
+from loader.target import Target
+
+OBJECT_MB = 2
+STAMPEDE = [sys.executable, "-m", "loader.command_line"]
+
+
+@dataclass
+class LocalStack:
+    """The applied stack, its outputs file, and the command line against it."""
+
+    target: Target
+    outputs_file: Path
+    work: Path
+
+    def stampede(self, *arguments: str, timeout_s: float = 180) -> subprocess.CompletedProcess:
+        """Run the command line as a user does, in a folder of its own."""
+        return subprocess.run(
+            [*STAMPEDE, *arguments], cwd=self.work, env=os.environ, capture_output=True, text=True, timeout=timeout_s
+        )
+
+    def apply(self, **variables: object) -> Target:
+        """Apply the stack again with other variables."""
+        outputs = emulator_verb.apply_copy(self.target.endpoint_url, VARIABLES | variables)
+        self.target = targets.local(outputs, self.target.endpoint_url)
+        return self.target
+
+
+# A short timeout, and so a short visibility timeout of 30 s: failed messages come back soon.
+VARIABLES = {"object_size_mb": OBJECT_MB, "ephemeral_storage_mb": 512, "concurrency_value": 3, "timeout_s": 5}

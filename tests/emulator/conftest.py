@@ -1,0 +1,29 @@
+"""One applied local stack for all tests of this folder: real Terraform, real provider, real function code."""
+
+import json
+import shutil
+
+import pytest
+from applied_stack import OBJECT_MB, VARIABLES, LocalStack
+
+from emulator import ministack, stack
+from loader import emulator_verb
+from loader import target as targets
+from loader.dataset import put_object
+
+
+@pytest.fixture(scope="session")
+def local_stack(tmp_path_factory):
+    """The embedded AWS with the download stack applied and the object in place; gone at the end."""
+    emulator = emulator_verb.start(follow_parent=True)
+    try:
+        outputs = emulator_verb.apply_copy(emulator.endpoint_url, VARIABLES)
+        target = targets.local(outputs, emulator.endpoint_url)
+        put_object(target, OBJECT_MB)
+        work = tmp_path_factory.mktemp("work")
+        outputs_file = work / "outputs.json"
+        outputs_file.write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
+        yield LocalStack(target, outputs_file, work)
+    finally:
+        ministack.stop(stack.STATE_DIR)
+        shutil.rmtree(stack.STATE_DIR, ignore_errors=True)

@@ -1,0 +1,137 @@
+"""`stampede doctor` against the real embedded AWS, as an account: an ordinary one and a new one."""
+
+import argparse
+import json
+
+import boto3
+import pytest
+
+from emulator import ministack, stack
+from loader import checks, doctor
+from loader.checks.finding import OK, PROBLEM, WARNING
+from loader.errors import UsageError
+from loader.experiments import EXPERIMENTS
+from loader.plan import make_plan
+
+
+def plan(*settings, target="aws"):
+    return make_plan(EXPERIMENTS["download"], target, settings, messages_per_concurrency=10)
+
+
+def account_findings(*settings, target="aws"):
+    return {one.check: one for one in checks.run(plan(*settings, target=target), [checks.ACCOUNT])}
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory):
+    """Start an embedded AWS whose account has the given concurrency; all of them end with the module."""
+    folders = []
+
+    def start(concurrency):
+        folder = tmp_path_factory.mktemp(f"account-{concurrency}")
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("LAMBDA_ACCOUNT_CONCURRENCY", str(concurrency))
+            running = ministack.start(folder, follow_parent=True)
+        folders.append(folder)
+        return folder, running.endpoint_url
+
+    yield start
+    for folder in folders:
+        ministack.stop(folder)
+
+
+@pytest.fixture(scope="module")
+def ordinary(account):
+    return account(1000)
+
+
+@pytest.fixture(scope="module")
+def new(account):
+    return account(10)
+
+
+@pytest.fixture
+def use(monkeypatch):
+    """Let this process's AWS configuration be an embedded one, as a user's shell would."""
+
+    def configure(endpoint_url, key="test", secret="test"):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint_url)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+
+    return configure
+
+
+def test_an_account_of_1000_holds_the_published_matrix(ordinary, use):
+    use(ordinary[1])
+    found = account_findings()
+    assert found["credentials"].found == "account 000000000000 as arn:aws:iam::000000000000:root"
+    assert [found[name].status for name in ("credentials", "region", "concurrency", "leftovers")] == [OK] * 4
+
+
+def test_the_network_quota_is_unknown_where_service_quotas_is_missing(ordinary, use):
+    use(ordinary[1])
+    found = account_findings()["network quota"]
+    assert (found.status, "note it with the run" in found.way_out) == (WARNING, True)
+
+
+def test_a_new_account_of_10_can_reserve_nothing_and_the_quota_to_raise_is_named(new, use):
+    use(new[1])
+    found = account_findings("concurrency_value=1")["concurrency"]
+    assert found.status == PROBLEM
+    assert found.found.startswith("1 at once needed, 0 possible: the account's limit is 10,")
+    assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in found.way_out
+
+
+def test_a_sweep_refuses_a_matrix_that_a_new_account_cannot_hold(new, use):
+    use(new[1])
+    with pytest.raises(UsageError, match=r"^concurrency: 500 at once needed, 0 possible"):
+        doctor.refuse_if_impossible(plan())
+
+
+def test_a_function_that_an_earlier_run_left_is_named_with_what_it_reserves(ordinary, use):
+    use(ordinary[1])
+    trust = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole"}]}
+    trust["Statement"][0]["Principal"] = {"Service": "lambda.amazonaws.com"}
+    iam, client = (boto3.client(service, region_name="us-east-1") for service in ("iam", "lambda"))
+    role = iam.create_role(RoleName="worker", AssumeRolePolicyDocument=json.dumps(trust))["Role"]
+    client.create_function(
+        FunctionName="stampede-download",
+        Runtime="python3.12",
+        Role=role["Arn"],
+        Handler="handler.handler",
+        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},  # an empty zip
+    )
+    client.put_function_concurrency(FunctionName="stampede-download", ReservedConcurrentExecutions=900)
+    try:
+        found = account_findings()
+    finally:
+        client.delete_function(FunctionName="stampede-download")
+    assert "stampede-download (reserves 900)" in found["leftovers"].found
+    assert found["concurrency"].status == OK  # its 900 go back when it gets another N
+
+
+def test_a_user_without_permissions_gets_a_warning_and_no_traceback(ordinary, use):
+    use(ordinary[1])
+    iam = boto3.client("iam", region_name="us-east-1")
+    iam.create_user(UserName="poor")
+    key = iam.create_access_key(UserName="poor")["AccessKey"]
+    use(ordinary[1], key["AccessKeyId"], key["SecretAccessKey"])
+    found = account_findings()
+    assert found["credentials"].found.endswith(":user/poor")
+    # The emulator lets everybody read the account's limits, but not the list of functions.
+    assert found["leftovers"].status == WARNING
+    assert found["leftovers"].found == "unknown: ListFunctions answered AccessDeniedException"
+    assert PROBLEM not in {one.status for one in found.values()}
+    assert all("\n" not in one.sentence for one in found.values())
+
+
+def test_the_doctor_of_a_local_sweep_looks_at_the_emulator_that_runs(new, monkeypatch, capsys):
+    monkeypatch.setattr(stack, "STATE_DIR", new[0])
+    found = account_findings("concurrency_value=10", target="local")
+    assert found["emulator"].found.startswith(f"answers at {new[1]}")
+    assert found["concurrency"].status == OK
+    parser = argparse.ArgumentParser()
+    doctor.add_arguments(parser)
+    assert doctor.run(parser.parse_args(["--target", "local", "--set", "concurrency_value=11"])) == 1
+    assert "11 at once needed, the embedded AWS runs 10" in capsys.readouterr().out

@@ -1,0 +1,160 @@
+"""The download function against the S3 of the embedded AWS: imported here, and as a zip that its Lambda runs."""
+
+import base64
+import io
+import json
+import random
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from emulator import ministack
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "unit" / "download"))
+
+from lambda_sandbox import ENVIRONMENT, LambdaSandbox, order, set_environment, sqs_record  # noqa: E402
+
+OBJECT_BYTES = 16 * 2**20 + 1
+ROLE_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+ROLE_POLICY = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{ENVIRONMENT['BUCKET_NAME']}/*"}
+    ],
+}
+
+
+def client(service, endpoint_url):
+    return boto3.Session().client(
+        service,
+        endpoint_url=endpoint_url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(retries={"total_max_attempts": 2}, connect_timeout=5, read_timeout=40),
+    )
+
+
+@pytest.fixture(scope="module")
+def endpoint_url(tmp_path_factory):
+    """A running emulator with the object in its bucket."""
+    state_dir = tmp_path_factory.mktemp("ministack")
+    running = ministack.start(state_dir, follow_parent=True)
+    try:
+        s3 = client("s3", running.endpoint_url)
+        s3.create_bucket(Bucket=ENVIRONMENT["BUCKET_NAME"])
+        s3.put_object(
+            Bucket=ENVIRONMENT["BUCKET_NAME"],
+            Key=ENVIRONMENT["FILE_NAME"],
+            Body=random.Random(1).randbytes(OBJECT_BYTES),
+        )
+        yield running.endpoint_url
+    finally:
+        ministack.stop(state_dir)
+
+
+@pytest.fixture
+def sandbox_folder(endpoint_url, monkeypatch, tmp_path):
+    """The environment of a sandbox that points at the emulator; its temporary folder."""
+    set_environment(monkeypatch, tmp_path, AWS_ENDPOINT_URL=endpoint_url)
+    return tmp_path
+
+
+def test_the_handler_downloads_a_real_object(sandbox_folder):
+    [record], failed = LambdaSandbox().invoke(order(object_bytes=OBJECT_BYTES))
+    assert failed == []
+    assert (record["status"], record["bytes"]) == ("ok", OBJECT_BYTES)
+    assert list(sandbox_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "sink"), [(method, sink) for method in ("stream", "ranges") for sink in ("discard", "memory", "tmp")]
+)
+def test_every_method_downloads_the_same_bytes_into_every_sink(sandbox_folder, monkeypatch, method, sink):
+    monkeypatch.setenv("METHOD", method)
+    monkeypatch.setenv("SINK", sink)
+    function = LambdaSandbox()
+    checksum = f"crc32:{zlib.crc32(random.Random(1).randbytes(OBJECT_BYTES)):08x}"
+    for _ in range(2):  # the second over the connections of the first, where the server keeps them
+        [record], failed = function.invoke(order(object_bytes=OBJECT_BYTES, checksum=checksum))
+        assert (failed, record["status"], record["method"], record["sink"]) == ([], "ok", method, sink), record
+        # 16 MiB and a byte are two ranges.
+        assert (record["requests"], record["retries"]) == (2 if method == "ranges" else 1, 0)
+    assert list(sandbox_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["stream", "ranges"])
+def test_every_method_reports_an_object_that_is_not_there(sandbox_folder, monkeypatch, method):
+    monkeypatch.setenv("METHOD", method)
+    monkeypatch.setenv("FILE_NAME", "nothing.dat")
+    [record], _ = LambdaSandbox().invoke(order())
+    assert (record["status"], record["error_type"], record["retries"]) == ("error", "NoSuchKey", 0)
+
+
+@pytest.mark.parametrize("method", ["stream", "ranges"])
+def test_every_method_downloads_an_empty_object(sandbox_folder, endpoint_url, monkeypatch, method):
+    client("s3", endpoint_url).put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key="empty.dat", Body=b"")
+    monkeypatch.setenv("METHOD", method)
+    monkeypatch.setenv("FILE_NAME", "empty.dat")
+    [record], _ = LambdaSandbox().invoke(order(object_bytes=0))
+    assert (record["status"], record["bytes"]) == ("ok", 0), record
+
+
+def test_the_handler_reports_an_object_that_is_not_there(sandbox_folder, monkeypatch):
+    monkeypatch.setenv("FILE_NAME", "nothing.dat")
+    [record], failed = LambdaSandbox().invoke(order())
+    assert (record["status"], record["error_type"]) == ("error", "NoSuchKey")
+    assert failed == [record["message_id"]]
+
+
+@pytest.mark.parametrize("method", ["download_file", "stream", "ranges"])
+def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_the_object_only(endpoint_url, method):
+    lambda_client = client("lambda", endpoint_url)
+    name = f"stampede-{method}"
+    lambda_client.create_function(
+        FunctionName=name,
+        Runtime="python3.12",
+        Handler="handler.handler",
+        Role=make_role(client("iam", endpoint_url), name),
+        Code={"ZipFile": zipped_function()},
+        Timeout=30,
+        MemorySize=1024,
+        Environment={
+            "Variables": {k: v for k, v in ENVIRONMENT.items() if not k.startswith("AWS_")} | {"METHOD": method}
+        },
+    )
+    good, bad = sqs_record(order(object_bytes=OBJECT_BYTES), attempt=2), sqs_record("hello")
+    answer = lambda_client.invoke(FunctionName=name, LogType="Tail", Payload=json.dumps({"Records": [good, bad]}))
+    log = base64.b64decode(answer["LogResult"]).decode()
+    assert "FunctionError" not in answer, log
+    assert json.load(answer["Payload"]) == {"batchItemFailures": [{"itemIdentifier": bad["messageId"]}]}
+    records = [json.loads(line) for line in log.splitlines() if line.startswith('{"concurrency_limit": ')]
+    assert [(record["status"], record["bytes"], record["attempt"], record["method"]) for record in records] == [
+        ("ok", OBJECT_BYTES, 2, method),
+        ("error", 0, 1, method),
+    ]
+
+
+def make_role(iam, name):
+    """Create the function's role, with the right to get the object and no other, and return its ARN."""
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(ROLE_TRUST))
+    iam.put_role_policy(RoleName=name, PolicyName="get-object", PolicyDocument=json.dumps(ROLE_POLICY))
+    return role["Role"]["Arn"]
+
+
+def zipped_function():
+    """Return the zip that Terraform makes too: every Python file of functions/download, at its root."""
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for path in sorted((ROOT / "functions" / "download").glob("*.py")):
+            archive.write(path, path.name)
+    return zipped.getvalue()

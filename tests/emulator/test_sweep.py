@@ -1,0 +1,149 @@
+"""A sweep on the applied local stack: every cell once, resumable after a kill -9, and every message accounted for."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from applied_stack import OBJECT_MB, STAMPEDE
+
+from loader.run_folder import RunFolder
+
+MATRIX = (
+    "--set", "memory_size=1024",
+    "--set", "concurrency_value=1,2,3",
+    "--set", f"object_size_mb={OBJECT_MB}",
+    "--set", "timeout_s=5",
+)  # fmt: skip
+# The stack is the session's own: it stays, for the other tests.
+FLAGS = ("download", "--keep", "--messages-per-concurrency", "4", *MATRIX)
+
+
+def records(folder):
+    return list(folder.rows("records.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def swept(local_stack):
+    """One whole sweep with warm-ups and two repeats."""
+    done = local_stack.stampede(
+        "sweep", *FLAGS, "--repeats", "2", "--warm-up-per-concurrency", "1", "--format", "json", timeout_s=400
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    run_id = next(line.split()[1].rstrip(":") for line in done.stderr.splitlines() if line.startswith("run "))
+    return done, RunFolder(local_stack.work / "results" / run_id)
+
+
+def test_the_tables_counts_equal_the_messages_sent(swept):
+    done, folder = swept
+    measured = [row for row in json.loads(done.stdout) if row["count"]]
+    assert {(row["memory_size_mb"], row["concurrency"]): row["count"] for row in measured} == {
+        (1024, n): 2 * 4 * n for n in (1, 2, 3)
+    }
+    sent = [row for row in folder.rows("sent.jsonl") if not row["warm_up"]]
+    assert len(sent) == sum(row["count"] for row in measured)
+
+
+def test_warm_ups_are_recorded_and_in_no_figure(swept):
+    _, folder = swept
+    assert sum(record["warm_up"] for record in records(folder)) == 2 * (1 + 2 + 3)
+
+
+def test_an_independent_script_recounts_every_number_of_the_report(swept):
+    _, folder = swept
+    script = Path(__file__).parent.parent / "unit" / "report" / "recompute.py"
+    done = subprocess.run([sys.executable, script, folder.path], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_cells_ran_in_the_shuffled_order_of_the_plan(swept):
+    _, folder = swept
+    run = folder.read_json("run.json")
+    assert [cell["cell"] for cell in run["cells"]] == run["plan"]["order"]
+    assert run["plan"]["order"] != sorted(run["plan"]["order"])
+    assert run["finished_at"]
+
+
+def test_never_more_functions_ran_at_once_than_the_cell_allows(swept):
+    _, folder = swept
+    for n in (1, 2, 3):
+        spans = [(r["started_at_ms"], r["finished_at_ms"]) for r in records(folder) if r["concurrency_limit"] == n]
+        assert max(sum(a <= start < b for a, b in spans) for start, _ in spans) <= n
+
+
+def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_stack):
+    process = subprocess.Popen(
+        [*STAMPEDE, "sweep", *FLAGS], cwd=local_stack.work, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    folder = None
+    for line in process.stderr:
+        if line.startswith("run "):
+            folder = RunFolder(local_stack.work / "results" / line.split()[1].rstrip(":"))
+        if line.startswith("sent ") and len(folder.read_json("run.json")["cells"]) == 1:
+            os.kill(process.pid, signal.SIGKILL)
+            break
+    process.wait(timeout=30)
+    process.stderr.close()
+    before = {record["message_id"] for record in records(folder)}
+    done = local_stack.stampede("sweep", *FLAGS[:2], "--resume", folder.run_id, timeout_s=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "set aside" in done.stderr
+    assert f"run {folder.run_id}: 2 cells to run" in done.stderr
+    run = folder.read_json("run.json")
+    assert sorted(cell["cell"] for cell in run["cells"]) == sorted(run["plan"]["order"])
+    accounts = folder.read_json("accounting.json")
+    assert {one["cell"]: one["succeeded"] for one in accounts} == {
+        f"memory_size=1024,concurrency_value={n}": 4 * n for n in (1, 2, 3)
+    }
+    assert all(one["unaccounted"] == one["unexpected"] == one["duplicates"] == 0 for one in accounts)
+    first_cell = run["cells"][0]["cell"]
+    kept = {record["message_id"] for record in records(folder) if record["cell"] == first_cell}
+    assert kept <= before, "the finished cell was run again"
+
+
+def test_a_start_barrier_lets_all_functions_begin_together(local_stack):
+    # The last --set of a variable counts.
+    flags = ("--set", "concurrency_value=3", "--set", "timeout_s=20")
+    flags += ("--start-barrier-s", "3", "--messages-per-concurrency", "1")
+    done = local_stack.stampede("sweep", *FLAGS, *flags, timeout_s=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    run_id = next(line.split()[1].rstrip(":") for line in done.stderr.splitlines() if line.startswith("run "))
+    starts = [record["started_at_ms"] for record in records(RunFolder(local_stack.work / "results" / run_id))]
+    assert len(starts) == 3
+    assert max(starts) - min(starts) < 500
+
+
+def test_a_run_that_is_no_sweep_is_not_resumed(local_stack):
+    RunFolder.create(local_stack.work / "results", "by-hand").write_json("run.json", {"format": 1, "plan": {}})
+    done = local_stack.stampede("sweep", "download", "--resume", "by-hand")
+    assert done.returncode == 2
+    assert "is no sweep" in done.stderr.strip().splitlines()[-1]
+
+
+def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
+    process = subprocess.Popen(
+        [*STAMPEDE, "sweep", *FLAGS],
+        cwd=local_stack.work,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("sent "):
+            process.send_signal(signal.SIGINT)
+            break
+    said += process.stderr.readlines()
+    assert process.wait(timeout=60) == 130
+    process.stderr.close()
+    text = "".join(said)
+    assert "--resume" in text
+    assert "Traceback" not in text
+    assert "kept: the stack" in text
+    time.sleep(1)

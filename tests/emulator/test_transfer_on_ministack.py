@@ -1,0 +1,113 @@
+"""The Go program as the embedded AWS's Lambda runs it (`provided.al2023`), and as a host uses it, against its S3."""
+
+import base64
+import io
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+import pytest
+
+from emulator import ministack
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "unit" / "transfer"), str(ROOT / "tests" / "unit" / "download")]
+
+from lambda_sandbox import ENVIRONMENT, order, sqs_record  # noqa: E402
+from test_download_on_ministack import client, make_role  # noqa: E402
+from transfer_program import transfer_program  # noqa: E402
+
+__all__ = ["transfer_program"]
+
+# Three ranges of 16 MiB, the last one short.
+BODY = random.Random(2).randbytes(34 * 2**20)
+ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
+
+
+@pytest.fixture(scope="module")
+def endpoint_url(tmp_path_factory):
+    """A running emulator with the object and a few small ones in its bucket."""
+    state_dir = tmp_path_factory.mktemp("ministack-go")
+    running = ministack.start(state_dir, follow_parent=True)
+    try:
+        s3 = client("s3", running.endpoint_url)
+        s3.create_bucket(Bucket=ENVIRONMENT["BUCKET_NAME"])
+        s3.put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key=ENVIRONMENT["FILE_NAME"], Body=BODY)
+        for number in range(20):
+            s3.put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key=f"small/é {number}+.txt", Body=b"x" * number)
+        yield running.endpoint_url
+    finally:
+        ministack.stop(state_dir)
+
+
+@pytest.fixture(scope="module")
+def role(endpoint_url):
+    """The ARN of a role that may get objects of the bucket and do nothing else."""
+    return make_role(client("iam", endpoint_url), "stampede-transfer")
+
+
+@pytest.mark.parametrize(("method", "sink"), [("go_ranges", "tmp"), ("go_stream", "discard")])
+def test_the_emulators_lambda_runs_the_program_with_the_right_to_get_the_object_only(
+    endpoint_url, role, transfer_program, method, sink
+):
+    lambda_client = client("lambda", endpoint_url)
+    way = {"METHOD": method, "SINK": sink, "RANGE_PARALLEL": "2", "RANGE_PART_MB": "16"}
+    lambda_client.create_function(
+        FunctionName=f"stampede-{method}",
+        Runtime="provided.al2023",
+        Handler="bootstrap",
+        Architectures=[ARCHITECTURE],
+        Role=role,
+        Code={"ZipFile": zipped(transfer_program)},
+        Timeout=30,
+        MemorySize=1024,
+        Environment={"Variables": {k: v for k, v in ENVIRONMENT.items() if not k.startswith("AWS_")} | way},
+    )
+    checksum = f"crc32:{zlib.crc32(BODY):08x}"
+    good, bad = sqs_record(order(object_bytes=len(BODY), checksum=checksum), attempt=2), sqs_record("hello")
+    answer = lambda_client.invoke(
+        FunctionName=f"stampede-{method}", LogType="Tail", Payload=json.dumps({"Records": [good, bad]})
+    )
+    log = base64.b64decode(answer["LogResult"]).decode()
+    assert "FunctionError" not in answer, log
+    assert json.load(answer["Payload"]) == {"batchItemFailures": [{"itemIdentifier": bad["messageId"]}]}
+    records = [json.loads(line) for line in log.splitlines() if line.startswith('{"concurrency_limit": ')]
+    assert [(record["status"], record["bytes"], record["method"], record["sink"]) for record in records] == [
+        ("ok", len(BODY), method, sink),
+        ("error", 0, method, sink),
+    ], log
+    assert records[0]["requests"] == {"go_ranges": 3, "go_stream": 1}[method]
+
+
+def test_a_host_gets_the_object_and_the_small_ones(endpoint_url, transfer_program, tmp_path):
+    environment = os.environ | {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+
+    def run(*arguments):
+        source = ("--endpoint-url", endpoint_url, "--bucket", ENVIRONMENT["BUCKET_NAME"])
+        done = subprocess.run(
+            [transfer_program, *arguments, *source], env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    record = run("get", "--key", ENVIRONMENT["FILE_NAME"], "--output", str(tmp_path / "object"))
+    assert (record["status"], record["method"], record["memory_size"]) == ("ok", "go_ranges", None)
+    assert (tmp_path / "object").read_bytes() == BODY
+
+    summary = run("get-many", "--prefix", "small/", "--output", str(tmp_path / "many"))
+    assert (summary["objects"], summary["bytes"], summary["failed"]) == (20, sum(range(20)), 0)
+    assert (tmp_path / "many" / "é 7+.txt").read_bytes() == b"x" * 7
+
+
+def zipped(program):
+    """Return the zip that Terraform makes too: the program, executable, at its root."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(program, "bootstrap")
+    return made.getvalue()

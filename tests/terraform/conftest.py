@@ -1,0 +1,76 @@
+"""A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/ stays untouched."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emulator import providers
+
+ROOT = Path(__file__).resolve().parents[2]
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
+
+Terraform = Callable[..., subprocess.CompletedProcess]
+
+
+@pytest.fixture(scope="session")
+def terraform() -> Terraform:
+    """Run Terraform in a folder, with no AWS account but what is given: terraform(folder, *arguments, **account)."""
+    config = providers.prepare()
+    unset = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_"))}
+    environment = providers.terraform_environment(config, unset) | {"AWS_EC2_METADATA_DISABLED": "true"}
+    binary = providers.terraform_binary()
+
+    def run(folder: Path, *arguments: str, **account: str) -> subprocess.CompletedProcess:
+        command = [binary, f"-chdir={folder}", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, env=environment | account, timeout=600, check=False
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
+    """Copy the folders that Terraform reads, together with what must stay out of the zip; returns infra/."""
+
+    def copy(name: str) -> Path:
+        tree = tmp_path_factory.mktemp(name)
+        for folder in ("infra", "functions", "queries"):
+            shutil.copytree(ROOT / folder, tree / folder, ignore=LEFT_OUT)
+        functions = tree / "functions/download"
+        (functions / "__pycache__").mkdir()
+        (functions / "__pycache__/handler.cpython-312.pyc").write_bytes(b"\xff\x00")
+        (functions / "notes.txt").write_text("not for Lambda")
+        for architecture in ("x86_64", "arm64"):
+            _pretend_built(tree / "functions", architecture)
+        queries = tree / "queries/download"
+        queries.mkdir(parents=True, exist_ok=True)
+        (queries / "sample.cwli").write_text("# ours\nfields @message | limit 1\n")
+        (queries / "notes.txt").write_text("not a query")
+        return tree / "infra"
+
+    return copy
+
+
+def _pretend_built(functions: Path, architecture: str) -> None:
+    """Put something in the place of what `make functions` builds, whatever was built here before."""
+    program = functions / "transfer/build" / architecture / "bootstrap"
+    package = functions / "download/build" / architecture / "python/awscrt/__init__.py"
+    for path in (program, package):
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir(parents=True)
+        path.write_text(f"built for {architecture}")
+    program.chmod(0o755)
+
+
+@pytest.fixture(scope="session")
+def infra(copy_of_the_tree, terraform) -> Path:
+    """The copy of infra/, initialised."""
+    folder = copy_of_the_tree("tree")
+    result = terraform(folder, "init", "-backend=false", "-input=false", "-no-color")
+    assert result.returncode == 0, result.stderr
+    return folder

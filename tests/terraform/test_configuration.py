@@ -1,0 +1,154 @@
+"""The Terraform files as they stand: formatted, valid, the contract's variables and outputs, clear refusals."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PUBLISHED_DEFAULTS = {
+    "s3_bucket_name": None,  # required there, optional here
+    "s3_file_name": "sample_large_file.dat",
+    "memory_size": 2048,
+    "experiment_tag": "experiment 01",
+    "concurrency_value": 1,
+}
+OUTPUTS = """
+    experiment region account_id prefix bucket_name object_key queue_name queue_url dead_letter_queue_name
+    dead_letter_queue_url function_name log_group_name memory_size concurrency_value experiment_tag object_size_mb
+    ephemeral_storage_mb timeout_s visibility_timeout_s max_receive_count maximum_concurrency provisioned_pollers
+    architecture event_source_mapping_uuid method sink range_parallel range_part_mb
+"""
+
+
+def test_every_file_is_formatted(terraform):
+    for folder in ("infra", "emulator/local_override"):
+        result = terraform(ROOT / folder, "fmt", "-check", "-recursive", "-diff")
+        assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_the_configuration_is_valid(infra, terraform):
+    result = terraform(infra, "validate", "-json")
+
+    assert json.loads(result.stdout)["diagnostics"] == []
+    assert result.returncode == 0
+
+
+def test_the_local_overrides_fit_the_configuration(copy_of_the_tree, terraform):
+    folder = copy_of_the_tree("overridden")
+    shutil.copytree(ROOT / "emulator/local_override", folder, dirs_exist_ok=True)
+    assert terraform(folder, "init", "-backend=false", "-input=false").returncode == 0
+
+    result = terraform(folder, "validate", "-json")
+    assert json.loads(result.stdout)["diagnostics"] == []
+
+
+def test_the_published_variables_keep_their_names_and_defaults():
+    blocks = _blocks("variable")
+
+    for name, default in PUBLISHED_DEFAULTS.items():
+        written = re.search(r"(?m)^  default     = (.+)$", blocks[name])[1]
+        assert json.loads(written) == default
+
+
+def test_every_variable_has_a_type_a_description_a_default_and_a_rule():
+    for name, block in _blocks("variable").items():
+        keys = re.findall(r"(?m)^  (type|description|default|validation)\b", block)
+        assert keys[:4] == ["type", "description", "default", "validation"], name
+
+
+def test_the_outputs_are_the_contracts():
+    assert set(_blocks("output")) == set(OUTPUTS.split())
+
+
+def _blocks(kind: str) -> dict[str, str]:
+    text = (ROOT / f"infra/{kind}s.tf").read_text()
+    return {
+        re.match(rf'{kind} "(\w+)"', block)[1]: block
+        for block in re.split(rf'(?m)^(?={kind} ")', text)
+        if block.startswith(kind)
+    }
+
+
+def _refusals_file() -> str:
+    return (ROOT / "infra/tests/refusals.tftest.hcl").read_text()
+
+
+def _refusal_runs() -> dict[str, str]:
+    return {match[2]: match[1] for match in re.finditer(r'(?ms)^(run "(\w+)" \{$.*?^\}$)', _refusals_file())}
+
+
+@pytest.fixture(scope="session")
+def refusals(infra, terraform) -> dict[str, list[dict]]:
+    """Every run of refusals.tftest.hcl without its expect_failures, so that the errors show: {run: errors}."""
+    folder = infra / "messages"
+    folder.mkdir()
+    mock_provider = _refusals_file().partition('\nrun "')[0]
+    for name, run in _refusal_runs().items():
+        # A file each: Terraform skips what follows an error in the same file.
+        laid_bare = re.sub(r"\n  expect_failures = \[.*?\]\n", "\n", run, flags=re.DOTALL)
+        (folder / f"{name}.tftest.hcl").write_text(f"{mock_provider}\n{laid_bare}")
+    result = terraform(infra, "test", "-json", "-test-directory=messages")
+    errors = {name: [] for name in _refusal_runs()}
+    for line in map(json.loads, result.stdout.splitlines()):
+        if line["type"] == "diagnostic":
+            errors[line["@testrun"]].append(line["diagnostic"])
+    return errors
+
+
+@pytest.mark.parametrize("run", _refusal_runs())
+def test_a_bad_value_is_refused_and_nothing_else_is_wrong(refusals, run):
+    expected = set(re.findall(r"(?m)^    var\.(\w+),?$", _refusal_runs()[run]))
+    assert expected
+
+    assert {error["summary"] for error in refusals[run]} == {"Invalid value for variable"}
+    assert {error["detail"].split(" = ")[0] for error in refusals[run]} == expected
+
+
+@pytest.mark.parametrize("run", _refusal_runs())
+def test_a_refusal_gives_name_value_and_rule_in_one_line(refusals, run):
+    for error in refusals[run]:
+        message, _, rest = error["detail"].partition("\n\n")
+        name, value, rule = re.fullmatch(r'(\w+) = (".*"|\{.*?\}|[^ ]+): (.+\.)', message).groups()
+        assert re.search(r"\bmust\b|\bneeds\b|\bexcludes\b", rule), message
+        assert rest.startswith("This was checked by the validation rule at variables.tf")
+        given = {entry["traversal"]: entry["statement"] for entry in error["snippet"]["values"]}
+        if given[f"var.{name}"].startswith("is object"):
+            assert set(json.loads(value)) == {"minimum", "maximum"}
+        else:
+            assert given[f"var.{name}"] == f"is {value}"
+
+
+def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
+    text = (ROOT / "infra/variables.tf").read_text()
+    rules = {text[: match.start()].count("\n") + 1 for match in re.finditer(r"(?m)^  validation \{$", text)}
+
+    broken = {
+        int(re.search(r"at variables\.tf:(\d+)", error["detail"])[1])
+        for errors in refusals.values()
+        for error in errors
+    }
+    assert broken == rules
+
+
+def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, terraform):
+    folder = copy_of_the_tree("unbuilt")
+    shutil.rmtree(folder.parent / "functions/transfer/build")
+    shutil.rmtree(folder.parent / "functions/download/build")
+    shutil.rmtree(folder / "tests")
+    (folder / "tests").mkdir()
+    for method in ("go_stream", "crt"):
+        (folder / f"tests/{method}.tftest.hcl").write_text(
+            f'mock_provider "aws" {{}}\n\nrun "{method}" {{\n  command = plan\n'
+            f'  variables {{ method = "{method}" }}\n}}\n'
+        )
+    assert terraform(folder, "init", "-backend=false", "-input=false").returncode == 0
+
+    lines = map(json.loads, terraform(folder, "test", "-json").stdout.splitlines())
+    found = {line["@testrun"]: line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"}
+    assert set(found) == {"go_stream", "crt"}
+    for detail in found.values():
+        assert re.fullmatch(r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail), detail

@@ -1,0 +1,322 @@
+"""What Terraform would really put up: the values inside the modules, after infra/tests/download.tftest.hcl has run."""
+
+import base64
+import hashlib
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TLS_ONLY = {"Bool": {"aws:SecureTransport": "false"}}
+QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:work"  # made up in download.tftest.hcl, like the log group's
+
+Resources = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def deployments(infra, terraform) -> dict[str, Resources]:
+    """Run the deployment tests once: {run: {address: values}}."""
+    result = terraform(infra, "test", "-json", "-verbose", "-filter=tests/download.tftest.hcl")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    wrong = [line["@message"] for line in lines if line["@level"] == "error"]
+    assert (result.returncode, wrong) == (0, [])
+    return {
+        line["@testrun"]: _by_address(_values(line["test_state"])["root_module"])
+        for line in lines
+        if line["type"] == "test_state"
+    }
+
+
+def _values(state: dict) -> dict:
+    """OpenTofu wraps what Terraform gives as it is."""
+    return state.get("values", state)
+
+
+def _by_address(module: dict) -> Resources:
+    found = {resource["address"]: resource["values"] for resource in module.get("resources", [])}
+    for child in module.get("child_modules", []):
+        found |= _by_address(child)
+    return found
+
+
+def _function(resources: Resources) -> dict[str, Any]:
+    return resources["module.worker.aws_lambda_function.worker"]
+
+
+def _trigger(resources: Resources) -> dict[str, Any]:
+    return resources["module.worker.aws_lambda_event_source_mapping.queue"]
+
+
+def _statements(policy: str) -> list[dict]:
+    return json.loads(policy)["Statement"]
+
+
+def test_the_function_is_the_published_one(deployments):
+    function = _function(deployments["defaults"])
+
+    assert {name: function[name] for name in ("function_name", "runtime", "handler", "architectures")} == {
+        "function_name": "stampede-download",
+        "runtime": "python3.12",
+        "handler": "handler.handler",
+        "architectures": ["x86_64"],
+    }
+    assert (function["timeout"], function["memory_size"]) == (60, 2048)
+    assert function["ephemeral_storage"] == [{"size": 1200}]
+    assert function["environment"] == [
+        {
+            "variables": {
+                "CONCURRENCY_LIMIT": "1",
+                "BUCKET_NAME": "stampede-download-123456789012-us-east-1",
+                "FILE_NAME": "sample_large_file.dat",
+                "EXPERIMENT_TAG": "experiment 01",
+                "MEMORY_SIZE": "2048",
+                "METHOD": "download_file",
+                "SINK": "tmp",
+                "RANGE_PARALLEL": "8",
+                "RANGE_PART_MB": "16",
+            }
+        }
+    ]
+
+
+def test_printed_lines_reach_the_log_group_as_they_are(deployments):
+    logging = _function(deployments["defaults"])["logging_config"][0]
+
+    assert (logging["log_format"], logging["log_group"]) == ("Text", "/aws/lambda/stampede-download")
+
+
+def test_one_function_at_a_time_rests_on_the_reserved_concurrency_alone(deployments):
+    resources = deployments["defaults"]
+
+    assert _function(resources)["reserved_concurrent_executions"] == 1
+    assert _trigger(resources)["scaling_config"] == []
+    assert _trigger(resources)["provisioned_poller_config"] == []
+
+
+def test_five_hundred_functions_are_reserved_and_the_trigger_is_capped_there(deployments):
+    resources = deployments["five_hundred"]
+    function = _function(resources)
+
+    assert function["reserved_concurrent_executions"] == 500
+    assert _trigger(resources)["scaling_config"] == [{"maximum_concurrency": 500}]
+    assert _trigger(resources)["provisioned_poller_config"] == []
+    assert function["memory_size"] == 1024
+    variables = function["environment"][0]["variables"]
+    assert (variables["CONCURRENCY_LIMIT"], variables["MEMORY_SIZE"]) == ("500", "1024")
+    assert variables["EXPERIMENT_TAG"] == "experiment 02"
+
+
+def test_provisioned_pollers_take_the_place_of_the_cap(deployments):
+    resources = deployments["provisioned_pollers"]
+
+    assert _function(resources)["reserved_concurrent_executions"] == 1500
+    assert _trigger(resources)["scaling_config"] == []
+    (pollers,) = _trigger(resources)["provisioned_poller_config"]
+    assert (pollers["minimum_pollers"], pollers["maximum_pollers"]) == (10, 200)
+
+
+def test_every_message_is_one_invocation_and_fails_alone(deployments):
+    for resources in deployments.values():
+        trigger = _trigger(resources)
+        assert trigger["batch_size"] == 1
+        assert trigger["function_response_types"] == ["ReportBatchItemFailures"]
+        assert trigger["event_source_arn"] == QUEUE_ARN
+
+
+def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_group(deployments):
+    resources = deployments["defaults"]
+
+    assert _statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"]) == [
+        {
+            "Sid": "ReadTheObject",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": "arn:aws:s3:::stampede-download-123456789012-us-east-1/sample_large_file.dat",
+        },
+        {
+            "Sid": "TakeMessages",
+            "Effect": "Allow",
+            "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+            "Resource": QUEUE_ARN,
+        },
+        {
+            "Sid": "WriteLogs",
+            "Effect": "Allow",
+            "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+            "Resource": "arn:aws:logs:us-east-1:123456789012:log-group:made-up:*",
+        },
+    ]
+    assert _statements(resources["module.worker.aws_iam_role.worker"]["assume_role_policy"]) == [
+        {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    ]
+
+
+def test_the_role_has_no_other_policy(deployments):
+    for resources in deployments.values():
+        policies = [address for address in resources if ".aws_iam_" in address and "policy" in address]
+        assert policies == ["module.worker.aws_iam_role_policy.worker"]
+
+
+def test_the_bucket_is_private_encrypted_and_goes_with_its_content(deployments):
+    resources = {
+        address.removeprefix("module.bucket.aws_s3_bucket"): values
+        for address, values in deployments["defaults"].items()
+        if address.startswith("module.bucket.")
+    }
+
+    assert resources[".data"]["force_destroy"] is True
+    access = resources["_public_access_block.data"]
+    closed = ("block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets")
+    assert [access[name] for name in closed] == [True] * 4
+    assert resources["_ownership_controls.data"]["rule"] == [{"object_ownership": "BucketOwnerEnforced"}]
+    (rule,) = resources["_server_side_encryption_configuration.data"]["rule"]
+    assert rule["apply_server_side_encryption_by_default"][0]["sse_algorithm"] == "AES256"
+    (rule,) = resources["_lifecycle_configuration.data"]["rule"]
+    assert rule["status"] == "Enabled"
+    assert rule["abort_incomplete_multipart_upload"] == [{"days_after_initiation": 1}]
+    assert rule["expiration"] == []
+
+
+def test_bucket_and_queues_refuse_everything_without_tls(deployments):
+    resources = deployments["defaults"]
+    (bucket,) = _statements(resources["module.bucket.aws_s3_bucket_policy.tls_only"]["policy"])
+    arn = "arn:aws:s3:::stampede-download-123456789012-us-east-1"
+    assert (bucket["Effect"], bucket["Principal"], bucket["Action"]) == ("Deny", "*", "s3:*")
+    assert bucket["Resource"] == [arn, f"{arn}/*"]
+    assert bucket["Condition"] == TLS_ONLY
+
+    for name, queue in (("work", "stampede-download"), ("dead_letters", "stampede-download-dead-letters")):
+        (statement,) = _statements(resources[f"module.queue.aws_sqs_queue.{name}"]["policy"])
+        assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "sqs:*")
+        assert statement["Resource"] == f"arn:aws:sqs:us-east-1:123456789012:{queue}"
+        assert statement["Condition"] == TLS_ONLY
+
+
+def test_a_message_that_fails_five_times_becomes_a_dead_letter_for_two_weeks(deployments):
+    resources = deployments["defaults"]
+    work = resources["module.queue.aws_sqs_queue.work"]
+    dead_letters = resources["module.queue.aws_sqs_queue.dead_letters"]
+
+    assert json.loads(resources["module.queue.aws_sqs_queue_redrive_policy.work"]["redrive_policy"]) == {
+        "deadLetterTargetArn": dead_letters["arn"],
+        "maxReceiveCount": 5,
+    }
+    assert json.loads(dead_letters["redrive_allow_policy"]) == {
+        "redrivePermission": "byQueue",
+        "sourceQueueArns": [f"arn:aws:sqs:us-east-1:123456789012:{work['name']}"],
+    }
+    assert dead_letters["message_retention_seconds"] == 14 * 24 * 3600
+    assert work["sqs_managed_sse_enabled"] is True
+    assert dead_letters["sqs_managed_sse_enabled"] is True
+
+
+@pytest.mark.parametrize("run", ["defaults", "five_hundred", "provisioned_pollers", "own_values"])
+def test_a_message_stays_hidden_for_at_least_six_function_timeouts(deployments, run):
+    resources = deployments[run]
+    hidden_s = resources["module.queue.aws_sqs_queue.work"]["visibility_timeout_seconds"]
+
+    assert hidden_s >= 6 * _function(resources)["timeout"]
+
+
+def test_given_names_and_sizes_reach_every_resource(deployments):
+    resources = deployments["own_values"]
+    function = _function(resources)
+
+    assert resources["module.bucket.aws_s3_bucket.data"]["bucket"] == "my.own-bucket"
+    read = _statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"])[0]
+    assert read["Resource"] == "arn:aws:s3:::my.own-bucket/data/big-file's_(1).bin"
+    assert function["environment"][0]["variables"]["FILE_NAME"] == "data/big-file's_(1).bin"
+    assert function["architectures"] == ["arm64"]
+    assert function["ephemeral_storage"] == [{"size": 10240}]
+    assert (function["timeout"], function["memory_size"]) == (900, 10240)
+    assert function["reserved_concurrent_executions"] == 500
+    assert _trigger(resources)["scaling_config"] == [{"maximum_concurrency": 100}]
+    assert resources["module.queue.aws_sqs_queue.work"]["visibility_timeout_seconds"] == 43200
+    assert resources["module.queue.aws_sqs_queue.work"]["name"] == "herd-download"
+    assert resources["module.worker.aws_iam_role.worker"]["name"] == "herd-download-eu-west-1"
+    group = resources["module.worker.aws_cloudwatch_log_group.worker"]
+    assert (group["name"], group["retention_in_days"]) == ("/aws/lambda/herd-download", 30)
+
+
+def test_log_lines_are_kept_for_a_week(deployments):
+    group = deployments["defaults"]["module.worker.aws_cloudwatch_log_group.worker"]
+
+    assert (group["name"], group["retention_in_days"]) == ("/aws/lambda/stampede-download", 7)
+
+
+def test_every_saved_query_is_in_the_console_word_for_word(deployments, infra):
+    files = {path.stem: path for path in (infra.parent / "queries/download").glob("*.cwli")}
+    assert "sample" in files
+
+    saved = {
+        values["name"]: values
+        for address, values in deployments["defaults"].items()
+        if address.startswith("aws_cloudwatch_query_definition.saved")
+    }
+    assert set(saved) == {f"stampede/download/{name}" for name in files}
+    for name, path in files.items():
+        assert saved[f"stampede/download/{name}"]["query_string"] == path.read_text()
+        assert saved[f"stampede/download/{name}"]["log_group_names"] == ["/aws/lambda/stampede-download"]
+
+
+def test_the_zip_holds_the_functions_python_files_and_nothing_else(deployments, infra):
+    archive = infra / ".build/download.zip"
+    sources = {path.name: path for path in (infra.parent / "functions/download").glob("*.py")}
+
+    with zipfile.ZipFile(archive) as opened:
+        assert sorted(opened.namelist()) == sorted(sources)
+        for name, path in sources.items():
+            assert opened.read(name) == path.read_bytes()
+    assert _function(deployments["defaults"])["source_code_hash"] == _digest(archive)
+
+
+def _digest(archive: Path) -> str:
+    return base64.b64encode(hashlib.sha256(archive.read_bytes()).digest()).decode()
+
+
+@pytest.mark.parametrize(("run", "architecture"), [("go_into_memory", "x86_64"), ("go_on_arm", "arm64")])
+def test_a_go_method_is_the_program_built_for_its_processor(deployments, infra, run, architecture):
+    function = _function(deployments[run])
+    archive = infra / f".build/transfer-{architecture}.zip"
+
+    with zipfile.ZipFile(archive) as opened:
+        assert opened.read("bootstrap").decode() == f"built for {architecture}"
+        assert opened.getinfo("bootstrap").external_attr >> 16 & 0o777 == 0o755
+        assert opened.namelist() == ["bootstrap"]
+    assert function["source_code_hash"] == _digest(archive)
+
+    assert (function["runtime"], function["handler"]) == ("provided.al2023", "bootstrap")
+    assert function["architectures"] == [architecture]
+    assert function["layers"] in ([], None)
+
+
+def test_the_way_to_download_reaches_the_function(deployments):
+    variables = _function(deployments["go_into_memory"])["environment"][0]["variables"]
+    way = {name: variables[name] for name in ("METHOD", "SINK", "RANGE_PARALLEL", "RANGE_PART_MB")}
+
+    assert way == {"METHOD": "go_ranges", "SINK": "memory", "RANGE_PARALLEL": "64", "RANGE_PART_MB": "64"}
+
+
+def test_the_crt_comes_as_a_layer_of_the_python_function(deployments):
+    resources = deployments["crt"]
+    layer = resources["module.worker.aws_lambda_layer_version.packages[0]"]
+
+    assert (layer["compatible_runtimes"], layer["compatible_architectures"]) == (["python3.12"], ["x86_64"])
+    assert _function(resources)["layers"] == [layer["arn"]]
+    assert _function(resources)["runtime"] == "python3.12"
+    assert _function(resources)["environment"][0]["variables"]["SINK"] == "tmp"
+
+
+def test_the_infrastructure_knows_nothing_of_emulators():
+    files = [path for path in (ROOT / "infra").rglob("*.tf") if ".terraform" not in path.parts]
+    assert len(files) > 10
+
+    for path in files:
+        code = re.sub(r"(?m)#.*$", "", path.read_text())
+        assert not re.search(r"localhost|127\.0\.0\.1|ministack|localstack|endpoint|emulator", code, re.IGNORECASE), (
+            path
+        )

@@ -1,0 +1,228 @@
+"""What the evaluator doesn't do exactly is refused by name, line and column, never with a traceback."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from queries.insights import QueryError, check, evaluate
+from queries.insights.functions import UNSUPPORTED
+from queries.insights.refusals import UNSUPPORTED_COMMANDS
+
+REFUSED = [
+    ("", 1, 1, "ends where a command"),
+    ("fields a |", 1, 11, "ends where a command"),
+    ("fields a\n| filer b = 1", 2, 3, "did you mean filter"),
+    ("pattern @message", 1, 1, "command pattern is not supported"),
+    ("fields a | diff", 1, 12, "command diff is not supported"),
+    ("SOURCE logGroups()", 1, 1, "command SOURCE is not supported"),
+    ("filterIndex a = 1", 1, 1, "use `filter`"),
+    ("fields a sort b", 1, 10, "a | is missing before the command sort"),
+    ("fields a, ", 1, 11, "the query ends"),
+    ('filter a = "x', 1, 12, 'quote " is never closed'),
+    ("fields `a", 1, 8, "backtick ` is never closed"),
+    ("filter a like /x", 1, 15, "never closed"),
+    ("fields /x/", 1, 8, "stands only after like"),
+    ("fields a-", 1, 10, "the query ends"),
+    ("filter a like b", 1, 15, "'b' can't stand here"),
+    ("filter a in [b]", 1, 14, "'b' can't stand here"),
+    ("filter a == 1", 1, 11, "can't stand here"),
+    ("parse @message logfmt", 1, 22, "the query ends where as is needed"),
+    ("parse @message logfmt as a, b", 1, 27, "',' can't stand here"),
+    ("parse @message json", 1, 16, "the json form of parse is not supported"),
+    ("parse @message XML '/event'", 1, 16, "the XML form of parse is not supported"),
+    ("parse @message /(?<a>b)/ multi", 1, 26, "`parse ... multi` is not supported"),
+    ("display a as b", 1, 14, "display gives no aliases"),
+    ("limit any", 1, 7, "`limit any` is not supported"),
+    ("filter a in (fields b)", 1, 13, "sub-queries are not supported"),
+    ('parse "a=*, b=*" as x', 1, 7, "2 * but 1 names"),
+    ('parse "a=*"', 1, 7, "1 * but 0 names"),
+    ('parse "abc" as x', 1, 7, "has no *"),
+    ('parse "a**" as x, y', 1, 7, "side by side"),
+    ("parse /a(b)/", 1, 7, "captures nothing"),
+    ("parse /(?<a>b)/ as c", 1, 20, "names its fields itself"),
+    ("parse /(?P<a>b)/", 1, 8, "(?<name>...)"),
+    ("parse /(?<a>b)(?<a>c)/", 1, 7, "two groups are named a"),
+    ("filter a like /x(?=y)/", 1, 17, "look-ahead"),
+    ("filter a like /x(?!y)/", 1, 17, "negative look-ahead"),
+    ("filter a like /(?<=x)y/", 1, 16, "look-behind"),
+    (r"filter a like /(x)\1/", 1, 19, r"backreference \1"),
+    ("filter a like /(x/", 1, 15, "missing )"),
+    ("filter a like /[b-a]/", 1, 15, "isn't understood"),
+    ("filter a like /x++/", 1, 15, "isn't understood"),
+    (r'filter a = "\d"', 1, 12, r"escape \d"),
+    ("filter a", 1, 8, "no condition"),
+    ("filter a = 1 and b", 1, 18, "no condition"),
+    ("filter not a", 1, 12, "no condition"),
+    ("filter a = true", 1, 12, "true is no value"),
+    ('filter @timestamp > "2025-01-12"', 1, 8, "timestamp can't be compared with text"),
+    ("fields abs(a, b)", 1, 8, "abs takes 1 argument, not 2"),
+    ("fields strlen()", 1, 8, "strlen takes 1 argument, not 0"),
+    ("fields coalesce()", 1, 8, "at least 1 argument"),
+    ("fields abss(a)", 1, 8, "did you mean abs"),
+    ("fields round(a, b)", 1, 17, "decimal places from 0 to 15"),
+    ("fields round(a, -1)", 1, 17, "decimal places from 0 to 15"),
+    ("fields haversine(a, b, c, d)", 1, 8, "radius"),
+    ("fields queryStartTime()", 1, 8, "no query window"),
+    ("fields queryEndTime()", 1, 8, "no query window"),
+    ("fields queryTimeRange()", 1, 8, "no query window"),
+    ("fields parseDate(a, 'yyyy')", 1, 8, "milliseconds since 1970"),
+    ("fields formatDate(a, '%Y')", 1, 8, "outside of the query"),
+    ("fields strftime(a, '%Y')", 1, 8, "outside of the query"),
+    ("fields isPublicIP(a)", 1, 8, "isIpInSubnet"),
+    ("fields isReservedIP(a)", 1, 8, "isIpInSubnet"),
+    ("stats rate(a)", 1, 7, "divide a sum"),
+    ("stats values(a)", 1, 7, "use count(*)"),
+    ("stats count_frequent(a)", 1, 7, "sort and limit"),
+    ("stats countFrequent(a)", 1, 7, "sort and limit"),
+    ("stats histogram(a)", 1, 7, "floor(x / width)"),
+    ("fields now(1)", 1, 8, "now takes 0 arguments, not 1"),
+    ("fields if(a = 1, 2)", 1, 8, "if takes 3 arguments, not 2"),
+    ("fields if(a, 1, 2)", 1, 11, "no condition"),
+    ("fields case(a = 1)", 1, 8, "case takes 2 to 21 arguments, not 1"),
+    ("fields strcontains(a, 'b', 1)", 1, 28, "written true or false"),
+    ("fields regexReplace(a, b, 'c')", 1, 24, "its pattern as text"),
+    ("fields regexReplace(a, '(?=x)', 'c')", 1, 25, "look-ahead"),
+    ("fields regexReplace(a, 'x', '$1')", 1, 29, "isn't documented"),
+    ("fields split(a, '')", 1, 17, "one character or more"),
+    ("fields isIpInSubnet(a, '10.0.0.1/8')", 1, 24, "'10.0.0.1/8' is no subnet"),
+    ("fields isIpv4InSubnet(a, '2001:db8::/32')", 1, 26, "is no IPv4 subnet"),
+    ("fields isIpv6InSubnet(a, '10.0.0.0/8')", 1, 26, "is no IPv6 subnet"),
+    ("fields jsonStringify('a')", 1, 22, "takes a map or list"),
+    ("fields a[0]", 1, 8, "named with dots, as a.0"),
+    ("fields a as b | fields b[0]", 1, 24, "b is no map or list"),
+    ("fields jsonParse(a)[1.5]", 1, 21, "an index is a whole number"),
+    ("fields abs(a).b", 1, 8, "abs returns no map or list"),
+    ("fields jsonParse(a) as j | sort j", 1, 33, "can't be used in sort"),
+    ("fields jsonParse(a) as j | stats count(*) by j", 1, 46, "can't be used in stats"),
+    ("fields jsonParse(a) as j | stats max(j)", 1, 38, "can't be used in stats"),
+    ("fields jsonParse(a) as j | dedup j", 1, 34, "can't be used in dedup"),
+    ("fields abs(*)", 1, 8, "only count takes *"),
+    ("stats avg(*)", 1, 7, "only count takes *"),
+    ("fields 5m", 1, 8, "a period stands only in"),
+    ("stats count(*) by bin(5 )", 1, 23, "bin takes a period"),
+    ("stats count(*) by bin(5parsecs)", 1, 23, "unknown period unit 'parsecs'"),
+    ("stats count(*) by bin(1w)", 1, 23, "where a week begins"),
+    ("stats count(*) by bin(2mo)", 1, 23, "only one month at a time"),
+    ("stats count(*) by bin(0s)", 1, 23, "at least 1"),
+    ("fields datefloor(a, 5m)", 1, 18, "takes a timestamp"),
+    ("fields @nope", 1, 8, "@nope isn't discovered"),
+    ("fields a as @message", 1, 13, "can't be an alias"),
+    ("fields a as b, c as b", 1, 21, "already defined"),
+    ("fields avg(a)", 1, 8, "stands only in stats"),
+    ("stats a by b", 1, 7, "neither aggregated nor a key"),
+    ("stats 1 + 1", 1, 7, "aggregates nothing"),
+    ("stats avg(sum(a))", 1, 11, "stands only in stats"),
+    ("stats count(*), count(*)", 1, 17, "two columns are named count(*)"),
+    ("stats count(*) by a, a", 1, 22, "two columns are named a"),
+    ("stats pct(a, 101)", 1, 14, "from 0 to 100"),
+    ("stats pct(a, b)", 1, 14, "from 0 to 100"),
+    ("stats count(*) as n | filter a = 1", 1, 30, "a is gone after stats, which leaves n"),
+    ("stats count(*) as n | stats max(n) by bin(5m)", 1, 39, "needs @timestamp"),
+    ("stats count(*) as n | stats latest(n)", 1, 29, "needs @timestamp"),
+    ("stats count(*) as a | stats max(a) as b\n| stats min(b)", 2, 3, "at most 2 stats"),
+    ("sort a asc | stats count(*) as n | stats max(n)", 1, 36, "after the second stats"),
+    ("limit 5 | stats count(*)", 1, 11, "after limit isn't documented"),
+    ("limit 5 | sort a asc", 1, 11, "after limit isn't documented"),
+    ("dedup a | fields b", 1, 11, "only limit may follow dedup"),
+    ("limit 0", 1, 1, "from 1 to 100000"),
+    ("limit 1.5", 1, 7, "whole number"),
+    ("limit -1", 1, 7, "can't stand here"),
+    ("fields " + "abs(" * 60 + "a" + ")" * 60, 1, 168, "deeper than 40"),
+    ("fields a\0", 1, 9, "U+0000"),
+    ("filter a = 1e999", 1, 12, "too large"),
+]
+
+
+# Every command of the reference that isn't evaluated, with what its message must point to.
+COMMANDS_REFUSED = {
+    "pattern @message": "stats count(*) by",
+    "diff": "each period",
+    "anomaly": "on CloudWatch",
+    "unmask @message": "on CloudWatch",
+    "join a on b": "two queries",
+    "lookup t a output b": "outside of the query",
+    "SOURCE logGroups()": "outside of the query",
+    "unnest a into b": "items.0.id",
+    "expand a": "items.0.id",
+    "filterIndex a = 1": "use `filter`",
+    "addtotals": "without `by`",
+    "fillmissing 0": "on CloudWatch",
+    "filldown a": "result of the query",
+    "autoregress a": "result of the query",
+    "accum a": "result of the query",
+    "sessionize a": "result of the query",
+    "appendcols [x]": "two queries",
+    "cidrlookup t a": "isIpInSubnet",
+    "outlier a": "pct(x, 25)",
+    "logcompare 1d": "each period",
+    "relevantfields where a": "on CloudWatch",
+    "countFrequent a": "count(*) as n by",
+    'json field=a "b" as c': "jsonParse",
+    "head 5": "use `limit`",
+    "tail 5": "use `sort`",
+}
+
+
+@pytest.mark.parametrize(("command", "way"), COMMANDS_REFUSED.items())
+def test_an_unsupported_command_is_named_with_the_nearest_way(command, way):
+    word = command.split()[0]
+    with pytest.raises(QueryError) as caught:
+        check(f"fields a\n| {command}")
+    message = str(caught.value)
+    assert message.startswith(f"line 2, column 3: the command {word} is not supported: ")
+    assert way in message
+
+
+def test_every_command_refused_by_name_is_tested():
+    assert {command.split()[0].lower() for command in COMMANDS_REFUSED} == set(UNSUPPORTED_COMMANDS)
+
+
+@pytest.mark.parametrize(("query", "line", "column", "words"), REFUSED)
+def test_a_refusal_names_construct_line_and_column(query, line, column, words):
+    with pytest.raises(QueryError) as caught:
+        check(query)
+    message = str(caught.value)
+    assert words in message
+    assert (caught.value.line, caught.value.column) == (line, column), message
+    assert message.startswith(f"line {line}, column {column}: ")
+    assert "\n" not in message
+
+
+def test_every_function_refused_by_name_is_tested():
+    tested = " ".join(query.lower() for query, *_ in REFUSED)
+    assert all(f"{name}(" in tested for name in UNSUPPORTED)
+
+
+def test_a_query_nested_beyond_reason_is_refused():
+    with pytest.raises(QueryError, match="nested"):
+        check("fields " + "(" * 5000 + "a" + ")" * 5000)
+
+
+def test_a_refused_query_is_refused_before_the_events_are_looked_at():
+    with pytest.raises(QueryError):
+        evaluate("fields abs(", "/no/such/file.jsonl")
+
+
+PIECES = r"""fields display filter parse stats sort limit dedup by as asc desc and or not in like =~ | | | , , ( ) [ ]
+    = != < <= + - * / ^ % 5m 10 2.5 'x' "a*b" /x/ /(?<g>y)/ # `q` @message @timestamp a b.c count(*) avg(a) bin(5m)
+    abs concat ispresent(a) 1e400 true \ ' " ` é"""
+WORDS = PIECES.split()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=40))
+@example("fields (a = b) = (c = d)")
+@example("filter (a = b) like /x/ | stats max(a = b) by (a = 1)")
+@example("fields concat(1, 'a', @timestamp, a = 1) as t, strlen(t), t ^ 2 | sort t desc")
+@example("stats sortsFirst(a = 1), earliest(@timestamp), latest(a = b), count(a = 1), sum(1 = 1)")
+@example("fields coalesce(1, a, 'x', @timestamp), coalesce(a = 1, 2), trim(5), tolower(@duration) | sort a = 1 desc")
+@example("fields fromMillis('x'), toMillis(a), dateceil(fromMillis(-5), 1mo), substr(a, -1, -2) | dedup a, @log")
+def test_any_text_either_evaluates_or_is_refused(query):
+    events = [{"timestamp": 5, "message": '{"a": 1, "b": {"c": "x"}}'}, {"timestamp": 7, "message": "y"}]
+    try:
+        result = evaluate(query, events)
+    except QueryError as error:
+        assert error.line >= 1 and error.column >= 1
+    else:
+        assert all(set(row) <= set(result.columns) for row in result.rows)
+        result.as_strings()

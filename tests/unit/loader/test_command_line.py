@@ -1,0 +1,93 @@
+"""The command line: every option explains itself; every error is one line with the way out."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from loader.command_line import VERBS, build_parser
+
+
+def stampede(*arguments, cwd=None, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "loader.command_line", *arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def verb_parsers():
+    [verbs] = [action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    return verbs.choices
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_has_help_with_its_default_and_a_metavar_where_it_takes_a_value(verb):
+    for action in verb_parsers()[verb]._actions:
+        if isinstance(action, argparse._HelpAction):
+            continue
+        assert action.help, action.dest
+        if action.option_strings:
+            assert "default" in action.help, action.option_strings
+        if action.nargs != 0:
+            assert action.metavar or action.choices, action.dest
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_prints_on_stdout_and_exits_zero(verb):
+    done = stampede(verb, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: stampede " + verb)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["flod"], "invalid choice: 'flod'"),
+        (["flood", "--messages", "0"], "--messages: '0' is no whole number of 1 or more"),
+        (["drain", "--deadline-s", "soon"], "--deadline-s: 'soon' is no number of seconds above 0"),
+        (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
+        (["query", "sumary"], "no query 'sumary'; saved ones: download/"),
+        (["query", "summary", "--run", "../etc"], "--run: '../etc' is no run id"),
+        (["query", "summary"], "--run: no run in results yet"),
+        (["flood", "--outputs", "nowhere.json"], "--outputs: can't read nowhere.json"),
+        (["emulator", "start", "--set", "a=1"], "--set: goes with --apply"),
+        (["drain", "--run", "never"], "--run: no run 'never'"),
+    ],
+)
+def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words, tmp_path):
+    done = stampede(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_an_outputs_file_that_is_something_else_is_refused(tmp_path):
+    (tmp_path / "o.json").write_text('["not", "outputs"]')
+    done = stampede("flood", "--outputs", "o.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "terraform output -json" in done.stderr
+
+
+def test_the_status_of_no_emulator_is_1_and_says_how_to_start_one(tmp_path):
+    done = stampede("emulator", "status", STAMPEDE_STATE_DIR=str(tmp_path))
+    assert done.returncode == 1
+    assert "stampede emulator start" in done.stderr
+
+
+def test_the_dry_run_of_a_sweep_lists_the_published_matrix_and_touches_nothing(tmp_path):
+    done = stampede("sweep", "download", "--target", "aws", "--dry-run", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0
+    cells = {row["cell"]: row["messages"] for row in json.loads(done.stdout)}
+    assert len(cells) == 12
+    assert cells["memory_size=2048,concurrency_value=500"] == 5000
+    assert "USD" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,242 @@
+"""What a sweep costs and how long it takes, against sums done by hand from the published setup and the prices."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loader import cost
+from loader.cost import check_budget, durations
+from loader.cost.demand import Demand, Pollers, infra_defaults
+from loader.cost.prices import read_prices
+from loader.errors import UsageError
+from loader.experiments import EXPERIMENTS
+from loader.plan import make_plan
+
+
+def plan(*settings, target="aws", **options):
+    return make_plan(EXPERIMENTS["download"], target, settings, **({"messages_per_concurrency": 10} | options))
+
+
+def estimate(*settings, defaults=None, **options):
+    return cost.estimate(plan(*settings, **options), defaults=defaults)
+
+
+def usd(estimated, service, what):
+    [item] = [one for one in estimated.items if (one.service, one.what) == (service, what)]
+    return item.usd
+
+
+def a_cell(**values):
+    numbers = {
+        "memory_mb": 2048,
+        "concurrency": 1,
+        "messages": 10,
+        "warm_up_messages": 0,
+        "object_mb": 1024,
+        "ephemeral_mb": 1200,
+        "timeout_s": 60,
+    }
+    return Demand(name="cell", **(numbers | values))
+
+
+def test_the_published_matrix_costs_what_a_sum_by_hand_says():
+    downloads = 10 * (1 + 5 + 10 + 50 + 100 + 500)  # 6,660 at each memory size
+    seconds = downloads * Decimal("13.24") + 666 * 1  # one cold start of a second for each function
+    compute = (seconds * 1 + seconds * 2) * Decimal("0.0000166667")  # 1 GB, then 2 GB
+    tmp = 2 * seconds * (Decimal(1200 - 512) / 1024) * Decimal("0.0000000309")
+    requests = 2 * downloads * Decimal("0.0000002")
+    gets = 2 * downloads * (128 + 1) * Decimal("0.0000004")  # 1 GiB is 128 parts of 8 MiB, and one HEAD
+    puts = (64 + 3) * Decimal("0.000005")  # parts of 16 MiB; list, create, complete
+    # 1,332 batches of ten (every cell's count is a multiple of ten), and each message received and deleted.
+    sqs = (1332 + 2 * 13320) * Decimal("0.0000004")
+    logs = Decimal(13320) * 1024 / 2**30 * Decimal("0.5")
+    expected = compute + tmp + requests + gets + puts + sqs + logs
+
+    estimated = estimate()
+    assert usd(estimated, "Lambda", "compute, x86_64") == pytest.approx(float(compute))
+    assert usd(estimated, "Lambda", "/tmp above 512 MB") == pytest.approx(float(tmp))
+    assert usd(estimated, "Lambda", "requests") == pytest.approx(float(requests))
+    assert usd(estimated, "S3", "GET and HEAD") == pytest.approx(float(gets))
+    assert usd(estimated, "S3", "PUT of the object's parts") == pytest.approx(float(puts))
+    assert usd(estimated, "SQS", "send, receive, delete") == pytest.approx(float(sqs))
+    assert usd(estimated, "CloudWatch", "log lines") == pytest.approx(float(logs))
+    # The rest is storage for 43 minutes, polls of an empty queue, and scans: about a tenth of a cent.
+    assert float(expected) < estimated.total_usd < float(expected) + 0.002
+    assert round(estimated.total_usd, 2) == 5.15
+
+
+def test_the_cell_of_500_takes_its_ramp_into_account():
+    # 5 at the start and 5 more each second: 500 after 99 s, in which (5 + 500) / 2 x 99 = 24,997.5 s of the
+    # 66,200 s of work are done.
+    by_hand = 99 + (5000 * 13.24 - 24997.5) / 500
+    assert durations.flood_s(5000, 13.24, 500, 5, 300) == pytest.approx(by_hand)
+    assert by_hand == pytest.approx(181.405)
+
+
+def test_the_published_matrix_takes_about_43_minutes():
+    floods = 2 * (132.4 + 132.4 + 132.65 + 136.45 + 141.425 + 181.405)
+    around = 60 + 1024 / 12 + 180
+    assert estimate().total_s == pytest.approx(floods + 12 * (30 + 15) + around)
+    assert estimate().sentences()[0] == "duration: about 43 min for 12 cells, Terraform included"
+
+
+def test_a_flood_that_ends_during_the_ramp_takes_as_long_as_the_area_below_the_ramp():
+    # 100 downloads of 10 s: 5t + 2.5 t^2 = 1000 gives t = 19.025.
+    assert durations.flood_s(100, 10, 500, 5, 300) == pytest.approx(19.025, abs=0.001)
+
+
+def test_up_to_five_functions_have_no_ramp():
+    assert durations.flood_s(50, 13.24, 5, 5, 300) == pytest.approx(132.4)
+
+
+def test_provisioned_pollers_shorten_the_ramp():
+    slow = a_cell(concurrency=500, messages=5000)
+    fast = a_cell(concurrency=500, messages=5000, pollers=Pollers(20, 100))
+    assert durations.cell_s(fast, "aws") < durations.cell_s(slow, "aws") - 30
+
+
+def test_less_memory_than_1024_mb_is_slower_as_the_published_comparison_says():
+    assert durations.slowdown(1024) == durations.slowdown(3008) == 1
+    assert durations.slowdown(512) == pytest.approx(19.03 / 12.76)
+    assert durations.slowdown(256) == pytest.approx(2 * 19.03 / 12.76)
+
+
+@given(st.integers(128, 10_239), st.integers(1, 10_000))
+def test_more_memory_is_never_slower_and_no_download_is_faster_than_the_floor(memory_mb, object_mb):
+    one = durations.download_s(a_cell(memory_mb=memory_mb, object_mb=object_mb), "aws")
+    more = durations.download_s(a_cell(memory_mb=memory_mb + 1, object_mb=object_mb), "aws")
+    assert one >= more >= durations.LEAST_DOWNLOAD_S
+
+
+@given(st.integers(1, 500), st.integers(1, 30), st.floats(0.25, 60))
+def test_a_flood_takes_no_less_than_its_work_shared_by_all_functions(concurrency, each, seconds):
+    messages = concurrency * each
+    taken = durations.flood_s(messages, seconds, concurrency, 5, 300)
+    assert taken >= messages * seconds / concurrency - 1e-6
+    ramp_s = max(0, concurrency - 5) / 5
+    assert taken <= messages * seconds / concurrency + ramp_s + 1e-6
+
+
+def test_arm_is_priced_as_arm():
+    x86, arm = estimate(), estimate("architecture=arm64")
+    assert usd(arm, "Lambda", "compute, arm64") / usd(x86, "Lambda", "compute, x86_64") == pytest.approx(0.8, abs=1e-4)
+
+
+def test_both_architectures_in_one_sweep_are_priced_apart():
+    both = estimate("architecture=x86_64,arm64")
+    assert usd(both, "Lambda", "compute, x86_64") == pytest.approx(
+        usd(estimate(), "Lambda", "compute, x86_64"), rel=1e-9
+    )
+    assert usd(both, "Lambda", "compute, arm64") > 0
+
+
+def test_warm_ups_cost_as_much_as_any_other_message():
+    plain, warmed = estimate(), estimate(warm_up_per_concurrency=10)
+    assert usd(warmed, "Lambda", "requests") == pytest.approx(2 * usd(plain, "Lambda", "requests"))
+    assert usd(warmed, "S3", "GET and HEAD") == pytest.approx(2 * usd(plain, "S3", "GET and HEAD"))
+
+
+def test_repeats_multiply_the_downloads_and_upload_the_object_once():
+    plain, thrice = estimate(), estimate(repeats=3)
+    assert usd(thrice, "Lambda", "compute, x86_64") == pytest.approx(3 * usd(plain, "Lambda", "compute, x86_64"))
+    assert usd(thrice, "S3", "PUT of the object's parts") == usd(plain, "S3", "PUT of the object's parts")
+
+
+def test_the_wait_at_the_start_barrier_is_billed():
+    waited = usd(estimate(start_barrier_s=10.0), "Lambda", "compute, x86_64")
+    more_gb_s = 10 * 666 * (1 + 2)
+    assert waited - usd(estimate(), "Lambda", "compute, x86_64") == pytest.approx(more_gb_s * 0.0000166667)
+
+
+def test_the_first_512_mb_of_tmp_are_free():
+    assert usd(estimate("object_size_mb=64", "ephemeral_storage_mb=512"), "Lambda", "/tmp above 512 MB") == 0
+
+
+def test_transfer_within_the_region_is_listed_and_free():
+    estimated = estimate()
+    assert usd(estimated, "S3", "transfer to Lambda, same region") == 0
+    assert "free: 13,320 GB from S3 to Lambda in the same region" in " ".join(estimated.sentences())
+
+
+def test_a_download_is_billed_no_longer_than_the_timeout():
+    slow = estimate("memory_size=128", "concurrency_value=1", "timeout_s=20")
+    assert usd(slow, "Lambda", "compute, x86_64") == pytest.approx((10 * 20 + 1) * 128 / 1024 * 0.0000166667)
+
+
+def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
+    local = estimate(target="local")
+    assert local.sentences()[1].startswith("cost: nothing here; on AWS about 0.01 USD (Lambda")
+    on_aws = estimate(*("object_size_mb=64", "ephemeral_storage_mb=512", "concurrency_value=1,5,10"))
+    assert local.total_usd == pytest.approx(on_aws.total_usd)
+    assert local.total_s < on_aws.total_s
+
+
+def test_another_region_says_that_it_uses_the_prices_of_us_east_1():
+    words = estimate("region=eu-central-1").prices_text()
+    assert words == "us-east-1 prices of 2026-05, as those of eu-central-1 aren't known here"
+
+
+def test_every_price_has_a_source_and_a_date_unless_it_is_unknown():
+    prices = read_prices()
+    for name, price in prices.by_name.items():
+        assert price.source, name
+        assert (price.as_of is None) == (price.usd is None), name
+    assert prices.date == "2026-05"
+
+
+def test_the_estimate_is_stored_as_json_whose_items_add_up():
+    stored = json.loads(json.dumps(estimate().as_dict()))
+    assert {"prices_date", "region", "items", "total_usd"} <= set(stored)
+    assert set(stored["items"][0]) == {"service", "what", "quantity", "unit", "usd_per_unit", "usd"}
+    assert stored["total_usd"] == pytest.approx(sum(item["usd"] for item in stored["items"]), abs=1e-5)
+    assert sum(estimate().by_service().values()) == pytest.approx(stored["total_usd"], abs=1e-6)
+
+
+def test_each_cell_of_a_plan_has_its_own_seconds():
+    one = plan("concurrency_value=1,500")
+    estimated = cost.estimate(one)
+    seconds = {one.concurrency(cell): estimated.cell_seconds(cell) for cell in one.cells()}
+    assert seconds[1] == pytest.approx(132.4 + 45)
+    assert seconds[500] == pytest.approx(181.405 + 45)
+
+
+def test_a_budget_below_the_estimate_is_refused_by_name_with_the_way_out():
+    with pytest.raises(UsageError, match=r"^--budget-usd 5: the sweep is estimated at 5\.15 USD .*raise --budget-usd"):
+        check_budget(estimate(), 5.0)
+
+
+def test_a_budget_above_the_estimate_none_at_all_and_a_local_sweep_pass():
+    check_budget(estimate(), 6.0)
+    check_budget(estimate(), None)
+    check_budget(estimate(target="local"), 0.0)
+
+
+def test_an_unknown_price_is_shown_and_no_budget_is_promised_with_it():
+    defaults = infra_defaults({"TF_VAR_provisioned_pollers": "{minimum = 20, maximum = 100}"})
+    estimated = estimate(defaults=defaults)
+    [pollers] = estimated.unpriced
+    assert (pollers.what, pollers.usd) == ("provisioned pollers", None)
+    assert "poller-hours, price unknown" in estimated.sentences()[-1]
+    with pytest.raises(UsageError, match=r"--budget-usd 1000: can't be kept.*provisioned pollers isn't known"):
+        check_budget(estimated, 1000.0)
+
+
+def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
+    defaults = infra_defaults({})
+    published = {"memory_size": 2048, "concurrency_value": 1, "ephemeral_storage_mb": 1200, "timeout_s": 60}
+    assert published.items() <= defaults.items()
+    assert (defaults["region"], defaults["architecture"], defaults["provisioned_pollers"]) == (
+        "us-east-1",
+        "x86_64",
+        None,
+    )
+    assert infra_defaults({"TF_VAR_timeout_s": "90", "TF_VAR_prefix": "mine"})["timeout_s"] == 90
+
+
+@pytest.mark.parametrize("setting", ["memory_size=lots", "object_size_mb=1.5", "timeout_s=true"])
+def test_a_value_that_is_no_whole_number_is_refused_by_name(setting):
+    with pytest.raises(UsageError, match=f"^--set {setting.split('=')[0]}: .* is no whole number$"):
+        estimate(setting)

@@ -1,0 +1,77 @@
+"""The plan of a sweep is decided by its options alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loader.errors import UsageError
+from loader.experiments import EXPERIMENTS
+from loader.plan import Plan, make_plan, terraform_variables
+
+DOWNLOAD = EXPERIMENTS["download"]
+
+
+def plan(*settings, target="aws", **options):
+    return make_plan(DOWNLOAD, target, settings, **({"messages_per_concurrency": 10} | options))
+
+
+def test_the_default_on_aws_is_the_published_matrix():
+    cells = {(c.coordinates["memory_size"], c.coordinates["concurrency_value"]) for c in plan().cells()}
+    assert cells == {(memory, n) for memory in (1024, 2048) for n in (1, 5, 10, 50, 100, 500)}
+
+
+def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
+    one = plan()
+    assert sum(one.messages(cell) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+
+
+def test_a_setting_with_several_values_is_swept_and_one_value_is_fixed():
+    one = plan("memory_size=512,3008", "concurrency_value=2", "architecture=arm64")
+    assert one.swept == {"memory_size": [512, 3008], "concurrency_value": [2]}
+    assert one.fixed["architecture"] == "arm64"
+    assert len(one.cells()) == 2
+
+
+@given(st.integers(0, 2**31), st.integers(1, 4))
+def test_the_order_is_a_shuffle_fixed_by_the_seed_that_loses_no_cell(seed, repeats):
+    first, second = plan(seed=seed, repeats=repeats).cells(), plan(seed=seed, repeats=repeats).cells()
+    assert first == second
+    assert len({cell.name for cell in first}) == 12 * repeats
+
+
+def test_two_seeds_give_two_orders():
+    assert plan(seed=1).cells() != plan(seed=2).cells()
+
+
+def test_repeats_have_names_of_their_own_and_a_single_run_has_none():
+    assert plan("memory_size=1024", "concurrency_value=5").cells()[0].name == "memory_size=1024,concurrency_value=5"
+    names = {cell.name for cell in plan("memory_size=1024", "concurrency_value=5", repeats=2).cells()}
+    assert names == {f"memory_size=1024,concurrency_value=5,repeat={n}" for n in (1, 2)}
+
+
+def test_a_stored_plan_comes_back_as_it_was():
+    one = plan("memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1)
+    assert Plan.from_dict(one.as_dict()) == one
+    assert one.as_dict()["order"] == [cell.name for cell in one.cells()]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("memory=1024", "infra/ has no variable 'memory'; did you mean memory_size?"),
+        ("memory_size", "is not VARIABLE=VALUE"),
+        ("memory_size=1024,1024", "a value stands there twice"),
+        ("concurrency_value=0", "--set concurrency_value: 0 is no whole number of 1 or more"),
+        ("concurrency_value=ten", "'ten' is no whole number"),
+        ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells; at most 1000"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
+    with pytest.raises(UsageError, match=r".*") as refusal:
+        plan(setting)
+    assert words in str(refusal.value)
+
+
+def test_the_published_variables_are_those_of_infra():
+    published = {"s3_bucket_name", "s3_file_name", "memory_size", "experiment_tag", "concurrency_value"}
+    assert published <= terraform_variables()

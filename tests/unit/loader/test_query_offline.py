@@ -1,0 +1,143 @@
+"""`stampede query` over exported lines and stored runs, without AWS."""
+
+import csv
+import gzip
+import io
+import json
+
+import pytest
+
+from loader.command_line import main
+
+FIRST_MS = 1_736_700_000_000
+
+
+def line(seq, seconds=12.5, run_id="run-a"):
+    record = {
+        "concurrency_limit": 1,
+        "download_time_seconds": seconds,
+        "memory_size": 1024,
+        "run_id": run_id,
+        "message_id": f"m{seq}",
+        "status": "ok",
+        "warm_up": 0,
+    }
+    return json.dumps({"timestamp": FIRST_MS + seq, "message": json.dumps(record), "logStream": "s"}) + "\n"
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.jsonl").write_text(line(0, 12.5) + line(1, 13.5, "run-b"))
+    return tmp_path / "log.jsonl"
+
+
+def summary(capsys, path, *more):
+    assert main(["query", "download/summary", "--logs", str(path), "--format", "json", *more]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_lines_plain_compressed_and_as_parquet_give_the_same_typed_rows(logs, capsys):
+    rows = summary(capsys, logs, "--export", "log.parquet")
+    assert rows == [
+        {"memory_size_mb": 1024, "concurrency": 1, "count": 2, "min_s": 12.5, "max_s": 13.5}
+        | {"p25_s": 12.75, "avg_s": 13, "p75_s": 13.25}
+    ]
+    compressed = logs.with_suffix(".jsonl.gz")
+    compressed.write_bytes(gzip.compress(logs.read_bytes()))
+    assert summary(capsys, compressed) == rows
+    assert summary(capsys, logs.with_suffix(".parquet")) == rows
+
+
+def test_where_narrows_the_query(logs, capsys):
+    [row] = summary(capsys, logs, "--where", "run_id=run-b")
+    assert (row["count"], row["min_s"]) == (1, 13.5)
+
+
+def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
+    (logs.parent / "q.cwli").write_text("fields none, status | limit 1")
+    assert main(["query", "q.cwli", "--logs", str(logs), "--format", "csv"]) == 0
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out))) == [["none", "status"], ["", "ok"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"not json\n", "log.jsonl, line 1: Malformed JSON"),
+        (line(0).encode() + b'{"timestamp": 5, "mess', "log.jsonl, line 2: Malformed JSON"),
+        (line(0).encode() + b'{"timestamp": 5}\n', "log.jsonl, line 2: log event without message"),
+        (line(0).encode() + b'\n{"message": "x"}\n', "log.jsonl, line 3: log event without timestamp"),
+        (b"[1, 2]\n", "log.jsonl, line 1: not a JSON object"),
+        (b'{"timestamp": 5, "message": "\xff"}\n', "log.jsonl, line 1: not UTF-8"),
+        (b"PAR1 and no more", "log.jsonl can't be read as Parquet"),
+        (b"\x1f\x8b and no more", "log.jsonl, after line 0: the file can't be read on"),
+    ],
+)
+def test_a_file_that_is_something_else_is_one_line_and_status_2(logs, capsys, content, words):
+    logs.write_bytes(content)
+    assert main(["query", "summary", "--logs", str(logs)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("stampede: --logs: ")
+    assert words in printed.err
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("fields a\n| pattern @message", "q.cwli: line 2, column 3: the command pattern is not supported"),
+        ("stats count(*) by", "q.cwli: line 1, column 18"),
+        ("filter a like /(?=x)/", "look-ahead"),
+    ],
+)
+def test_a_query_that_is_refused_names_the_file_and_prints_nothing(logs, capsys, query, words):
+    (logs.parent / "q.cwli").write_text(query)
+    assert main(["query", "q.cwli", "--logs", str(logs), "--export", "o.parquet"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert words in printed.err
+    assert not (logs.parent / "o.parquet").exists()
+
+
+def test_a_query_file_that_is_no_text_is_refused(logs, capsys):
+    (logs.parent / "q.cwli").write_bytes(b"\xff\xfe")
+    assert main(["query", "q.cwli", "--logs", str(logs)]) == 2
+    assert "can't be read as UTF-8 text" in capsys.readouterr().err
+
+
+def test_a_result_that_was_cut_off_is_an_error_unless_the_query_has_a_limit(logs, capsys):
+    logs.write_text("".join(line(seq) for seq in range(10_001)))
+    (logs.parent / "q.cwli").write_text("fields status")
+    assert main(["query", "q.cwli", "--logs", str(logs)]) == 2
+    assert capsys.readouterr().out == ""
+    (logs.parent / "q.cwli").write_text("fields status | limit 10001")
+    assert main(["query", "q.cwli", "--logs", str(logs), "--format", "csv"]) == 0
+    assert capsys.readouterr().out.count("\n") == 10_002
+
+
+def test_a_period_that_the_service_caps_is_told(logs, capsys):
+    (logs.parent / "q.cwli").write_text("stats count(*) as n by bin(300s)")
+    assert main(["query", "q.cwli", "--logs", str(logs)]) == 0
+    assert "takes 300s as 60s" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_one_line(logs, capsys):
+    assert main(["query", "summary", "--logs", str(logs), "--export", "no/such/folder/o.parquet"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert "o.parquet can't be written" in printed.err
+
+
+def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_told(logs, capsys):
+    folder = logs.parent / "results" / "run-a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"target": "local"}')
+    (folder / "sent.jsonl").write_text('{"message_id": "m0"}\n{"message_id": "m9"}\n')
+    (folder / "log_events.jsonl").write_text(logs.read_text())
+    assert main(["query", "summary", "--run", "run-a", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert [row["count"] for row in json.loads(printed.out)] == [1]
+    assert "1 of the 2 messages of run run-a have no record yet" in " ".join(printed.err.split())

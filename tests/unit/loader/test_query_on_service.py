@@ -1,0 +1,147 @@
+"""The CloudWatch backend of `stampede query`, against a loopback stand-in for the Logs API."""
+
+import json
+
+import boto3
+import pytest
+from logs_stub import LogsStub, serving
+
+from loader import cloudwatch_query
+from loader.cloudwatch_query import run_on_service, typed
+from loader.command_line import main
+from loader.errors import RunError, UsageError
+
+SENT_MS = 1_736_700_000_500
+ROW = {"memory_size_mb": "1024", "concurrency": "5", "count": "12", "avg_s": "12.25", "tag": "007", "@ptr": "opaque"}
+
+
+def ask(stub, text="stats count(*) as n", **more):
+    with serving(stub) as url:
+        keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+        client = boto3.client("logs", endpoint_url=url, **keys)
+        return run_on_service(client, "/aws/lambda/f", text, 1_500, 2_001, sleep=lambda seconds: None, **more)
+
+
+def test_a_query_is_polled_until_it_is_complete():
+    stub = LogsStub(["Scheduled", "Running", "Running", "Complete"], [ROW])
+    result = ask(stub)
+    assert [operation for operation, _ in stub.calls] == ["StartQuery", *["GetQueryResults"] * 4]
+    assert result.rows == [{name: value for name, value in ROW.items() if name != "@ptr"}]
+    assert result.typed_rows()[0] == {
+        "memory_size_mb": 1024,
+        "concurrency": 5,
+        "count": 12,
+        "avg_s": 12.25,
+        "tag": "007",
+    }
+
+
+def test_the_time_range_is_rounded_outwards_to_seconds():
+    stub = LogsStub(["Complete"], [])
+    ask(stub)
+    [request] = stub.requests("StartQuery")
+    assert (request["startTime"], request["endTime"], request["limit"]) == (1, 3, 10_000)
+
+
+@pytest.mark.parametrize("status", ["Failed", "Timeout", "Cancelled", "Unknown"])
+def test_any_other_end_is_an_error_that_names_the_status(status):
+    with pytest.raises(RunError, match=f"status {status}; "):
+        ask(LogsStub(["Running", status], [ROW]))
+
+
+def test_all_pages_are_fetched():
+    rows = [{"n": str(number)} for number in range(25)]
+    stub = LogsStub(["Complete"], rows, page_rows=10)
+    assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows
+    assert [request.get("nextToken") for request in stub.requests("GetQueryResults")] == [None, "10", "20"]
+
+
+def test_as_many_rows_as_the_service_returns_at_most_are_an_error_unless_the_query_has_a_limit():
+    rows = [{"n": "1"}] * 10_000
+    with pytest.raises(UsageError, match="limit N"):
+        ask(LogsStub(["Complete"], rows))
+    stub = LogsStub(["Complete"], rows)
+    assert len(ask(stub, "fields n | limit 20000", row_limit=20_000).rows) == 10_000
+    assert stub.requests("StartQuery")[0]["limit"] == 20_000
+
+
+def test_a_query_that_is_given_up_is_stopped(monkeypatch):
+    monkeypatch.setattr(cloudwatch_query, "PATIENCE_S", -1)
+    stub = LogsStub(["Running"], [])
+    with pytest.raises(RunError, match="narrow its time range"):
+        ask(stub)
+    assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
+
+
+def test_a_query_that_is_interrupted_is_stopped():
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    stub = LogsStub(["Running"], [])
+    with serving(stub) as url, pytest.raises(KeyboardInterrupt):
+        client = boto3.client("logs", "us-east-1", endpoint_url=url, aws_access_key_id="a", aws_secret_access_key="b")
+        run_on_service(client, "g", "stats count(*)", 0, 1, sleep=interrupt)
+    assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("0", 0), ("-7", -7), ("12.50", 12.5), ("1.28E8", 1.28e8), ("1.2E-4", 1.2e-4)]
+    + [(text, text) for text in ("007", "nan", "inf", "1e5", "", "+1", "1.", "2025-01-12 16:40:00.000", "0x1", "١")],
+)
+def test_only_what_is_written_as_a_number_is_one(written, value):
+    assert typed(written) == value
+    assert type(typed(written)) is type(value)
+
+
+@pytest.fixture
+def aws_run(tmp_path, monkeypatch):
+    """A stored run on AWS of two messages; gives a function that runs `stampede query` on it."""
+    folder = tmp_path / "results" / "run-a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"target": "aws"}))
+    sent = [{"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": SENT_MS + seq} for seq in range(2)]
+    (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sent))
+    (folder / "records.jsonl").write_text(json.dumps({"finished_at_ms": SENT_MS + 9_000}) + "\n")
+    outputs = {"region": "us-east-1", "function_name": "f", "log_group_name": "/aws/lambda/f"}
+    (tmp_path / "outputs.json").write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
+    monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    monkeypatch.chdir(tmp_path)
+
+    def query(stub, *arguments):
+        with serving(stub) as url:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+            return main(["query", "summary", "--outputs", "outputs.json", "--target", "aws", *arguments])
+
+    return query
+
+
+def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys):
+    stub = LogsStub(["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2)
+    assert aws_run(stub, "--format", "json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == [{"memory_size_mb": 1024, "count": 2}]
+    assert "no record yet" not in printed.err
+    request = stub.requests("StartQuery")[0]
+    assert request["logGroupName"] == "/aws/lambda/f"
+    assert 'filter run_id = "run-a"' in request["queryString"]
+    assert (request["startTime"], request["endTime"]) == (1_736_699_940, 1_736_700_070)
+
+
+def test_records_that_have_not_arrived_are_told(aws_run, capsys):
+    assert aws_run(LogsStub(["Complete"], [{"count": "1"}], arrived=1)) == 0
+    assert "1 of the 2 messages of run run-a have no record yet" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_failed_query_exits_1_with_nothing_on_stdout(aws_run, capsys):
+    assert aws_run(LogsStub(["Failed"], [])) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "status Failed" in printed.err
+
+
+def test_too_many_rows_exit_2_with_nothing_on_stdout(aws_run, capsys):
+    assert aws_run(LogsStub(["Complete"], [{"n": "1"}] * 10_000, arrived=2)) == 2
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,42 @@
+"""Results survive a killed writer and refuse ids that could mean another folder."""
+
+import pytest
+
+from loader.errors import UsageError
+from loader.run_folder import RunFolder, checked_run_id
+
+
+def test_a_torn_last_line_is_left_out_and_the_rest_is_read(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.append("records.jsonl", [{"seq": 0}, {"seq": 1}])
+    with (folder.path / "records.jsonl").open("a") as file:
+        file.write('{"seq": 2, "stat')
+    assert [row["seq"] for row in folder.rows("records.jsonl")] == [0, 1]
+
+
+def test_two_runs_in_the_same_second_get_two_folders(tmp_path):
+    ids = {RunFolder.create(tmp_path).run_id for _ in range(5)}
+    assert len(ids) == 5
+
+
+def test_the_newest_run_is_the_one_that_sent_last(tmp_path):
+    for name in ("b", "a"):
+        RunFolder.create(tmp_path, name).append("sent.jsonl", [{"seq": 0}])
+    import os
+
+    os.utime(tmp_path / "b" / "sent.jsonl", (1, 1))
+    assert RunFolder.find(tmp_path, None).run_id == "a"
+
+
+@pytest.mark.parametrize("run_id", ["", "../x", "a b", ".hidden", 'a"b', "x" * 81])
+def test_a_run_id_that_could_mean_another_folder_is_refused(run_id):
+    with pytest.raises(UsageError, match="--run"):
+        checked_run_id(run_id)
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.write_json("run.json", {"a": 1})
+    folder.write_json("run.json", {"a": 2})
+    assert folder.read_json("run.json") == {"a": 2}
+    assert [path.name for path in folder.path.iterdir()] == ["run.json"]

@@ -1,0 +1,74 @@
+"""Writes results folders from downloads given one by one, for figures that can be counted by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+ORIGIN_MS = 1_760_000_000_000
+MEGABYTE = 1_000_000
+
+
+def record(
+    start_ms: int,
+    end_ms: int,
+    *,
+    n: int = 1,
+    memory: int = 1024,
+    seq: int = 0,
+    repeat: int | None = None,
+    **changes: Any,
+) -> dict[str, Any]:
+    """An ok record that ran from `start_ms` to `end_ms` and moved 1 MB; `changes` replace or add keys."""
+    cell = f"memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeat else "")
+    return {
+        "concurrency_limit": n,
+        "download_time_seconds": (end_ms - start_ms) / 1000,
+        "memory_size": memory,
+        "run_id": "handmade",
+        "cell": cell,
+        "seq": seq,
+        "message_id": f"{cell}-{seq}",
+        "cold_start": 0,
+        "attempt": 1,
+        "started_at_ms": ORIGIN_MS + start_ms,
+        "finished_at_ms": ORIGIN_MS + end_ms,
+        "bytes": MEGABYTE,
+        "status": "ok",
+        "warm_up": 0,
+    } | changes
+
+
+def error(start_ms: int, end_ms: int, **changes: Any) -> dict[str, Any]:
+    """An error record that ran from `start_ms` to `end_ms` and moved nothing."""
+    made = record(start_ms, end_ms, **({"status": "error", "error_type": "ClientError", "bytes": 0} | changes))
+    del made["download_time_seconds"]
+    return made
+
+
+def lasting(seconds: list[float], n: int = 1, **changes: Any) -> list[dict[str, Any]]:
+    """One record for each duration, one after the other."""
+    at, made = 0, []
+    for seq, length in enumerate(seconds):
+        end = at + max(1, round(length * 1000))
+        made.append(record(at, end, n=n, seq=seq, **changes) | {"download_time_seconds": length})
+        at = end
+    return made
+
+
+def write(
+    directory: Path, records: list[dict[str, Any]], plan: dict[str, list[Any]] | None = None, **manifest: Any
+) -> Path:
+    """A results folder with these records, every message on record as sent; the folder itself."""
+    directory.mkdir(parents=True)
+    sent = [{name: made[name] for name in ("cell", "seq", "message_id", "warm_up")} for made in records]
+    for name, rows in (("records.jsonl", records), ("sent.jsonl", sent)):
+        (directory / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    head = {
+        "format": 1,
+        "run_id": "handmade",
+        "experiment": "download",
+        "target": "aws",
+        "account": {"region": "us-east-1"},
+    }
+    (directory / "run.json").write_text(json.dumps(head | {"plan": {"swept": plan or {}, "fixed": {}}} | manifest))
+    return directory

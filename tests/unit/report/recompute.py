@@ -1,0 +1,309 @@
+"""Counts every number of statistics.json again from the files of a run, written from the definitions alone.
+
+It shares no code with the report (standard library and NumPy only) and takes the plain way where the report takes the
+fast one: overlap millisecond by millisecond, Cliff's delta pair by pair, whole resamples. Bounds of bootstrap intervals
+are random, so they're checked for lying at the right level of another bootstrap. Texts are only checked for being
+there.
+
+    python tests/unit/report/recompute.py results/<run_id>
+
+prints every mismatch and exits 1 when there is one.
+"""
+
+import json
+import math
+import re
+import sys
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from recompute_comparing import Comparing
+from recompute_expected import THEIR_RESAMPLES, Interval, Inverse, Resampler, Text, WhyNull, compare
+from recompute_overlap import Repeat, has_size, has_times, together
+
+NEEDED = {"p5_s": 20, "p95_s": 20, "p99_s": 100, "mean_interval": 10, "median_interval": 10, "p99_interval": 1000}
+RULES = {
+    "confidence": 0.95,
+    "resamples": THEIR_RESAMPLES,
+    "minimum_for_interval": 10,
+    "minimum_for_comparison": 10,
+    "minimum_for_p5_p95": 20,
+    "minimum_for_p99": 100,
+    "minimum_for_p99_interval": 1000,
+    "holds_within": 0.1,
+    "nearly_full": 0.9,
+}
+RULE_TEXTS = ("quantile", "interval", "seed", "independence", "duplicates", "overlap", "window", "bandwidth", "repeats")
+
+
+def read_lines(path):
+    """The JSON objects of a file of lines; a line that isn't one is left out. None when there's no file."""
+    if not path.exists():
+        return None
+    rows = []
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows
+
+
+def read_json(path, otherwise):
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return otherwise
+    return value if isinstance(value, type(otherwise)) else otherwise
+
+
+def key_of(row):
+    key = (row.get("memory_size"), row.get("concurrency_limit"))
+    return key if all(type(part) is int and part > 0 for part in key) else None
+
+
+def parsed(cell, fixed):
+    """(memory, N) of a cell's id or object, with what the plan fixes."""
+    values = dict(fixed)
+    if isinstance(cell, dict):
+        values |= dict(re.findall(r"(\w+)=(\d+)", str(cell.get("cell", "")))) | cell
+    else:
+        values |= dict(re.findall(r"(\w+)=(\d+)", str(cell)))
+    try:
+        return int(values["memory_size"]), int(values["concurrency_value"])
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def identity(row):
+    if isinstance(row.get("cell"), str) and type(row.get("seq")) is int:
+        return row["cell"], row["seq"]
+    return row.get("message_id")
+
+
+def is_download(row):
+    seconds = row.get("download_time_seconds")
+    return row.get("status") == "ok" and type(seconds) in (int, float) and 0 <= seconds <= 1e9 and key_of(row)
+
+
+class Cell:
+    """The records of one (memory, N)."""
+
+    def __init__(self):
+        self.downloads, self.duplicates, self.errors, self.warm_ups, self.inside = [], [], [], [], []
+
+    def parts(self):
+        """(cell id, repeat, downloads, all attempts) of each repeat."""
+        names = {str(row.get("cell") or "no cell named") for row in self.downloads + self.duplicates + self.errors}
+        found = [(int(dict(re.findall(r"(\w+)=(\d+)", name)).get("repeat", 0)), name) for name in names]
+        for repeat, name in sorted(found):
+            mine = [row for row in self.downloads if str(row.get("cell") or "no cell named") == name]
+            others = self.duplicates + self.errors
+            attempts = mine + [row for row in others if str(row.get("cell") or "no cell named") == name]
+            yield name, repeat or None, mine, attempts
+
+
+class Recomputation:
+    """The expected content of statistics.json for a results folder."""
+
+    def __init__(self, directory, stated):
+        self.directory, self.stated = directory, stated
+        self.resample = Resampler()
+        self.manifest = read_json(directory / "run.json", {})
+        plan = self.manifest.get("plan") or {}
+        self.fixed = plan.get("fixed") or {}
+        self.swept = plan.get("swept") or {}
+        records = read_lines(directory / "records.jsonl") or []
+        self.sent = read_lines(directory / "sent.jsonl")
+        self.cells = {}
+        self.seen, self.duplicates, self.errors, self.warm_ups = set(), 0, [], []
+        for number, row in enumerate(records):
+            self.sort(number, row)
+        for key in self.planned():
+            self.cells.setdefault(key, Cell())
+        self.cells = dict(sorted(self.cells.items()))
+
+    def sort(self, number, row):
+        key, usable = key_of(row), row.get("status") == "error" or is_download(row)
+        if not usable:
+            return
+        cell = self.cells.setdefault(key, Cell()) if key else Cell()
+        if row.get("warm_up") == 1:
+            self.warm_ups.append(row)
+            cell.warm_ups.append(row)
+        elif row["status"] == "error":
+            self.errors.append(row)
+            cell.errors.append(row)
+        elif (identity(row) or number) in self.seen:
+            self.duplicates += 1
+            cell.duplicates.append(row)
+        else:
+            self.seen.add(identity(row) or number)
+            cell.downloads.append(row)
+
+    def planned(self):
+        combinations = product(*self.swept.values())
+        every = [dict(zip(self.swept, values, strict=True)) for values in combinations]
+        every += self.manifest.get("cells") or []
+        every += [row.get("cell") for row in read_json(self.directory / "accounting.json", [])]
+        return {key for key in (parsed(cell, self.fixed) for cell in every) if key}
+
+    def expected(self):
+        cells = {key: self.cell(key, cell) for key, cell in self.cells.items()}
+        comparing = Comparing(self.cells, self.resample, self.stated)
+        comparisons = comparing.comparisons(cells)
+        of_cells = list(self.cells.values())
+        sent = None if self.sent is None else [row for row in self.sent if row.get("warm_up") != 1]
+        return {
+            "format": 1,
+            "run_id": self.manifest.get("run_id") or self.directory.name,
+            "experiment": self.manifest.get("experiment") or "download",
+            "target": self.manifest.get("target") or "unknown",
+            "rules": RULES | dict.fromkeys(RULE_TEXTS, Text),
+            "verdict": comparing.verdict(comparisons["against_smallest_n"]),
+            "totals": {
+                "records": len(self.seen) + self.duplicates + len(self.errors) + len(self.warm_ups),
+                "downloads": sum(len(cell.downloads) for cell in of_cells),
+                "duplicates": self.duplicates,
+                "errors": len(self.errors),
+                "warm_ups": len(self.warm_ups),
+                "warm_up_errors": sum(row["status"] == "error" for row in self.warm_ups),
+                "retried": sum(cell["retried"] for cell in cells.values()),
+                "sent": None if sent is None else len({identity(row) for row in sent}),
+                "sent_warm_up": None if sent is None else len(self.sent) - len(sent),
+            },
+            "cells": list(cells.values()),
+            "comparisons": comparisons,
+            "errors": self.error_rows(),
+        }
+
+    def error_rows(self):
+        groups = {}
+        for row in self.errors:
+            groups.setdefault((key_of(row), row.get("error_type") or "not named"), []).append(row)
+        rows = []
+        for (key, kind), group in groups.items():
+            messages = {identity(row) for row in group}
+            counts = {"records": len(group), "messages": len(messages), "recovered": len(messages & self.seen)}
+            memory, n = key or (None, None)
+            rows.append({"memory_size_mb": memory, "concurrency": n, "error_type": kind} | counts)
+        last = math.inf
+        return sorted(
+            rows,
+            key=lambda r: (r["memory_size_mb"] or last, r["concurrency"] or last, -r["records"], r["error_type"]),
+        )
+
+    def cell(self, key, cell):
+        attempts = {}
+        for row in cell.downloads:
+            name = str(row["attempt"]) if type(row.get("attempt")) is int else "unknown"
+            attempts[name] = attempts.get(name, 0) + 1
+        repeats, measured = [], []
+        for name, repeat, downloads, tried in cell.parts():
+            times = [row["download_time_seconds"] for row in downloads]
+            one = Repeat(key[1], downloads, tried) if any(map(has_times, tried)) else None
+            measured += [one] if one else []
+            repeats.append(
+                {
+                    "cell": name,
+                    "repeat": repeat,
+                    "count": len(times),
+                    "mean_s": sum(times) / len(times) if times else None,
+                    "median_s": median(times) if times else None,
+                    "parallelism": one.figures() if one else None,
+                }
+            )
+        cell.inside = [row for one in measured for row in one.inside]
+        sent = [
+            row for row in self.sent or [] if row.get("warm_up") != 1 and parsed(row.get("cell"), self.fixed) == key
+        ]
+        return {
+            "memory_size_mb": key[0],
+            "concurrency": key[1],
+            "count": len(cell.downloads),
+            "duplicates": len(cell.duplicates),
+            "errors": len(cell.errors),
+            "warm_ups": len(cell.warm_ups),
+            "warm_up_errors": sum(row["status"] == "error" for row in cell.warm_ups),
+            "sent": None if self.sent is None else len({identity(row) for row in sent}),
+            "attempts": attempts,
+            "retried": sum(count for name, count in attempts.items() if name not in ("1", "unknown")),
+            **self.group((key, "all"), cell.downloads),
+            "repeats": repeats,
+            "between_repeats": between([one["mean_s"] for one in repeats if one["mean_s"] is not None]),
+            "parallelism": together(key[1], measured),
+            "inside_window": {"count": len(cell.inside), **self.group((key, "inside"), cell.inside)},
+            "cold": self.cold(key, cell.downloads),
+        }
+
+    def group(self, name, downloads):
+        times = [row["download_time_seconds"] for row in downloads]
+        seconds = {"count": len(times), "why": WhyNull}
+        figures = {"min_s": 0, "p5_s": 5, "p25_s": 25, "median_s": 50, "p75_s": 75, "p95_s": 95, "p99_s": 99}
+        for figure, percent in (figures | {"max_s": 100}).items():
+            seconds[figure] = np.percentile(times, percent) if len(times) >= NEEDED.get(figure, 1) else None
+        seconds["mean_s"] = np.mean(times) if times else None
+        for figure, low, high in (
+            ("mean_interval", "mean", "mean"),
+            ("median_interval", 0.5, 0.5),
+            ("p99_interval", "below p99", "above p99"),
+        ):
+            seconds[figure] = None
+            if len(times) >= NEEDED[figure]:
+                below, above = self.resample(name, low, times), self.resample(name, high, times)
+                seconds[figure] = Interval(below, len(times), above=above)
+        speed = dict.fromkeys(("per_function", "per_function_interval", "median", "p5", "p95")) | {"why": WhyNull}
+        if times and all(map(has_size, downloads)) and min(times) >= 1e-9:
+            bits = np.array([row["bytes"] * 8 / 1e6 for row in downloads])
+            own = bits / np.array(times)
+            speed |= {"per_function": bits.mean() / np.mean(times), "median": np.median(own)}
+            if len(times) >= 20:
+                speed |= {"p5": np.percentile(own, 5), "p95": np.percentile(own, 95)}
+            if len(times) >= 10 and len(set(bits)) == 1:
+                speed["per_function_interval"] = Inverse(bits[0], seconds["mean_interval"])
+        return {"seconds": seconds, "mbit_per_s": speed}
+
+    def cold(self, key, downloads):
+        groups, expected = {}, {"words": Text, "why": None}
+        for flag, name in ((1, "cold"), (0, "warm")):
+            groups[name] = times = [r["download_time_seconds"] for r in downloads if r.get("cold_start") == flag]
+            middle, mean = (median(times), np.mean(times)) if times else (None, None)
+            expected[name] = {"count": len(times), "median_s": middle, "mean_s": mean}
+        size = min(map(len, groups.values()))
+        for figure, statistic in (("means", "mean"), ("medians", 0.5)):
+            expected[f"difference_of_{figure}_s"] = None
+            if size >= 10:
+                ours, theirs = (self.resample((key, name), statistic, times) for name, times in groups.items())
+                point = np.mean if statistic == "mean" else np.median
+                value = point(groups["cold"]) - point(groups["warm"])
+                expected[f"difference_of_{figure}_s"] = Interval(ours - theirs, size, value)
+        return expected | ({} if size >= 10 else {"why": Text})
+
+
+def between(means):
+    if len(means) < 2:
+        return None
+    ratio = max(means) / min(means) if min(means) >= 1e-9 else None
+    return {"count": len(means), "lowest_mean_s": min(means), "highest_mean_s": max(means), "ratio": ratio}
+
+
+def mismatches(directory):
+    """Every difference between statistics.json in the results folder `directory` and what its other files say."""
+    stated = json.loads((directory / "statistics.json").read_text(encoding="utf-8"))
+    return list(compare("statistics", Recomputation(directory, stated).expected(), stated))
+
+
+def main():
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python recompute.py results/<run_id>")
+    found = mismatches(Path(sys.argv[1]))
+    print("\n".join(found) or "every number agrees")
+    raise SystemExit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""Makes results folders with SYNTHETIC figures (seeded random numbers, no measurement) in the real format."""
+
+import heapq
+import json
+import random
+from collections import deque
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+STARTED_MS = 1_760_000_000_000
+MIB = 1024**2
+COST = {
+    "prices_date": "2026-05",
+    "prices_region": "us-east-1",
+    "region": "us-east-1",
+    "items": [
+        {"service": "Lambda", "what": "compute", "quantity": 52650.0, "unit": "GB-s", "usd_per_unit": 1.66667e-05,
+         "usd": 0.877502},
+        {"service": "Lambda", "what": "requests", "quantity": 320, "unit": "request", "usd_per_unit": 2e-07,
+         "usd": 0.000064},
+        {"service": "S3", "what": "GET", "quantity": 2560, "unit": "request", "usd_per_unit": 4e-07, "usd": 0.001024},
+        {"service": "S3", "what": "to Lambda in the region", "quantity": 20.0, "unit": "GB", "usd_per_unit": 0.0,
+         "usd": 0.0},
+        {"service": "Lambda", "what": "provisioned pollers", "quantity": 1.5, "unit": "poller-hour",
+         "usd_per_unit": None, "usd": None},
+    ],
+    "total_usd": 0.87859,
+    "expected_s": 400,
+}  # fmt: skip
+
+
+@dataclass
+class Synthetic:
+    """What to make: N workers a cell take messages one after the other, as Lambda does from a queue.
+
+    `failing` seqs give an error record on every attempt and end in the dead-letter queue; `retried` seqs fail
+    once and then succeed; `duplicated` seqs succeed twice; `lost` seqs leave no trace. `warm_ups` messages for each
+    worker come first; with `ramp_per_s`, five workers begin at once and so many more every second; the last
+    `unfinished` cells of the plan were never run.
+    """
+
+    memories: tuple[int, ...] = (1024, 2048)
+    concurrencies: tuple[int, ...] = (1, 5, 10)
+    per_n: int = 10
+    seed: int = 1
+    target: str = "local"
+    object_bytes: int = 64 * MIB
+    base_s: float = 0.2
+    slope: float = 0.25
+    jitter: float = 0.15
+    cold_s: float = 0.05
+    ramp_per_s: float | None = None
+    warm_ups: int = 0
+    repeats: int = 1
+    unfinished: int = 0
+    failing: set[int] = field(default_factory=set)
+    retried: set[int] = field(default_factory=set)
+    duplicated: set[int] = field(default_factory=set)
+    lost: set[int] = field(default_factory=set)
+    run_id: str = "synthetic"
+
+    def plan(self) -> list[tuple[int, int, int | None]]:
+        """(memory, N, repeat) of every planned cell; the repeat is None when there is one only."""
+        repeats = range(1, self.repeats + 1) if self.repeats > 1 else (None,)
+        return [(memory, n, repeat) for repeat in repeats for memory in self.memories for n in self.concurrencies]
+
+    def finished(self) -> list[tuple[int, int, int | None]]:
+        """The part of the plan that was run."""
+        planned = self.plan()
+        return planned[: len(planned) - self.unfinished]
+
+
+def cell_id(memory: int, n: int, repeat: int | None = None) -> str:
+    return f"memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeat else "")
+
+
+def write(directory: Path, synthetic: Synthetic | None = None) -> Path:
+    """Write a run into `directory`, everything but cells.csv and what the report makes; the folder itself."""
+    what = replace(synthetic or Synthetic(), run_id=directory.name)
+    directory.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(what.seed)
+    records, events, sent, dead, accounting = [], [], [], [], []
+    clock_ms = STARTED_MS
+    for memory, n, repeat in what.finished():
+        made = _cell(what, rng, memory, n, clock_ms)
+        clock_ms = max([record["finished_at_ms"] for record in made], default=clock_ms) + 30_000
+        cell, total, warm = cell_id(memory, n, repeat), n * what.per_n, n * what.warm_ups
+        records += [record | {"cell": cell} for record in made]
+        sent += [_sent(cell, seq, int(seq >= total)) for seq in range(total + warm)]
+        dead += [_dead(cell, seq) for seq in sorted(what.failing) if seq < total]
+        accounting.append(_account(cell, total, what, warm))
+    for record in records:
+        events += log_lines(record)
+    _write_lines(directory / "records.jsonl", records)
+    _write_lines(directory / "log_events.jsonl", events)
+    _write_lines(directory / "sent.jsonl", sent)
+    _write_lines(directory / "dead_letters.jsonl", dead)
+    (directory / "accounting.json").write_text(json.dumps(accounting))
+    (directory / "run.json").write_text(json.dumps(manifest(what)))
+    return directory
+
+
+def manifest(what: Synthetic) -> dict[str, Any]:
+    return {
+        "stampede_version": "0.1.0",
+        "format": 1,
+        "run_id": what.run_id,
+        "experiment": "download",
+        "target": what.target,
+        "started_at": "2025-10-09T08:53:20+00:00",
+        "finished_at": "2025-10-09T08:57:58+00:00",
+        "plan": {
+            "swept": {"memory_size": list(what.memories), "concurrency_value": list(what.concurrencies)},
+            "fixed": {"object_size_mb": what.object_bytes // MIB, "ephemeral_storage_mb": 512},
+            "messages_per_concurrency": what.per_n,
+            "repeats": what.repeats,
+            "order": [cell_id(*cell) for cell in what.plan()],
+        },
+        "cells": [
+            {"cell": cell_id(*cell), "memory_size": cell[0], "concurrency_value": cell[1], "repeat": cell[2] or 1}
+            for cell in what.finished()
+        ],
+        "account": {"account_id": "000000000000", "region": "us-east-1", "concurrent_executions": 1000},
+        "cost": COST,
+        "versions": {"python": "3.11.7", "terraform": "1.11.4", "ministack": "1.5.33", "boto3": "1.43.106"},
+        "machine": {"system": "Linux-6.1-x86_64", "processors": 2, "memory_bytes": 16_777_216_000},
+    }
+
+
+def log_lines(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The log events of one invocation as Lambda writes them."""
+    at, request = record["finished_at_ms"], record["request_id"]
+    duration = record["finished_at_ms"] - record["started_at_ms"]
+    texts = (
+        (record["started_at_ms"], f"START RequestId: {request} Version: $LATEST\n"),
+        (at, json.dumps(record) + "\n"),
+        (at, f"END RequestId: {request}\n"),
+        (at, f"REPORT RequestId: {request}\tDuration: {duration}.00 ms\tBilled Duration: {duration} ms\n"),
+    )
+    return [{"timestamp": at, "message": text, "logStream": record["sandbox_id"]} for at, text in texts]
+
+
+def _cell(what: Synthetic, rng: random.Random, memory: int, n: int, clock_ms: int) -> list[dict[str, Any]]:
+    total = n * what.per_n
+    queue = deque([(seq, 1) for seq in range(total, total + n * what.warm_ups)])
+    queue.extend((seq, 1) for seq in range(total) if seq not in what.lost)
+    workers = [(clock_ms + _late_ms(what, worker) + rng.randrange(200), worker) for worker in range(n)]
+    heapq.heapify(workers)
+    cold = [1] * n
+    records = []
+    while queue:
+        seq, attempt = queue.popleft()
+        start, worker = heapq.heappop(workers)
+        seconds = what.base_s * (1 + what.slope * (n - 1)) * rng.lognormvariate(0, what.jitter)
+        seconds += what.cold_s * cold[worker]
+        end = start + round(seconds * 1000)
+        fails = seq in what.failing or (seq in what.retried and attempt == 1)
+        place = (f"sandbox-{memory}-{n}-{worker}", cold[worker], attempt, start, end)
+        record = _record(what, memory, n, seq, place, None if fails else seconds)
+        records.append(record | {"warm_up": int(seq >= total)})
+        heapq.heappush(workers, (end + 1 + rng.randrange(15), worker))
+        cold[worker] = 0
+        if fails and attempt < 3:
+            queue.append((seq, attempt + 1))
+        if seq in what.duplicated and attempt == 1:
+            queue.append((seq, 2))
+    return records
+
+
+def _late_ms(what: Synthetic, worker: int) -> int:
+    """How long after the first the `worker` begins."""
+    return round(max(0, worker - 4) / what.ramp_per_s * 1000) if what.ramp_per_s else 0
+
+
+def _record(what: Synthetic, memory: int, n: int, seq: int, place: tuple, seconds: float | None) -> dict[str, Any]:
+    sandbox, cold, attempt, start, end = place
+    record: dict[str, Any] = {"concurrency_limit": n}
+    if seconds is not None:
+        record["download_time_seconds"] = seconds
+    record |= {
+        "memory_size": memory,
+        "experiment_tag": "experiment 01",
+        "run_id": what.run_id,
+        "cell": cell_id(memory, n),
+        "seq": seq,
+        "message_id": f"message-{memory}-{n}-{seq}",
+        "request_id": f"request-{memory}-{n}-{seq}-{attempt}",
+        "sandbox_id": sandbox,
+        "cold_start": cold,
+        "attempt": attempt,
+        "started_at_ms": start,
+        "finished_at_ms": end,
+        "bytes": what.object_bytes if seconds is not None else 0,
+        "method": "download_file",
+        "status": "error" if seconds is None else "ok",
+        "warm_up": 0,
+    }
+    if seconds is None:
+        record |= {"error_type": "ClientError", "error_message": "GetObject: 503 SlowDown <Reduce your rate & wait>"}
+    return record
+
+
+def _sent(cell: str, seq: int, warm_up: int) -> dict[str, Any]:
+    sent = {"cell": cell, "seq": seq, "message_id": f"message-{cell}-{seq}", "sent_at_ms": STARTED_MS}
+    return sent | {"possible_duplicate": 0} | ({"warm_up": 1} if warm_up else {})
+
+
+def _dead(cell: str, seq: int) -> dict[str, Any]:
+    body = json.dumps({"run_id": "synthetic", "cell": cell, "seq": seq})
+    return {"cell": cell, "seq": seq, "message_id": f"message-{cell}-{seq}", "body": body}
+
+
+def _account(cell: str, total: int, what: Synthetic, warm: int) -> dict[str, Any]:
+    dead = len([seq for seq in what.failing if seq < total])
+    lost = len([seq for seq in what.lost if seq < total])
+    return {
+        "cell": cell,
+        "sent": total + warm,
+        "succeeded": total + warm - dead - lost,
+        "failed": 0,
+        "dead_lettered": dead,
+        "duplicates": len([seq for seq in what.duplicated if seq < total]),
+        "unaccounted": lost,
+        "unexpected": 0,
+    }
+
+
+def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))

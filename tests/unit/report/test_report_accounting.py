@@ -1,0 +1,112 @@
+"""Where every message went, and what is said when it doesn't add up."""
+
+import json
+
+from report.accounting import ledger, recounted
+from report.errors import dead_letters, failures
+from report.run import load
+
+MESSY = {"memories": (1024,), "failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}
+
+
+def test_a_clean_run_adds_up(make_run):
+    book = ledger(load(make_run()))
+    assert book.problems == []
+    assert book.totals == {
+        "sent": 320,
+        "succeeded": 320,
+        "failed": 0,
+        "dead_lettered": 0,
+        "duplicates": 0,
+        "unaccounted": 0,
+        "unexpected": 0,
+    }
+
+
+def test_counting_again_from_the_files_agrees_with_the_stored_accounting(make_run):
+    run = load(make_run(**MESSY))
+    assert recounted(run) == run.accounting
+    assert recounted(run)[0] == {
+        "cell": "memory_size=1024,concurrency_value=1",
+        "sent": 10,
+        "succeeded": 7,
+        "failed": 0,
+        "dead_lettered": 2,
+        "duplicates": 1,
+        "unaccounted": 1,
+        "unexpected": 0,
+    }
+
+
+def test_without_accounting_json_the_files_are_counted(make_run):
+    folder = make_run(**MESSY)
+    stored = ledger(load(folder)).rows
+    (folder / "accounting.json").unlink()
+    book = ledger(load(folder))
+    assert (book.stored, book.rows) == (False, stored)
+
+
+def test_without_sent_and_accounting_nothing_is_claimed(make_run):
+    folder = make_run()
+    (folder / "accounting.json").unlink()
+    (folder / "sent.jsonl").unlink()
+    assert ledger(load(folder)).rows == []
+
+
+def test_unaccounted_messages_are_a_problem_of_their_cell(make_run):
+    book = ledger(load(make_run(memories=(1024,), concurrencies=(1, 5), lost={9})))
+    assert book.problems == [
+        "1024 MB, N = 1: 1 of 10 messages are unaccounted for.",
+        "1024 MB, N = 5: 1 of 50 messages are unaccounted for.",
+    ]
+
+
+def test_counts_that_do_not_add_up_are_a_problem(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    rows = json.loads((folder / "accounting.json").read_text())
+    rows[0]["succeeded"] = 8
+    (folder / "accounting.json").write_text(json.dumps(rows))
+    assert ledger(load(folder)).problems == [
+        "1024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and nothing is called unaccounted.",
+        "1024 MB, N = 1: accounting.json says succeeded = 8, counted again from the other files it is 10.",
+    ]
+
+
+def test_an_error_record_alone_is_a_failed_message(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,), failing={3})
+    (folder / "dead_letters.jsonl").write_text("")
+    row = recounted(load(folder))[0]
+    assert (row["succeeded"], row["failed"], row["dead_lettered"]) == (9, 1, 0)
+
+
+def test_the_same_failure_is_one_line(make_run):
+    found = failures(load(make_run(**MESSY)))
+    assert [failure.cell.rpartition("=")[2] for failure in found] == ["1", "5", "10"]
+    first = found[0]
+    # Two messages fail three times each, one fails once and then succeeds.
+    assert (first.error_type, first.records, first.messages, first.recovered) == ("ClientError", 7, 3, 1)
+
+
+def test_dead_letters_are_counted_by_cell(make_run):
+    found = dead_letters(load(make_run(**MESSY)))
+    assert [(letters.cell.rpartition("=")[2], letters.messages) for letters in found] == [("1", 2), ("5", 2), ("10", 2)]
+
+
+def test_errors_of_bodies_that_are_no_work_order_are_told_apart_by_message_id(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,), failing={3})
+    lines = (folder / "records.jsonl").read_text().splitlines()
+    strangers = [
+        json.loads(lines[-1]) | {"cell": None, "seq": None, "run_id": None, "status": "error", "message_id": name}
+        for name in ("a", "a", "b")
+    ]
+    with (folder / "records.jsonl").open("a") as file:
+        file.writelines(json.dumps(stranger) + "\n" for stranger in strangers)
+    stranger = failures(load(folder))[0]
+    assert (stranger.cell, stranger.records, stranger.messages) == ("not a work order", 3, 2)
+
+
+def test_warm_up_messages_are_accounted_for_too(make_run):
+    run = load(make_run(memories=(1024,), concurrencies=(2,), warm_ups=3))
+    (row,) = recounted(run)
+    assert (row["sent"], row["succeeded"], row["unaccounted"]) == (26, 26, 0)
+    assert ledger(run).problems == []

@@ -1,0 +1,193 @@
+"""`report.build`: everything again from the stored records, offline."""
+
+import csv
+import json
+
+import pytest
+from page_parser import Page
+
+import report
+from report import cells, consistency, figures
+from report.measured import spreads
+from report.run import load
+from report.summary import summarised
+
+# Two cells are enough where it isn't the figures that matter.
+SMALL = {"memories": (1024,), "concurrencies": (1, 5)}
+
+
+def test_build_writes_every_file_and_returns_the_page(make_run):
+    folder = make_run(concurrencies=(1, 20))
+    assert report.build(folder) == folder / "report.html"
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        f"{name}.{kind}" for name in figures.NAMES for kind in ("svg", "png")
+    }
+    assert (folder / "figures" / "download_seconds.png").read_bytes().startswith(b"\x89PNG")
+    numbers = json.loads((folder / "statistics.json").read_text())
+    assert [cell["count"] for cell in numbers["cells"]] == [10, 200, 10, 200]
+    lines = (folder / "table.md").read_text().splitlines()
+    assert len([line for line in lines if line.startswith("| 1024 | 20 | this machine | 200 |")]) == 1
+
+
+def test_the_table_on_disk_and_in_the_page_say_the_same(built_run):
+    folder = built_run()
+    with (folder / "cells.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["count"]) for row in rows] == [10, 50, 100, 10, 50, 100]
+    assert "every figure agrees" in Page((folder / "report.html").read_text()).text
+
+
+def test_building_again_gives_the_same_bytes(make_run):
+    folder = make_run(**SMALL)
+    report.build(folder)
+    first = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    report.build(folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == first
+
+
+def test_the_saved_query_and_the_records_agree(make_run):
+    run = load(make_run(failing={3}, retried={2}, duplicated={4}, lost={9}))
+    found = summarised(run)
+    assert found.origin == "the saved query queries/download/summary.cwli over log_events.jsonl"
+    assert (found.problems, found.warnings) == ([], [])
+    assert [row["count"] for row in found.rows] == [cell.count for _, cell in sorted(spreads(run).items())]
+
+
+def test_log_events_of_another_run_are_not_counted(make_run):
+    folder = make_run()
+    other = make_run("other-run")
+    with (folder / "log_events.jsonl").open("a") as file:
+        file.write((other / "log_events.jsonl").read_text())
+    assert summarised(load(folder)).problems == []
+
+
+def test_a_record_that_the_log_lacks_is_said_loudly(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    lines = (folder / "log_events.jsonl").read_text().splitlines()
+    kept = [line for line in lines if '\\"seq\\": 4,' not in line]
+    assert len(kept) == len(lines) - 1
+    (folder / "log_events.jsonl").write_text("\n".join(kept) + "\n")
+    report.build(folder)
+    text = Page((folder / "report.html").read_text()).text
+    assert "The figures below are in doubt" in text
+    assert "1024 MB, N = 1: the saved query says count = 9, the records say 10." in text
+
+
+def test_a_torn_last_log_event_is_a_warning_and_the_rest_is_counted(make_run):
+    folder = make_run()
+    path = folder / "log_events.jsonl"
+    path.write_text(path.read_text()[:-20])  # the torn line is a REPORT line: no record is lost
+    report.build(folder)
+    text = Page((folder / "report.html").read_text()).text
+    assert "log_events.jsonl, line 1280: the last line is torn" in text
+    assert "every figure agrees" in text
+
+
+def test_a_torn_log_event_in_the_middle_is_a_warning_too(make_run):
+    folder = make_run()
+    path = folder / "log_events.jsonl"
+    lines = path.read_text().splitlines()
+    lines[3] = lines[3][:30]  # a REPORT line
+    path.write_text("\n".join(lines) + "\n")
+    found = summarised(load(folder))
+    assert found.warnings == ["log_events.jsonl, line 4: not JSON; left out."]
+    assert found.problems == []
+
+
+def test_without_log_events_the_stored_cells_are_used_and_the_page_says_so(make_run):
+    folder = make_run(**SMALL)
+    report.build(folder)
+    before = (folder / "cells.csv").read_text()
+    (folder / "log_events.jsonl").unlink()
+    report.build(folder)
+    text = Page((folder / "report.html").read_text()).text
+    assert (folder / "cells.csv").read_text() == before
+    assert "log_events.jsonl is missing" in text
+    assert "From the cells.csv that the run wrote." in text
+
+
+def test_without_log_events_and_cells_the_records_are_counted(make_run):
+    folder = make_run(**SMALL)
+    (folder / "log_events.jsonl").unlink()
+    report.build(folder)
+    text = Page((folder / "report.html").read_text()).text
+    assert "From records.jsonl, counted without the saved query." in text
+    assert "every figure agrees" not in text
+    assert cells.read(folder / "cells.csv") == cells.from_spreads(spreads(load(folder)))
+
+
+def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run, monkeypatch):
+    folder = make_run(**SMALL)
+    from queries import insights
+
+    def refuse(text, events):
+        raise insights.QueryError("no such command `frobnicate`", 2, 5)
+
+    monkeypatch.setattr("report.summary.insights.evaluate", refuse)
+    report.build(folder)
+    text = Page((folder / "report.html").read_text()).text
+    assert "The saved query queries/download/summary.cwli gave no table: line 2, column 5" in text
+    assert "From records.jsonl" in text
+
+
+def test_a_run_without_records_is_reported_in_words(make_run):
+    folder = make_run(lost=set(range(100)))
+    (folder / "figures").mkdir()
+    (folder / "figures" / "download_seconds.svg").write_text("of an earlier build")
+    (folder / "figures" / "download_seconds.png").write_text("of an earlier build")
+    report.build(folder)
+    assert (folder / "cells.csv").read_text().splitlines() == [",".join(cells.HEADER)]
+    assert list((folder / "figures").iterdir()) == []
+    assert "this run has no download on record" in Page((folder / "report.html").read_text()).text
+
+
+def test_only_records_are_enough_for_a_page(tmp_path, make_run):
+    whole = make_run()
+    folder = tmp_path / "rescued"
+    folder.mkdir()
+    (folder / "records.jsonl").write_bytes((whole / "records.jsonl").read_bytes())
+    report.build(folder)
+    found = Page((folder / "report.html").read_text())
+    for name in ("run.json", "sent.jsonl", "dead_letters.jsonl", "accounting.json"):
+        assert f"{name} is missing." in found.text
+    assert len([row for row in found.rows if len(row) == 12 and row[2] == "unknown target"]) == 6
+
+
+def test_another_format_version_leaves_the_folder_alone(make_run):
+    folder = make_run()
+    (folder / "run.json").write_text(json.dumps({"format": 2}))
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(report.RunError):
+        report.build(folder)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_figures_that_differ_are_named_with_both_values(make_run):
+    run = load(make_run(memories=(1024,), concurrencies=(1, 5)))
+    rows = cells.from_spreads(spreads(run))
+    rows[1] |= {"count": 49, "max_s": 99.5}
+    largest = cells.number_text(spreads(run)[1024, 5].max_s)
+    assert consistency.disagreements(rows, spreads(run)) == [
+        "1024 MB, N = 5: the saved query says count = 49, the records say 50.",
+        f"1024 MB, N = 5: the saved query says max_s = 99.5, the records say {largest}.",
+    ]
+
+
+def test_cells_on_one_side_only_are_named(make_run):
+    own = spreads(load(make_run(memories=(1024,), concurrencies=(1, 5))))
+    rows = cells.from_spreads(own)
+    missing, extra = rows[:1], [*rows, rows[0] | {"concurrency": 7}, rows[0]]
+    assert consistency.disagreements(missing, own) == [
+        "1024 MB, N = 5: the records have 50 downloads, the saved query has no row."
+    ]
+    assert consistency.disagreements(extra, own) == [
+        "1024 MB, N = 7: the saved query has a row, the records have no download.",
+        "1024 MB, N = 1: the saved query has more than one row.",
+    ]
+
+
+def test_rounding_in_the_last_place_is_no_disagreement(make_run):
+    own = spreads(load(make_run(memories=(1024,), concurrencies=(1,))))
+    rows = cells.from_spreads(own)
+    rows[0]["avg_s"] *= 1 + 1e-14
+    assert consistency.disagreements(rows, own) == []

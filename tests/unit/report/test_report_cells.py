@@ -1,0 +1,88 @@
+"""cells.csv: the header, every digit, and what is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from report import cells
+from report.spread import spread
+
+ROW = {
+    "memory_size_mb": 1024,
+    "concurrency": 5,
+    "count": 50,
+    "min_s": 0.1,
+    "p25_s": 12.380369424819946,
+    "avg_s": 0.30000000000000004,
+    "p75_s": 14.0,
+    "max_s": 0.00001,
+}
+
+
+def test_the_header_is_the_published_one_with_the_count():
+    assert cells.to_csv([]) == "memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s\n"
+
+
+def test_every_digit_is_kept_and_no_exponent_is_written():
+    line = cells.to_csv([ROW]).splitlines()[1]
+    assert line == "1024,5,50,0.1,12.380369424819946,0.30000000000000004,14,0.00001"
+
+
+def test_rows_keep_the_order_of_the_query():
+    other = ROW | {"memory_size_mb": 512}
+    assert [line[:4] for line in cells.to_csv([ROW, other]).splitlines()[1:]] == ["1024", "512,"]
+
+
+@given(st.floats(min_value=0, max_value=1e9))
+def test_a_number_reads_back_as_itself(value):
+    assert float(cells.number_text(value)) == value
+    assert "e" not in cells.number_text(value)
+
+
+def test_what_is_written_reads_back(tmp_path):
+    path = tmp_path / "cells.csv"
+    cells.write(path, [ROW])
+    assert cells.read(path) == [ROW]
+
+
+def test_text_values_as_the_service_returns_them_become_numbers():
+    found = cells.checked({name: str(value) for name, value in ROW.items()})
+    assert found == ROW
+    assert type(found["count"]) is int
+
+
+def test_a_row_without_a_column_is_refused_by_name():
+    with pytest.raises(cells.CellsError, match="no column p75_s"):
+        cells.to_csv([{name: value for name, value in ROW.items() if name != "p75_s"}])
+
+
+@pytest.mark.parametrize("value", [None, "fast", float("nan"), float("inf")])
+def test_a_value_that_is_no_number_is_refused(value):
+    with pytest.raises(cells.CellsError, match="avg_s="):
+        cells.to_csv([ROW | {"avg_s": value}])
+
+
+def test_a_fractional_count_is_refused():
+    with pytest.raises(cells.CellsError, match=r"count=2\.5; it must be a whole number"):
+        cells.to_csv([ROW | {"count": 2.5}])
+
+
+def test_a_file_with_another_header_is_refused(tmp_path):
+    path = tmp_path / "cells.csv"
+    path.write_text("memory,concurrency\n1,2\n")
+    with pytest.raises(cells.CellsError, match=r"cells\.csv starts with other columns"):
+        cells.read(path)
+
+
+def test_a_refused_row_leaves_the_old_file_alone(tmp_path):
+    path = tmp_path / "cells.csv"
+    cells.write(path, [ROW])
+    with pytest.raises(cells.CellsError):
+        cells.write(path, [ROW, {}])
+    assert cells.read(path) == [ROW]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["cells.csv"]
+
+
+def test_rows_from_spreads_are_sorted_by_memory_and_concurrency():
+    rows = cells.from_spreads({(2048, 1): spread([1.0]), (1024, 10): spread([2.0]), (1024, 5): spread([3.0])})
+    assert [(row["memory_size_mb"], row["concurrency"]) for row in rows] == [(1024, 5), (1024, 10), (2048, 1)]

@@ -1,0 +1,155 @@
+"""`report.compare`: runs against the first, with what makes them different said loudly."""
+
+import base64
+import csv
+import io
+import json
+import statistics
+
+import pytest
+from page_parser import Page
+
+import report
+from report import compare_runs
+from report.run import load
+
+
+@pytest.fixture
+def pages(make_run, tmp_path):
+    """A function that compares a plain run with one of other settings and gives the page."""
+
+    def compare(**settings) -> Page:
+        output = report.compare([make_run("one"), make_run("two", **({"seed": 2} | settings))], tmp_path / "out")
+        return Page(output.read_text())
+
+    return compare
+
+
+def rows_of(page: Page) -> list[list[str]]:
+    return [row for row in page.rows if len(row) == 15 and row[0] in ("1024", "2048")]
+
+
+def test_every_shared_cell_has_its_ratio_of_medians(make_run, tmp_path):
+    one, two = make_run("one"), make_run("two", seed=2, base_s=0.4)
+    found = Page(report.compare([one, two], tmp_path).read_text())
+    runs = [load(path) for path in (one, two)]
+    assert len(rows_of(found)) == 6
+    for row in rows_of(found):
+        key = (int(row[0]), int(row[1]))
+        medians = [
+            statistics.median(
+                r["download_time_seconds"] for r in run.downloads if (r["memory_size"], r["concurrency_limit"]) == key
+            )
+            for run in runs
+        ]
+        assert row[4:7] == [f"{medians[0]:.3f}", f"{medians[1]:.3f}", f"{medians[1] / medians[0]:.2f}"]
+        assert row[-1] == "▼ slower"
+    assert "Of 6 shared cells, the median download of B against A: 6 slower by more than 10 %." in found.text
+
+
+def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
+    runs = [make_run("one"), make_run("two")]
+    assert report.compare(runs, tmp_path / "new" / "x.html") == tmp_path / "new" / "x.html"
+    assert report.compare(runs, tmp_path / "folder") == tmp_path / "folder" / "comparison.html"
+
+
+def test_runs_that_are_alike_bring_no_reservation(pages):
+    found = pages()
+    assert "these runs are not alike" not in found.text
+    assert found.faults == []
+    assert sorted(set(found.ids)) == sorted(found.ids)
+    assert set(found.labelled_by) <= set(found.ids)
+
+
+def test_another_target_is_said_loudly(pages):
+    text = pages(target="aws").text
+    assert "B against A: these runs are not alike" in text
+    assert "Different targets: this machine and AWS, us-east-1." in text
+
+
+def test_another_object_is_said_loudly_and_gives_no_ratio(pages):
+    found = pages(object_bytes=1024**3)
+    assert "Different objects: 64 MiB and 1 GiB. Don’t compare their seconds." in found.text
+    assert {row[6] for row in rows_of(found)} == {"–"}
+    assert {row[-1] for row in rows_of(found)} == {"? can’t tell"}
+    assert "the objects differ in size" in found.text
+
+
+def test_cells_of_one_run_only_are_named(pages):
+    found = pages(concurrencies=(5, 50), memories=(1024,))
+    assert [row[:2] for row in rows_of(found)] == [["1024", "5"]]
+    assert "Only B has 1024 MB, N = 50." in found.text
+    assert "Only A has 1024 MB, N = 1, 1024 MB, N = 10, 2048 MB, N = 1," in found.text
+
+
+def test_runs_with_nothing_in_common_say_so(pages):
+    found = pages(concurrencies=(7,))
+    assert "A and B have no cell with downloads in common, so there is nothing to compare." in found.text
+    assert "svg" not in found.tags
+
+
+def test_too_few_downloads_can_not_be_told(pages):
+    found = pages(memories=(1024,), concurrencies=(1,), per_n=9)
+    assert rows_of(found)[0][-1] == "? can’t tell"
+    assert "both sides need 10 downloads; there are 9 against 10" in found.text
+
+
+def test_what_else_differs_is_listed(pages):
+    rows = pages(memories=(1024,)).rows
+    assert ["Plan: swept: memory size", "1024, 2048", "1024"] in rows
+    assert not any(row[0] == "Versions: python" for row in rows)
+
+
+def test_the_comparison_can_be_taken_along_as_csv(pages):
+    found = pages()
+    link = next(at for _, at in found.attributes if at.get("id") == "download-comparison.csv")
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(link["href"].split(",", 1)[1]).decode())))
+    assert len(rows) == 6
+    assert {(row["run"], row["against"]) for row in rows} == {("two", "one")}
+    for row, shown in zip(rows, rows_of(found), strict=True):
+        low, value, high = (float(row[f"ratio_of_medians_{name}"]) for name in ("low", "value", "high"))
+        assert low <= value <= high
+        assert [row["memory_size_mb"], row["concurrency"], f"{value:.2f}"] == [shown[0], shown[1], shown[6]]
+
+
+def test_three_runs_are_each_set_against_the_first(make_run, tmp_path):
+    runs = [make_run(name, memories=(1024,), seed=at) for at, name in enumerate(("one", "two", "three"))]
+    found = Page(report.compare(runs, tmp_path).read_text())
+    assert "B against A" in found.text
+    assert "C against A" in found.text
+    assert found.faults == []
+    assert sorted(set(found.ids)) == sorted(found.ids)
+
+
+def test_missing_cells_of_a_run_are_named(pages):
+    assert "B: 1 of 6 planned cells was not finished: 2048 MB, N = 10." in pages(unfinished=1).text
+
+
+@pytest.mark.parametrize("which", [[], ["one"]])
+def test_fewer_than_two_runs_are_refused(make_run, tmp_path, which):
+    with pytest.raises(report.RunError, match="at least two results folders"):
+        report.compare([make_run(name) for name in which], tmp_path)
+
+
+def test_a_run_against_itself_is_refused(make_run, tmp_path):
+    folder = make_run("one")
+    with pytest.raises(report.RunError, match="names the same results folder twice"):
+        report.compare([folder, folder.parent / "." / "one"], tmp_path)
+
+
+def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp_path):
+    one, two = make_run("one"), make_run("two")
+    (two / "run.json").write_text(json.dumps({"format": 2}))
+    with pytest.raises(report.RunError, match="format 2, but this Stampede reads format 1"):
+        report.compare([one, two], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_words_count_every_level():
+    side = {name: compare_runs.Side(name, None, {}) for name in "AB"}
+    levels = ("holds", "holds", "slower", "cant_tell")
+    pair = compare_runs.Pair(side["A"], side["B"], {(1024, n): {"level": level} for n, level in enumerate(levels)})
+    assert compare_runs.headline(pair) == (
+        "Of 4 shared cells, the median download of B against A: 2 alike within 10 %, 1 slower by more than 10 % and "
+        "1 can’t be told."
+    )

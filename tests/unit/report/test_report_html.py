@@ -1,0 +1,229 @@
+"""The page: self-contained, well-formed, escaped, and with every figure of its table recomputed here."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import statistics
+
+import pytest
+from page_parser import Page
+
+import report
+from report import downloads
+from report.comparing import comparison
+from report.html import page
+from report.run import load
+from report.statistics import statistics as numbers_of
+from report.summary import Summary
+
+MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}
+NOTHING = {"lost": set(range(100))}
+REPEATED = {"repeats": 2, "warm_ups": 1}
+EMBEDDED = ("data:text/csv", "data:text/markdown", "data:application/json", "data:application/gzip")
+
+
+@pytest.fixture
+def read(built_run):
+    """A function that gives the page of a synthetic run, built once for all tests."""
+    return lambda **settings: Page((built_run(**settings) / "report.html").read_text())
+
+
+@pytest.fixture
+def clean(read) -> Page:
+    return read()
+
+
+@pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED, {"target": "aws"}])
+def test_the_page_asks_for_nothing_from_outside(built_run, settings):
+    html = (built_run(**settings) / "report.html").read_text()
+    found = Page(html)
+    assert [ref for ref in found.references if not ref.startswith(("#", *EMBEDDED))] == []
+    assert not {"link", "iframe", "object", "embed", "img", "base", "form"} & set(found.tags)
+    assert not re.search(r"url\((?!#)|@import|@font-face", "".join(found.styles))
+    assert "http://" not in html
+    assert "https://" not in html
+
+
+def test_no_script_but_the_pages_own_may_run(clean):
+    assert len(clean.scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(clean.scripts[0].encode()).digest()).decode()
+    policy = next(at["content"] for tag, at in clean.attributes if at.get("http-equiv") == "Content-Security-Policy")
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+
+
+@pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED])
+def test_the_page_is_well_formed(read, settings):
+    found = read(**settings)
+    assert found.faults == []
+    assert sorted(set(found.ids)) == sorted(found.ids)
+    assert set(found.labelled_by) <= set(found.ids)
+    assert {ref[1:] for ref in found.references if ref.startswith("#")} <= set(found.ids)
+    assert (found.tags.count("h1"), found.tags.count("main")) == (1, 1)
+    assert found.tags.count("title") == 1 + found.tags.count("svg")
+
+
+@pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED])
+def test_every_line_of_a_table_has_as_many_entries_as_its_head(read, settings):
+    tables = read(**settings).tables
+    assert len(tables) >= 5
+    for head, *lines in tables:
+        assert {len(line) for line in lines} <= {len(head)}
+
+
+def test_every_picture_has_a_title_a_text_and_a_way_to_read_it(clean):
+    pictures = [at for tag, at in clean.attributes if tag == "svg"]
+    assert len(pictures) == clean.tags.count("figure") == clean.tags.count("figcaption") == 5
+    assert all(at["role"] == "img" and len(at["aria-labelledby"].split()) == 2 for at in pictures)
+    assert clean.text.count("How to read it.") == 5
+    assert "Box plot of the seconds one download took, by N. Medians in seconds: with 1024 MB" in clean.text
+
+
+def test_every_measured_figure_in_the_table_can_be_counted_again(built_run, read):
+    records = [json.loads(line) for line in (built_run() / "records.jsonl").read_text().splitlines()]
+    lines = [row for row in read().rows if len(row) == 12 and row[2] == "this machine"]
+    assert len(lines) == 6
+    for (memory, n), line in zip([(m, n) for m in (1024, 2048) for n in (1, 5, 10)], lines, strict=True):
+        mine = [r for r in records if (r["memory_size"], r["concurrency_limit"]) == (memory, n)]
+        times = [r["download_time_seconds"] for r in mine]
+        p25, _, p75 = statistics.quantiles(times, n=4, method="inclusive")
+        mean = statistics.fmean(times)
+        at_once = max(sum(r["started_at_ms"] <= at["started_at_ms"] < r["finished_at_ms"] for r in mine) for at in mine)
+        assert line[:2] == [str(memory), str(n)]
+        assert line[3] == str(len(mine)) == str(10 * n)
+        assert line[4:9] == [f"{value:.3f}" for value in (min(times), p25, mean, p75, max(times))]
+        assert line[9] == f"{64 * 1.048576 * 8 / mean:,.0f}"
+        assert line[10] == str(at_once)
+
+
+def test_the_published_rows_stand_beside_marked_as_aws(clean):
+    theirs = [row for row in clean.rows if len(row) == 12 and row[2] == "AWS, published 2025"]
+    assert len(theirs) == 6
+    assert theirs[0][:9] == ["1024", "1", "AWS, published 2025", "–", "12.04", "12.16", "12.67", "13.31", "13.74"]
+
+
+def test_a_local_page_says_that_it_describes_this_machine_and_not_aws(clean):
+    assert "describe this machine, not AWS" in clean.text
+
+
+def test_the_page_opens_with_the_verdict(built_run, clean):
+    headline = json.loads((built_run() / "statistics.json").read_text())["verdict"]["headline"]
+    assert clean.text.index(headline) < clean.text.index("Beside the published figures")
+
+
+def test_the_page_shows_the_statistics_of_every_cell(built_run, clean):
+    numbers = json.loads((built_run() / "statistics.json").read_text())
+    for cell in numbers["cells"]:
+        found = cell["seconds"]
+        interval = f"{found['mean_interval']['low']:.3f} to {found['mean_interval']['high']:.3f}"
+        start = [str(cell["memory_size_mb"]), str(cell["concurrency"]), str(cell["count"])]
+        rows = [row for row in clean.rows if row[:3] == start and f"{found['median_s']:.3f}" in row]
+        assert any(f"{found['mean_s']:.3f}" in row and interval in row for row in rows)
+
+
+def test_the_accounting_shows_every_cell_and_the_sum(read):
+    rows = read(**MESSY).rows
+    assert ["1024 MB, N = 1", "10", "7", "0", "2", "1", "1"] in rows
+    assert ["all cells", "320", "302", "0", "12", "6", "6"] in rows
+
+
+def test_errors_and_dead_letters_are_shown_escaped(built_run):
+    html = (built_run(**MESSY) / "report.html").read_text()
+    assert "<Reduce" not in html
+    found = Page(html)
+    example = "GetObject: 503 SlowDown <Reduce your rate & wait>"
+    assert ["1024 MB, N = 1", "ClientError", "7", "3", "1", example] in found.rows
+    assert any(row[:2] == ["2048 MB, N = 10", "2"] for row in found.rows)
+
+
+def test_duplicates_are_told_where_the_two_ways_of_counting_differ(read):
+    text = read(**MESSY).text
+    assert "The saved query counts a message that was delivered twice twice" in text
+    assert "(6 duplicates)" in text
+    assert "delivered twice twice" not in read().text
+
+
+def test_warm_ups_are_shown_as_a_number_and_counted_in_no_figure(read):
+    found = read(**REPEATED)
+    assert "warm-ups, not in the figures 64" in found.text
+    lines = [row for row in found.rows if len(row) == 12 and row[2] == "this machine"]
+    assert [row[3] for row in lines] == ["20", "100", "200"] * 2
+
+
+def test_text_from_the_run_can_not_become_markup(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["run_id"] = '"><script>alert(1)</script>'
+    manifest["versions"] = {"<b>python": "</style><img src=x onerror=y>"}
+    manifest["cost"]["items"][0]["service"] = "<b>Lambda</b>"
+    (folder / "run.json").write_text(json.dumps(manifest))
+    report.build(folder)
+    found = Page((folder / "report.html").read_text())
+    assert found.tags.count("script") == 1
+    assert found.faults == []
+    assert "<img src=x onerror=y>" in found.text
+    assert "<b>Lambda</b>" in found.text
+
+
+def test_a_run_without_a_download_gives_words_and_no_picture(read):
+    found = read(**NOTHING)
+    assert "Can’t tell how downloads behave as N grows: this run has no download on record." in found.text
+    assert "There is not a single record in this run; what else it left is shown." in found.text
+    assert "No download finished, so there is no picture." in found.text
+    assert "svg" not in found.tags
+    assert [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"] == ["0"] * 6
+
+
+def test_planned_cells_that_were_not_finished_are_named_at_the_top_and_the_rest_is_shown(read):
+    found = read(unfinished=2)
+    sentence = "2 of 6 planned cells were not finished: 2048 MB, N = 5 and 2048 MB, N = 10."
+    assert found.text.index(sentence) < found.text.index("Does throughput per function hold?")
+    assert "stampede sweep download --resume synthetic-1" in found.text
+    counts = [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"]
+    assert counts == ["10", "50", "100", "10", "0", "0"]
+
+
+def test_a_torn_last_record_is_named_at_the_top_and_the_rest_is_shown(make_run):
+    folder = make_run()
+    path = folder / "records.jsonl"
+    path.write_text(path.read_text()[:-40])
+    report.build(folder)
+    text = Page((folder / "report.html").read_text()).text
+    torn = "records.jsonl, line 320: the last line is torn (the writer was interrupted); left out."
+    assert text.index(torn) < text.index("Does throughput per function hold?")
+    assert "downloads 319" in text
+
+
+def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_run):
+    run = load(make_run())
+    summary = Summary([], "a query", problems=["1024 MB, N = 5: the saved query says count = 49, the records say 50."])
+    text = Page(page(run, summary, comparison(run, []), numbers_of(run), {})).text
+    assert text.index("The figures below are in doubt") < text.index("says count = 49") < text.index("Beside the")
+    assert "every figure agrees" not in text
+
+
+def test_the_environment_is_shown(clean):
+    for label, value in (("terraform", "1.11.4"), ("memory", "15.62 GiB"), ("fixed: object size mb", "64")):
+        assert f"{label} {value}" in clean.text
+
+
+def test_the_records_are_inside_the_page_while_they_are_small(built_run, clean):
+    link = next(at for _, at in clean.attributes if at.get("id") == "download-records.jsonl")
+    packed = base64.b64decode(link["href"].removeprefix("data:application/gzip;base64,"))
+    assert gzip.decompress(packed) == (built_run() / "records.jsonl").read_bytes()
+    assert (link["download"], link["data-plain"]) == ("synthetic-1.records.jsonl.gz", "synthetic-1.records.jsonl")
+
+
+def test_large_records_stay_beside_the_page(built_run, monkeypatch):
+    monkeypatch.setattr(downloads, "LARGEST_EMBEDDED_BYTES", 1000)
+    found = downloads.records(built_run(), "one")
+    assert (found.address, found.file_name, found.plain) == ("records.jsonl", "one.records.jsonl", "")
+    assert found.note.endswith("MB, the file beside this page")
+
+
+def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_run, clean):
+    for label, name in (("table.md", "table.md"), ("statistics.json", "statistics.json")):
+        link = next(at for _, at in clean.attributes if at.get("id") == f"download-{label}")
+        assert base64.b64decode(link["href"].split(",", 1)[1]) == (built_run() / name).read_bytes()

@@ -1,0 +1,126 @@
+"""Cost, unfinished cells, and how numbers are written."""
+
+import json
+
+import pytest
+from page_parser import Page
+
+import report
+from report import cost, phrases, unfinished
+from report.run import load
+
+
+def changed_manifest(folder, **change):
+    manifest = json.loads((folder / "run.json").read_text()) | change
+    (folder / "run.json").write_text(json.dumps(manifest))
+    return load(folder)
+
+
+def test_locally_the_cost_is_what_it_would_have_been_on_aws(make_run):
+    run = load(make_run())
+    assert cost.headline(run, cost.estimate(run)) == "Nothing here. On AWS this would have cost about $0.8786."
+    aws = load(make_run("two", target="aws"))
+    assert cost.headline(aws, cost.estimate(aws)) == "Estimated from the plan: about $0.8786."
+
+
+def test_the_cost_names_its_prices_and_what_it_lacks(make_run):
+    run = load(make_run())
+    words = cost.basis(cost.estimate(run))
+    assert "List prices of us-east-1, 2026-05." in words
+    assert "Without provisioned pollers: price not known." in words
+    elsewhere = changed_manifest(run.directory, cost=run.manifest["cost"] | {"region": "eu-west-1"})
+    assert "The run was in eu-west-1, whose prices aren’t known here." in cost.basis(cost.estimate(elsewhere))
+
+
+def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    report.build(folder)
+    rows = Page((folder / "report.html").read_text()).rows
+    assert ["Lambda", "compute", "52,650", "GB-s", "0.0000166667", "0.8775"] in rows
+    assert ["Lambda", "provisioned pollers", "1.5", "poller-hour", "–", "–"] in rows
+    assert ["all", "", "", "", "", "0.8786"] in rows
+
+
+@pytest.mark.parametrize("stored", [None, {}, [], {"total_usd": "much", "items": []}, {"total_usd": 1.0}])
+def test_a_run_without_a_usable_estimate_says_so(make_run, stored):
+    run = changed_manifest(make_run(memories=(1024,), concurrencies=(1,)), cost=stored)
+    assert cost.estimate(run) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"cells": 3},
+        {"cells": [None, {"cell": ["x"]}, 7]},
+        {"cost": {"total_usd": float("nan"), "items": []}},
+        {"cost": {"total_usd": 1.0, "items": [None, {"quantity": "many"}, {"usd": []}]}},
+        {"plan": {"order": [1, None], "swept": {"memory_size": [1]}}},
+        {"account": "mine", "versions": [1, [2]], "machine": None, "started_at": 5, "finished_at": "soon"},
+    ],
+)
+def test_a_run_json_with_odd_parts_still_gives_a_whole_page(make_run, damage):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    changed_manifest(folder, **damage)
+    report.build(folder)
+    found = Page((folder / "report.html").read_text())
+    assert found.faults == []
+    assert [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"] == ["10"]
+
+
+def test_a_page_without_an_estimate_is_whole(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    changed_manifest(folder, cost=None)
+    report.build(folder)
+    assert "No estimate was stored with this run." in Page((folder / "report.html").read_text()).text
+
+
+def test_a_finished_run_has_nothing_to_say(make_run):
+    assert unfinished.sentences(load(make_run(repeats=2))) == []
+
+
+def test_a_run_of_before_there_was_an_order_is_measured_by_its_matrix(make_run):
+    folder = make_run(unfinished=1)
+    plan = json.loads((folder / "run.json").read_text())["plan"]
+    del plan["order"]
+    assert unfinished.unfinished(changed_manifest(folder, plan=plan)) == ["memory_size=2048,concurrency_value=10"]
+
+
+def test_a_repeat_that_is_missing_is_named(make_run):
+    run = load(make_run(repeats=2, unfinished=1))
+    assert unfinished.sentences(run)[0].startswith("1 of 12 planned cells was not finished: 2048 MB, N = 10, repeat 2.")
+
+
+def test_many_missing_cells_are_counted(make_run):
+    sentence = unfinished.sentences(load(make_run(repeats=2, unfinished=11)))[0]
+    assert sentence.startswith("11 of 12 planned cells were not finished: ")
+    assert " and 5 more." in sentence
+
+
+@pytest.mark.parametrize("plan", [None, [], {}, {"swept": 3}, {"swept": {"memory_size": 3}}])
+def test_a_damaged_plan_promises_no_cells(make_run, plan):
+    assert unfinished.sentences(changed_manifest(make_run(), plan=plan)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0, "0 %"), (1, "100 %"), (0.9999, "99.9 %"), (0.00001, "0.1 %"), (0.417, "41.7 %")],
+)
+def test_a_share_is_all_or_nothing_only_when_it_is(value, text):
+    assert phrases.share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [(None, "price not known"), (12.345, "12.35"), (0.8786, "0.8786"), (0.00001, "under 0.0001"), (0, "0.00")],
+)
+def test_dollars_keep_their_meaning_when_small(usd, text):
+    assert phrases.dollars(usd) == text
+
+
+def test_time_spans_and_lists_read_naturally():
+    assert [phrases.duration(value) for value in (9.6, 278, 4320)] == ["10 s", "4 min 38 s", "1 h 12 min"]
+    assert [phrases.listed(list(parts)) for parts in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_lines_do_not_end_between_a_number_and_its_unit():
+    assert phrases.unbroken("at N = 10 1.2 × 64 MiB") == "at N\u00a0=\u00a010 1.2\u00a0× 64\u00a0MiB"

@@ -1,0 +1,177 @@
+"""How many really ran at once: shapes counted by hand, and what must hold for any shape."""
+
+import random
+
+import pytest
+from handmade_run import MEGABYTE, ORIGIN_MS, error, record
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from report.overlap import timeline as steps_of
+from report.statistics import parallelism, timeline
+from report.statistics.selection import Cell
+
+
+def cell(n, downloads, errors=(), duplicates=()):
+    return Cell((1024, n), list(downloads), list(duplicates), list(errors))
+
+
+def measured(n, downloads, **others):
+    found = parallelism.measure(cell(n, downloads, **others))
+    return found, parallelism.combined([found] if found else [])
+
+
+def test_two_that_start_and_end_together_are_at_full_n_all_the_time():
+    found, figures = measured(2, [record(0, 1000, n=2), record(0, 1000, n=2, seq=1)])
+    assert figures["share_of_span_at_full"] == figures["share_of_download_time_at_full"] == 1
+    assert figures["share_of_each_download_at_full"]["entirely"] == 2
+    assert figures["time_to_full_ms"] == 0
+    assert figures["ramp"] == "all 2 started at once"
+    assert figures["mean_at_once"] == 2
+    assert figures["mbit_per_s"] == figures["window"]["mbit_per_s"] == pytest.approx(16)
+    assert len(found.inside) == 2
+
+
+def test_a_ramp_takes_time_and_leaves_the_early_download_outside_the_window():
+    #  0 ----------- 1000           full from 400 to 1000 and from 1100 to 1400
+    #      400 -------------- 1400
+    #                  1100 -- 1500
+    found, figures = measured(2, [record(0, 1000, n=2), record(400, 1400, n=2, seq=1), record(1100, 1500, n=2, seq=2)])
+    assert figures["time_to_full_ms"] == 400
+    assert figures["ramp"] == "all 2 ran at once 0.4 s after the first start"
+    assert found.window_ms == (400, 1400)
+    assert [one["seq"] for one in found.inside] == [1]
+    assert figures["at_full_ms"] == 900
+    assert figures["share_of_span_at_full"] == 0.6
+    assert found.shares == pytest.approx([0.6, 0.9, 0.75])
+    assert figures["share_of_download_time_at_full"] == pytest.approx((600 + 900 + 300) / 2400)
+    assert figures["mean_at_once"] == pytest.approx(2400 / 1500)
+    assert figures["window"]["mean_at_once"] == pytest.approx(1.9)
+    assert figures["window"]["length_ms"] == 1000
+    # 0.6, 1 and 0.75 MB arrive in the second of the window.
+    assert figures["window"]["mbit_per_s"] == pytest.approx(2.35 * 8)
+    assert figures["mbit_per_s"] == pytest.approx(3 * 8 / 1.5)
+
+
+def test_an_n_that_is_never_reached_is_said_in_words():
+    _, figures = measured(10, [record(0, 1000, n=10, seq=seq) for seq in range(7)])
+    assert figures["ramp"] == "never: at most 7 of 10 ran at once"
+    assert figures["time_to_full_ms"] is None
+    assert figures["window"] is None
+    assert figures["share_of_download_time_at_full"] == 0
+    assert figures["share_of_each_download_at_full"]["entirely"] == 0
+
+
+def test_nine_of_ten_are_nearly_full():
+    _, figures = measured(10, [record(0, 1000, n=10, seq=seq) for seq in range(9)])
+    assert figures["share_of_download_time_at_full"] == 0
+    assert figures["share_of_download_time_nearly_full"] == 1
+
+
+def test_failed_and_duplicate_attempts_occupy_functions_and_move_bytes_but_have_no_share():
+    failed = [error(0, 1000, n=3, seq=1, bytes=MEGABYTE // 2)]
+    _, figures = measured(3, [record(0, 1000, n=3)], errors=failed, duplicates=[record(0, 1000, n=3)])
+    assert figures["attempts"] == 3
+    assert figures["share_of_download_time_at_full"] == 1
+    assert figures["share_of_each_download_at_full"]["count"] == 1
+    assert figures["mbit_per_s"] == pytest.approx(2.5 * 8)
+
+
+def test_repeats_are_counted_apart_and_then_summed():
+    together = parallelism.measure(cell(2, [record(0, 1000, n=2), record(0, 1000, n=2, seq=1)]))
+    apart = parallelism.measure(cell(2, [record(0, 1000, n=2), record(1000, 4000, n=2, seq=1)]))
+    figures = parallelism.combined([together, apart])
+    assert figures["repeats"] == 2
+    assert figures["reached_full"] == 1
+    assert figures["most_at_once"] == 2
+    assert figures["span_ms"] == 5000
+    assert figures["share_of_span_at_full"] == 0.2
+    assert figures["share_of_download_time_at_full"] == pytest.approx(2000 / 6000)
+    assert figures["ramp"] == "all 2 started at once, in 1 of 2 repeats"
+    assert figures["mbit_per_s"] == pytest.approx(4 * 8 / 5)
+    assert figures["window"]["length_ms"] == 1000
+
+
+def test_records_without_usable_times_are_left_out_and_counted():
+    odd = [
+        record(0, 10, seq=1, started_at_ms=None),
+        record(5, 5, seq=2),
+        record(0, 1, seq=3, finished_at_ms=1e9),
+        record(0, 1, seq=4, finished_at_ms=True),
+        record(0, 1, seq=5, finished_at_ms=10**400),
+    ]
+    found, figures = measured(1, [record(0, 10), *odd])
+    assert (figures["attempts"], figures["left_out"]) == (1, 5)
+    assert found.span_ms == 10
+    assert measured(1, odd) == (None, None)
+
+
+def test_a_download_of_unknown_size_leaves_the_bandwidth_unknown():
+    _, figures = measured(1, [record(0, 10), record(10, 20, seq=1, bytes=None)])
+    assert figures["mbit_per_s"] is None
+    assert figures["window"]["mbit_per_s"] is None
+
+
+def test_a_repeat_says_when_it_began_and_times_are_relative_to_that():
+    found, _ = measured(1, [record(50, 60), record(70, 90, seq=1)])
+    figures = parallelism.repeat_figures(found)
+    assert figures["started_at_ms"] == ORIGIN_MS + 50
+    assert figures["window"] | {"mbit_per_s": 0} == {
+        "from_ms": 0, "to_ms": 40, "length_ms": 40, "mean_at_once": 0.75, "mbit_per_s": 0}  # fmt: skip
+    assert figures["timeline"] == {
+        "at_ms": [0, 10, 20, 40], "running": [1, 0, 1, 0], "steps": 4, "thinned": False}  # fmt: skip
+
+
+intervals = st.lists(
+    st.tuples(st.integers(0, 3000), st.integers(1, 500)).map(lambda pair: (pair[0], pair[0] + pair[1])),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(deadline=None)
+@given(intervals, st.integers(1, 6))
+def test_whatever_ran_the_figures_stay_within_their_bounds(times, n):
+    found, figures = measured(n, [record(*pair, n=n, seq=seq) for seq, pair in enumerate(times)])
+    assert 1 <= figures["most_at_once"] <= len(times)
+    assert 0 < figures["mean_at_once"] <= figures["most_at_once"]
+    assert all(0 <= share <= 1 for share in found.shares)
+    for name in ("share_of_span_at_full", "share_of_download_time_at_full", "share_of_download_time_nearly_full"):
+        assert 0 <= figures[name] <= 1
+    assert figures["share_of_download_time_at_full"] <= figures["share_of_download_time_nearly_full"]
+    # Bandwidth times time gives back the bytes.
+    assert figures["mbit_per_s"] * figures["span_ms"] / 1000 == pytest.approx(8 * len(times))
+    if figures["most_at_once"] < n:
+        assert found.window_ms is None and figures["time_to_full_ms"] is None and not found.inside
+    else:
+        start, end = found.window_ms
+        assert 0 <= start < end <= found.span_ms
+        assert figures["at_full_ms"] <= end - start
+        inside = figures["window"]["mbit_per_s"] * (end - start) / 1000
+        assert inside <= 8 * len(times) * (1 + 1e-9)
+        assert inside >= 8 * len(found.inside) * (1 - 1e-9)
+
+
+@settings(deadline=None)
+@given(intervals)
+def test_with_n_1_the_window_is_the_whole_span_and_holds_every_byte(times):
+    found, figures = measured(1, [record(*pair, seq=seq) for seq, pair in enumerate(times)])
+    assert found.window_ms == (0, found.span_ms)
+    assert found.shares == [1] * len(times)
+    assert len(found.inside) == len(times)
+    assert figures["window"]["mbit_per_s"] == pytest.approx(figures["mbit_per_s"])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_thinned_timeline_is_short_and_loses_neither_maximum_nor_ends(seed):
+    rng, times, at = random.Random(seed), [], 0
+    for _ in range(rng.randrange(401, 3000)):
+        at += rng.randrange(1, 30)
+        times.append((at, at + rng.randrange(1, 200)))
+    steps = steps_of(times)
+    kept = timeline.thinned(steps)
+    assert len(kept) <= timeline.LONGEST < len(steps)
+    assert kept[0] == steps[0] and kept[-1] == steps[-1]
+    assert set(kept) <= set(steps)
+    assert kept == sorted(kept)
+    assert max(running for _, running in kept) == max(running for _, running in steps)

@@ -1,0 +1,235 @@
+"""Effects between cells and the words for them: no more than the intervals allow."""
+
+import handmade_run
+import numpy as np
+import pytest
+from handmade_run import lasting, record
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from report import load, statistics
+from report.statistics.comparisons import conclusion, share_words, took_words
+from report.statistics.effect import cliffs_delta, level
+
+
+def around(seconds, count=40, n=1, **changes):
+    """`count` downloads within 2 % of `seconds`."""
+    return lasting([seconds * (1 + (at % 9 - 4) / 200) for at in range(count)], n=n, **changes)
+
+
+def at_once(seconds, n, count=None, **changes):
+    """Downloads in waves of `n` that start together, within 2 % of `seconds`."""
+    made = []
+    for at in range(count or 10 * n):
+        length, wave = seconds * (1 + (at % 9 - 4) / 200), at // n
+        start = round(wave * seconds * 2000)
+        made.append(record(start, start + round(length * 1000), n=n, seq=at, **changes))
+    return made
+
+
+def verdict_of(tmp_path, records, **manifest):
+    directory = handmade_run.write(tmp_path / "run", records, **manifest)
+    return statistics.statistics(load(directory))["verdict"]
+
+
+def test_a_median_within_ten_percent_holds(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.03, n=5))
+    assert verdict["level"] == "holds"
+    assert verdict["headline"].startswith("On AWS, us-east-1, the median download at N = 5 took 1.0")
+    assert verdict["headline"].endswith("× (1024 MB) as long as at N = 1: throughput per function holds, within 10 %.")
+    assert verdict["per_memory"][0]["holds_up_to"] == 5
+
+
+def test_three_times_as_long_is_about_a_third_of_the_throughput(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5) + at_once(3.0, n=10))
+    assert verdict["level"] == "slower"
+    assert "throughput per function falls to about a third, 3" in verdict["headline"]
+    assert verdict["per_memory"][0]["holds_up_to"] == 5
+    assert verdict["per_memory"][0]["words"].endswith("Up to N = 5 it holds.")
+
+
+def test_faster_is_said_too(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(0.5, n=5))
+    assert verdict["level"] == "faster"
+    assert "throughput per function rises to" in verdict["headline"]
+
+
+def test_an_interval_across_the_limit_decides_nothing(tmp_path):
+    wide = lasting([0.5, 1.5, 0.7, 1.3, 1.0, 0.6, 1.4, 0.8, 1.2, 1.1])
+    verdict = verdict_of(tmp_path, wide + at_once(1.0, n=5))
+    assert verdict["level"] == "unclear"
+    assert verdict["headline"].endswith("can’t tell whether throughput per function holds, within 10 %.")
+
+
+def test_too_few_downloads_give_no_ratio(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0, count=9) + at_once(1.0, n=5))
+    assert verdict["level"] == "cant_tell"
+    assert verdict["headline"] == (
+        "Can’t tell how downloads at N = 5 compare with N = 1: both sides need 10 downloads; there are 50 against 9 "
+        "(1024 MB)."
+    )
+
+
+def test_a_single_n_compares_with_nothing(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + around(1.0, memory=2048))
+    assert verdict["headline"] == "Can’t tell whether N matters: every download of this run ran at N = 1."
+
+
+def test_memories_with_one_n_each_compare_with_nothing(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5, memory=2048))
+    assert verdict["headline"] == "Can’t tell whether N matters: no memory size ran at more than one N."
+
+
+def test_a_memory_with_too_few_downloads_does_not_hide_the_other(tmp_path):
+    few = around(1.0, memory=2048) + at_once(1.0, n=5, count=3, memory=2048)
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5) + few)
+    assert verdict["level"] == "mixed"
+    assert "× (1024 MB) as long as at N = 1: throughput per function holds" in verdict["headline"]
+    assert verdict["headline"].endswith("Can’t tell for 2048 MB: both sides need 10 downloads; there are 3 against 40.")
+
+
+def test_a_planned_largest_n_without_downloads_is_not_passed_over(tmp_path):
+    plan = {"memory_size": [1024], "concurrency_value": [1, 5, 500]}
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5), plan=plan)
+    assert verdict["headline"].startswith("Can’t tell how downloads at N = 500 compare with N = 1")
+    assert verdict["per_memory"][0]["holds_up_to"] == 5
+
+
+def test_no_download_at_all_is_said(tmp_path):
+    verdict = verdict_of(tmp_path, [], plan={"memory_size": [1024], "concurrency_value": [1, 5]})
+    assert verdict["headline"].endswith("this run has no download on record.")
+    assert verdict["reached"].startswith("Can’t tell")
+
+
+def test_an_n_that_was_not_reached_is_in_the_headline(tmp_path):
+    seven = [
+        one | {"concurrency_limit": 10, "cell": "memory_size=1024,concurrency_value=10"} for one in at_once(1.0, 7)
+    ]
+    verdict = verdict_of(tmp_path, around(1.0) + seven)
+    assert verdict["headline"].endswith("But N was not reached: at most 7 of 10 ran at once with 1024 MB.")
+    assert verdict["reached"] == "N was not reached everywhere: at most 7 of 10 ran at once with 1024 MB."
+
+
+def test_more_than_n_at_once_is_said(tmp_path):
+    assert "More than N ran at once: 6 at 1024 MB, N = 5." in verdict_of(
+        tmp_path, [one | {"concurrency_limit": 5} for one in at_once(1.0, 6)]
+    )["reached"]  # fmt: skip
+
+
+def test_memories_that_differ_are_told_apart_and_those_alike_together(tmp_path):
+    records = around(1.0) + at_once(1.0, n=5) + around(1.0, memory=2048) + at_once(1.0, n=5, memory=2048)
+    verdict = verdict_of(tmp_path, records)
+    assert verdict["level"] == "holds"
+    assert verdict["headline"].count("throughput per function") == 1
+    slow = around(1.0, memory=512) + at_once(2.0, n=5, memory=512)
+    (tmp_path / "other").mkdir()
+    verdict = verdict_of(tmp_path / "other", records + slow)
+    assert verdict["level"] == "mixed"
+    assert verdict["headline"].count("throughput per function") == 2
+
+
+def test_objects_of_different_size_are_not_compared(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5, bytes=2_000_000))
+    assert verdict["level"] == "cant_tell"
+    assert "differ in size" in verdict["headline"]
+
+
+def test_a_local_run_says_that_it_describes_this_machine(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5), target="local")
+    assert verdict["headline"].startswith("On this machine")
+    assert verdict["caveats"][0].startswith("These figures describe this machine and its emulator, not AWS")
+
+
+def test_repeats_that_disagree_are_a_caveat(tmp_path):
+    verdict = verdict_of(tmp_path, around(1.0, repeat=1) + around(1.3, repeat=2))
+    assert any("the means of the repeats lie 1.30 × apart" in caveat for caveat in verdict["caveats"])
+
+
+def test_a_cell_that_spent_little_time_near_full_n_is_a_caveat(tmp_path):
+    lonely = [record(1000 * at, 1000 * at + 900, n=2, seq=at) for at in range(20)]
+    verdict = verdict_of(tmp_path, [*lonely, record(0, 900, n=2, seq=99)])
+    assert any("only 10 % of the download time" in caveat for caveat in verdict["caveats"])
+
+
+def test_a_different_answer_inside_the_full_overlap_window_is_a_caveat(tmp_path):
+    # Ninety lonely downloads of 1 s, then forty of 2 s in pairs.
+    alone = [record(3000 * at, 3000 * at + 1000 + at, n=2, seq=at) for at in range(90)]
+    pairs = [record(600_000 + 3000 * (at // 2), 602_000 + 3000 * (at // 2) + at, n=2, seq=100 + at) for at in range(40)]
+    verdict = verdict_of(tmp_path, around(1.0) + alone + pairs)
+    assert verdict["level"] == "holds"
+    assert any("counting only downloads inside the full-overlap window" in caveat for caveat in verdict["caveats"])
+
+
+def test_throughput_is_set_against_the_ideal_line(tmp_path):
+    directory = handmade_run.write(tmp_path / "run", lasting([1.0] * 10) + at_once(2.0, n=5, count=5))
+    (one,) = statistics.statistics(load(directory))["comparisons"]["against_smallest_n"]
+    assert one["throughput"]["ideal_mbit_per_s"] == pytest.approx(5 * 8)
+    assert one["throughput"]["share_of_ideal"] == pytest.approx(0.5, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.9, 1.1, "holds"), (0.89, 1.05, "unclear"), (1.05, 1.11, "unclear"), (1.11, 3, "slower"), (0.5, 0.89, "faster"),
+     (1.1, 1.2, "unclear"), (0.8, 0.9, "unclear")],
+)  # fmt: skip
+def test_the_level_is_read_off_the_interval(low, high, expected):
+    assert level({"low": low, "high": high}) == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1.024, 1.046, "1.02 to 1.05 ×"),
+        (1.1, 1.1, "1.10 ×"),
+        (2.999, 3.001, "2.99 to 3.01 ×"),
+        (9.0, 12.34, "9.0 to 12.4 ×"),
+    ],
+)
+def test_intervals_of_ratios_are_rounded_outwards(low, high, words):
+    assert took_words({"low": low, "high": high}) == words
+
+
+def test_intervals_of_shares_are_rounded_outwards():
+    assert share_words(0.321, 0.339) == "32 to 34 %"
+    assert share_words(0.0123, 0.0145) == "1.2 to 1.5 %"
+
+
+def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
+    found = {"level": "unclear", "ratio_of_medians": {"low": 1.04, "high": 1.2}}
+    assert conclusion(found) == "slower, but can’t tell whether by more than 10 %"
+
+
+def test_cliffs_delta_is_that_of_the_pairs():
+    # 9 pairs: 1 is below 2, 3 and 4; 3 is above 2, equal to 3, below 4; 5 is above all: (-3 + 1 + 0 - 1 + 3) / 9.
+    found = cliffs_delta(np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 4.0]))
+    assert found["value"] == 0
+    assert found["low"] < 0 < found["high"]
+
+
+def test_cliffs_delta_of_sets_apart_is_one_with_room_below():
+    found = cliffs_delta(np.arange(20.0) + 100, np.arange(20.0))
+    assert (found["value"], found["high"]) == (1, 1)
+    assert 0.6 < found["low"] < 0.7  # (20 - 3.84) / (20 + 3.84)
+
+
+numbers = st.lists(st.integers(0, 20), min_size=2, max_size=20).map(
+    lambda values: np.sort(np.array(values, dtype=float))
+)
+
+
+@settings(deadline=None)
+@given(numbers, numbers)
+def test_cliffs_delta_turns_its_sign_when_the_sides_are_swapped(ours, base):
+    one, other = cliffs_delta(ours, base), cliffs_delta(base, ours)
+    assert one["value"] == pytest.approx(-other["value"])
+    assert one["low"] == pytest.approx(-other["high"], abs=1e-9)
+    assert -1 - 1e-9 <= one["low"] <= one["value"] + 1e-9 and one["value"] <= one["high"] + 1e-9 <= 1 + 2e-9
+
+
+def test_the_interval_of_cliffs_delta_holds_the_true_one_about_as_often_as_it_says():
+    rng, hits = np.random.default_rng(8), 0
+    truth = 0.5204998778130465  # 2 Phi(1 / sqrt 2) - 1 for normal values one standard deviation apart
+    for _ in range(1000):
+        found = cliffs_delta(np.sort(rng.normal(1, 1, 20)), np.sort(rng.normal(0, 1, 40)))
+        hits += found["low"] <= truth <= found["high"]
+    assert 0.92 <= hits / 1000 <= 0.98
