@@ -1,6 +1,7 @@
 """What all tests share: a state folder of their own, and no way to a real AWS account."""
 
 import os
+import signal
 import tempfile
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
@@ -9,3 +10,7 @@ for name in [name for name in os.environ if name.startswith("AWS_") and name != 
     del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+
+# A shell that starts the tests in the background may have them ignore Ctrl-C, and every process that they start with
+# them; the tests of interruptions need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
