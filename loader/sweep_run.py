@@ -83,7 +83,6 @@ class SweepRun:
 
     def _cells(self, terraform: Terraform, left: list[Cell]) -> list[CellAccount]:
         accounts: list[CellAccount] = []
-        started = time.monotonic()
         for number, cell in enumerate(left, start=1):
             how_long = "about a minute: the provider waits 25 s for each queue" if number == 1 else "about 10 s"
             say(f"cell {number} of {len(left)}: {cell.name}: applying ({how_long})", style="bold")
@@ -92,6 +91,7 @@ class SweepRun:
             if number == 1:
                 self._description.describe(target, terraform)
                 put_object(target, target["object_size_mb"])
+                started = time.monotonic()  # the queues and the object are made once: no cell to come takes so long
             accounts = self._cell(target, cell)
             if number < len(left):
                 self._say_what_is_left(left[number:], started, left[:number])
