@@ -11,10 +11,27 @@ import signal
 import sys
 import threading
 
+from ministack.core.lambda_runtime import Worker
+
+# How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
+# busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
+# our functions log a line for every message, so nothing ever waits this long for nothing.
+LOG_LINE_WAIT_S = 5.0
+
 
 def _end_with_parent() -> None:
     os.read(0, 1)  # unbuffered: returns only at end of file
     os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def wait_for_log_lines() -> None:
+    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation."""
+    drain = Worker._drain_stderr_bounded
+
+    def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
+        return drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+
+    Worker._drain_stderr_bounded = patient_drain
 
 
 def main() -> None:
@@ -22,6 +39,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     if "--follow-parent" in arguments:
         threading.Thread(target=_end_with_parent, daemon=True).start()
+    wait_for_log_lines()
     sys.argv = ["ministack"]
     from ministack.app import main as run_ministack
 

@@ -1,0 +1,37 @@
+"""The embedded AWS as the keeper runs it loses no record, however busy the machine is."""
+
+import queue
+import threading
+
+import pytest
+from ministack.core.lambda_runtime import Worker
+
+from emulator import keeper
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    """A function's process as MiniStack sees it, reduced to the queue that its log lines come in by."""
+    monkeypatch.setattr(Worker, "_drain_stderr_bounded", Worker._drain_stderr_bounded)  # put back afterwards
+    made = Worker.__new__(Worker)
+    made._stderr_queue = queue.Queue()
+    return made
+
+
+def log_later(worker, line, seconds):
+    timer = threading.Timer(seconds, worker._stderr_queue.put, [line])
+    timer.start()
+    return timer
+
+
+def test_a_log_line_that_comes_late_is_still_one_of_its_invocation(worker):
+    keeper.wait_for_log_lines()
+    timer = log_later(worker, "the record", 0.6)
+    assert worker._drain_stderr_bounded() == "the record"
+    timer.join()
+
+
+def test_ministack_by_itself_loses_it(worker):
+    timer = log_later(worker, "the record", 0.6)
+    assert worker._drain_stderr_bounded() == "", "MiniStack waits by itself now: the keeper needn't do it any more"
+    timer.join()
