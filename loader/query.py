@@ -48,12 +48,12 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Local:
-    """A file of log events, evaluated here."""
+    """Files of log events, evaluated here."""
 
-    logs: Path
+    logs: tuple[Path, ...]
 
     def ask(self, text: str) -> Answer:
-        """All rows of the query over the file."""
+        """All rows of the query over the files."""
         result = evaluate(text, self.logs)
         for note in result.notes:
             say(note, style="yellow")
@@ -76,9 +76,25 @@ class Service:
         try:
             result = run_on_service(logs, group, text, self.start_ms, self.end_ms, row_limit=row_limit(text))
         except (BotoCoreError, ClientError) as error:
-            raise targets.explain(error, "running the query", self.target) from None
+            raise _explained(error, group, self.target) from None
         say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
         return Answer(result.columns, result.typed_rows())
+
+
+def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
+    """What the Logs API refused, as one line with the way out."""
+    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
+    doing = "running the query"
+    if code == "LimitExceededException":
+        return RunError(f"{doing}: too many queries are running in this account ({code}); ask again in a minute")
+    if code.startswith("Throttl"):
+        return RunError(f"{doing}: CloudWatch takes no more calls for now ({code}); ask again in a minute")
+    if code == "ResourceNotFoundException":
+        return RunError(f"{doing}: the log group {group} isn't in {target.region}; check --region and --outputs")
+    if code == "AccessDeniedException":
+        needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
+        return RunError(f"{doing}: these credentials may not ask CloudWatch ({code}); allow {needed} on {group}")
+    return targets.explain(error, doing, target)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,9 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--logs",
         metavar="FILE",
+        action="append",
         type=Path,
         help='evaluate over exported lines {"timestamp", "message", "logStream"?}, as .jsonl, .jsonl.gz or .parquet,'
-        " without AWS (default: a run)",
+        " without AWS; may be repeated (default: a run)",
     )
     parser.add_argument(
         "--export",
@@ -121,7 +138,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         check(text)  # on the text as it is, so that lines and columns are those of the file
         if arguments.logs is not None:
-            answer, logs = Local(arguments.logs).ask(with_filters(text, where)), arguments.logs
+            logs = tuple(arguments.logs)
+            _check_export(logs, arguments.export)
+            answer = Local(logs).ask(with_filters(text, where))
         else:
             answer, logs = _of_run(text, where, arguments)
         if arguments.export is not None:
@@ -154,7 +173,13 @@ def _condition(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, Path]:
+def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
+    """Raises UsageError when the lines would be written over themselves."""
+    if export_to is not None and export_to.resolve() in [path.resolve() for path in logs]:
+        raise UsageError(f"--export: {export_to} holds the lines that are read; give another name")
+
+
+def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, tuple[Path, ...]]:
     """The answer for a stored run, and the file of its log events."""
     folder = RunFolder.find(arguments.results_dir, arguments.run)
     of_run = {"run_id": folder.run_id}
@@ -164,11 +189,12 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
         raise UsageError(
             f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.run_id}` fetches them"
         )
-    backend = Service(targets.resolve(arguments), *time_range_ms(folder)) if on_aws else Local(logs)
+    _check_export((logs,), arguments.export)
+    backend = Service(targets.resolve(arguments), *time_range_ms(folder)) if on_aws else Local((logs,))
     narrowed = where if _PLATFORM_FIELD.search(text) else of_run | where
     answer = backend.ask(with_filters(text, narrowed))
     _warn_of_missing(backend.ask(with_filters(_ARRIVED, of_run)), folder)
-    return answer, logs
+    return answer, (logs,)
 
 
 def _warn_of_missing(answer: Answer, folder: RunFolder) -> None:

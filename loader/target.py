@@ -119,7 +119,13 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
     if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
         return RunError(f"{doing}: {NO_CREDENTIALS}")
-    if code in ("ExpiredToken", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId"):
+    if code in (
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+    ):
         return RunError(f"{doing}: AWS doesn't accept these credentials ({code}); renew them, e.g. `aws sso login`")
     if name in (
         "EndpointConnectionError",

@@ -1,4 +1,7 @@
-"""`cells.csv`: the rows of the saved query `summary`, in the published shape, with every digit kept."""
+"""`cells.csv`: the rows of the saved query `methods`, with every digit kept.
+
+The columns of the published table come first, then how was downloaded, and what that took of the function.
+"""
 
 import csv
 import io
@@ -10,10 +13,15 @@ from typing import Any
 
 from report import atomic
 from report.spread import Spread
+from report.ways import METHOD, Key, as_figures, default_sink
 
 INTEGERS = ("memory_size_mb", "concurrency", "count")
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
-HEADER = INTEGERS + SECONDS
+PUBLISHED = INTEGERS + SECONDS
+WAY = ("method", "sink")
+# Empty where a record doesn't say it.
+CLIENT = ("mbit_per_s", "cpu_s_per_gib", "retries")
+HEADER = PUBLISHED + WAY + CLIENT
 
 
 class CellsError(ValueError):
@@ -27,21 +35,33 @@ def number_text(value: float) -> str:
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
 
 
-def checked(row: Mapping[str, Any]) -> dict[str, int | float]:
-    """`row` with exactly the columns of HEADER, numbers as numbers (text is read). Raises CellsError."""
-    result: dict[str, int | float] = {}
-    for name in HEADER:
+def checked(row: Mapping[str, Any]) -> dict[str, Any]:
+    """`row` with exactly the columns of HEADER, numbers as numbers (text is read). Raises CellsError.
+
+    The published ones must be there. Without method and sink it is of the published way; the others may be None.
+    """
+    result: dict[str, Any] = {}
+    for name in PUBLISHED:
         if name not in row:
-            raise CellsError(f"the summary has no column {name}; it needs {', '.join(HEADER)}")
-        try:
-            number = float(row[name])
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number) or (name in INTEGERS and not number.is_integer()):
-            kind = "a whole number" if name in INTEGERS else "a number of seconds"
-            raise CellsError(f"the summary has {name}={row[name]!r}; it must be {kind}")
-        result[name] = int(number) if name in INTEGERS else number
+            raise CellsError(f"the summary has no column {name}; it needs {', '.join(PUBLISHED)}")
+        result[name] = _number(name, row[name])
+    result["method"] = method = str(row.get("method") or METHOD)
+    result["sink"] = str(row.get("sink") or default_sink(method))
+    for name in CLIENT:
+        result[name] = None if row.get(name) in (None, "") else _number(name, row[name])
     return result
+
+
+def _number(name: str, value: Any) -> int | float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    is_whole = name in INTEGERS or name == "retries"
+    if not math.isfinite(number) or (is_whole and not number.is_integer()):
+        kind = "a whole number" if is_whole else "a number of seconds" if name in SECONDS else "a number"
+        raise CellsError(f"the summary has {name}={value!r}; it must be {kind}")
+    return int(number) if is_whole else number
 
 
 def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -50,9 +70,14 @@ def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
     for row in rows:
-        numbers = checked(row)
-        writer.writerow([number_text(numbers[name]) for name in HEADER])
+        writer.writerow([_text(value) for value in checked(row).values()])
     return text.getvalue()
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else number_text(value)
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -60,19 +85,26 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     atomic.write_text(path, to_csv(rows))
 
 
-def read(path: Path) -> list[dict[str, int | float]]:
-    """The rows of the cells.csv at `path`. Raises CellsError for another header or a bad value, OSError."""
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows of the cells.csv at `path`; one with the published columns only is read, too.
+
+    Raises CellsError for another header or a bad value, OSError.
+    """
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ())[: len(HEADER)] != HEADER:
-            raise CellsError(f"{path.name} starts with other columns; it needs {','.join(HEADER)}")
+        if tuple(reader.fieldnames or ())[: len(PUBLISHED)] != PUBLISHED:
+            raise CellsError(f"{path.name} starts with other columns; it needs {','.join(PUBLISHED)}")
         return [checked(row) for row in reader]
 
 
-def from_spreads(spreads: Mapping[tuple[int, int], Spread]) -> list[dict[str, int | float]]:
-    """Rows in the shape of the saved query from figures by (memory in MB, concurrency), in the query's order."""
+def from_spreads(spreads: Mapping[Key, Spread], clients: Mapping[Key, Any] | None = None) -> list[dict[str, Any]]:
+    """Rows in the shape of the saved query from the figures of each cell, in the query's order; `clients` hold those
+    of CLIENT.
+    """
     return [
-        {"memory_size_mb": memory, "concurrency": n, "count": cell.count}
+        as_figures(key)
+        | {"count": cell.count}
         | {name: getattr(cell, name) for name in SECONDS}
-        for (memory, n), cell in sorted(spreads.items())
+        | {name: getattr((clients or {}).get(key), name, None) for name in CLIENT}
+        for key, cell in sorted(spreads.items())
     ]

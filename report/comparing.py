@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from report import cells, published
-from report.measured import mean_bytes, rate, spreads
-from report.run import Key, Run
+from report.measured import clients, mean_bytes, rate, spreads
+from report.run import Run
+from report.ways import METHOD, SINK, Key, key_of_figures
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Row:
     unknown.
 
     `mbit_per_s` is the size of the object over the mean time, 1 Mbit being 1,000,000 bits. `most_at_once` and
-    `share_at_full_n` (0 to 1) are the achieved overlap, known for measured rows only.
+    `share_at_full_n` (0 to 1) are the achieved overlap, `cpu_s_per_gib` and `retries` what the client took; these are
+    known for measured rows only.
     """
 
     memory_size_mb: int
@@ -31,6 +33,15 @@ class Row:
     mbit_per_s: float | None = None
     most_at_once: int | None = None
     share_at_full_n: float | None = None
+    method: str = METHOD
+    sink: str = SINK
+    cpu_s_per_gib: float | None = None
+    retries: int | None = None
+
+    @property
+    def key(self) -> Key:
+        """The cell that the line is of."""
+        return Key(self.memory_size_mb, self.concurrency, self.method, self.sink)
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ def comparison(
 ) -> Comparison:
     """Set the cells of `run` beside the published ones.
 
-    `rows` are those of the saved query `summary`; without them, the cells.csv of the run, and without that the figures
+    `rows` are those of the saved query `methods`; without them, the cells.csv of the run, and without that the figures
     counted from its records. `numbers` are its statistics, for the overlap that was reached; without them they are
     counted. A planned cell without downloads keeps its line. Raises cells.CellsError.
     """
@@ -55,17 +66,21 @@ def comparison(
 
         numbers = statistics.statistics(run)
     if rows is None:
-        rows = cells.from_spreads(spreads(run)) if run.stored_rows is None else run.stored_rows
-    found = {(row["memory_size_mb"], row["concurrency"]): row for row in map(cells.checked, rows)}
-    reached = {(cell["memory_size_mb"], cell["concurrency"]): cell["parallelism"] for cell in numbers["cells"]}
+        rows = cells.from_spreads(spreads(run), clients(run)) if run.stored_rows is None else run.stored_rows
+    found = {key_of_figures(row): row for row in map(cells.checked, rows)}
+    reached = {key_of_figures(cell): cell["parallelism"] for cell in numbers["cells"]}
     sizes = mean_bytes(run)
     lines: list[Row] = []
     for key in sorted(found.keys() | set(run.cell_keys())):
-        figures = {name: found[key][name] for name in ("count", *cells.SECONDS)} if key in found else {"count": 0}
+        names = ("count", *cells.SECONDS, "cpu_s_per_gib", "retries")
+        figures = {name: found[key][name] for name in names} if key in found else {"count": 0}
         overlap = reached.get(key)
         lines.append(
             Row(
-                *key,
+                key.memory_mb,
+                key.n,
+                method=key.method,
+                sink=key.sink,
                 source=run.source,
                 measured=True,
                 **figures,
@@ -80,8 +95,8 @@ def comparison(
 
 def published_row(key: Key) -> list[Row]:
     """The published row of a cell, or none."""
-    known = published.download().get(key)
-    if known is None:
+    known = published.download().get((key.memory_mb, key.n))
+    if known is None or not key.is_published_way:
         return []
     speed = rate(published.DOWNLOAD_OBJECT_BYTES, known.avg_s)
     return [Row(source=published.DOWNLOAD_LABEL, measured=False, mbit_per_s=speed, **asdict(known))]

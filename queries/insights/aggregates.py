@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from queries.insights.errors import QueryError
 from queries.insights.syntax import Call, Number
-from queries.insights.values import NUMERIC, Kind, Value, as_dynamic, as_number, as_text
+from queries.insights.values import NUMERIC, Kind, Value, as_dynamic, as_number, as_text, sort_text
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _by_time(function: str) -> Callable[[Call, list[Value], str | None], Value]:
                 call.span.column,
             )
         value = args[0]
-        order = f"({time}, {value.sql})"
+        order = f"({time}, {_sort_key(value)})"
         return Value(f"{function}({value.sql}, {order}) FILTER ({value.sql} IS NOT NULL)", value.kind)
 
     return build
@@ -87,16 +87,19 @@ def _by_sort_order(function: str) -> Callable[[Call, list[Value], str | None], V
     """sortsFirst, sortsLast: strings before numbers, as `sort` has it."""
 
     def build(call: Call, args: list[Value], time: str | None) -> Value:
-        value = args[0]
-        if value.kind in NUMERIC:
-            key = value.sql
-        else:
-            number = as_number(value)
-            key = f"({number} IS NOT NULL, coalesce({number}, 0), insights_natural({as_text(value)}))"
+        value, key = args[0], _sort_key(args[0])
         sql = value.sql if value.kind in NUMERIC | {Kind.TEXT} else as_dynamic(value)
         return Value(f"{function}({sql}, {key}) FILTER ({value.sql} IS NOT NULL)", value.kind)
 
     return build
+
+
+def _sort_key(value: Value) -> str:
+    """What `sort` goes by: text before numbers."""
+    if value.kind in NUMERIC:
+        return value.sql
+    number = as_number(value)
+    return f"({number} IS NOT NULL, coalesce({number}, 0), {sort_text(value)})"
 
 
 # Compiled in `stage_stats`, all those of one field together: name -> number of arguments.

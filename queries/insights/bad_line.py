@@ -1,5 +1,6 @@
 """Finds the line that made a file of log events unreadable, so that the error can name it."""
 
+import codecs
 import gzip
 import json
 from collections.abc import Iterable
@@ -27,6 +28,8 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
         try:
             with opener(path, "rb") as file:
                 for number, line in enumerate(file, start=1):
+                    if number == 1 and line.startswith(codecs.BOM_UTF8):
+                        return EventsError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
                     if line.strip() and (reason := _reason(line)):
                         return EventsError(f"{path}, line {number}: {reason}")
         except (OSError, EOFError) as error:

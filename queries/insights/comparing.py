@@ -10,7 +10,17 @@ import json
 
 from queries.insights.errors import QueryError
 from queries.insights.syntax import Span
-from queries.insights.values import NUMERIC, Kind, Value, as_number, as_text, looks_numeric, sql_string
+from queries.insights.values import (
+    NUMERIC,
+    Kind,
+    Value,
+    as_double,
+    as_number,
+    as_text,
+    looks_numeric,
+    sql_number,
+    sql_string,
+)
 
 # What JSON text may hold without quotes, numbers apart.
 _BARE_WORDS = {"true", "false", "nan", "infinity", "-infinity", "inf", "-inf"}
@@ -67,9 +77,20 @@ def _number_beside_string(operator: str, left: Value, right: Value) -> Value:
     if isinstance(string.literal, str) and not looks_numeric(string.literal):
         other = left if string is right else right
         return _boolean(f"CASE WHEN {other.sql} IS NOT NULL THEN {str(operator == '!=').upper()} END")
+    for field, other in ((left, right), (right, left)):
+        if operator in ("=", "!=") and field.kind is Kind.DYNAMIC and field.column and other.literal is not None:
+            return _boolean(_equality_with_number(operator, field, other.literal))
     both = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
     unlike = str(operator == "!=").upper()
     return _boolean(f"CASE WHEN {left.sql} IS NOT NULL AND {right.sql} IS NOT NULL THEN coalesce({both}, {unlike}) END")
+
+
+def _equality_with_number(operator: str, field: Value, number: float) -> str:
+    """A discovered field beside a number: most fields that equal it are written the same way, and need no reading."""
+    equal, unlike = ("TRUE", "FALSE") if operator == "=" else ("FALSE", "TRUE")
+    same = f"WHEN {field.sql} = '{int(number)}' THEN {equal} " if number.is_integer() and abs(number) < 2**53 else ""
+    read = f"{as_double(field)} {_SQL[operator]} {sql_number(number)}"
+    return f"CASE {same}WHEN {field.sql} IS NOT NULL THEN coalesce({read}, {unlike}) END"
 
 
 def _is_plain_text(value: Value) -> bool:

@@ -6,13 +6,14 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogD
 * System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on the service: here it
   tells the place of an event in its source.
 * Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
-  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes).
-* JSON: `a.b.0.c` is element `c` of the first item of `b` of `a`, or the key written so. A key that begins with @ has
-  one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken.
+  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes), @xrayTraceId @xraySegmentId.
+* JSON: `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key that begins
+  with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken.
 
 Not modelled: the service stops at 200 fields of an event, here every field is found.
 """
 
+import difflib
 import json
 from collections.abc import Callable
 
@@ -36,6 +37,11 @@ def _report(label: str, unit: str, factor: str = "") -> str:
     return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS DOUBLE){factor} END"
 
 
+def _xray(label: str) -> str:
+    value = rf"nullif(regexp_extract(message, '\s{label}: (\S+)', 1), '')"
+    return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN {value} END"
+
+
 _IS_PLATFORM_LINE = "regexp_matches(message, '^(START|END|REPORT) RequestId: ')"
 _LAMBDA = {
     "@type": (f"CASE WHEN {_IS_PLATFORM_LINE} THEN split_part(message, ' ', 1) END", Kind.TEXT),
@@ -46,11 +52,14 @@ _LAMBDA = {
     "@duration": (_report("Duration", "ms"), Kind.NUMBER),
     "@billedDuration": (_report("Billed Duration", "ms"), Kind.NUMBER),
     "@initDuration": (_report("Init Duration", "ms"), Kind.NUMBER),
+    "@xrayTraceId": (_xray("XRAY TraceId"), Kind.TEXT),
+    "@xraySegmentId": (_xray("SegmentId"), Kind.TEXT),
     "@memorySize": (_report("Memory Size", "MB", " * 1000000"), Kind.NUMBER),
     "@maxMemoryUsed": (_report("Max Memory Used", "MB", " * 1000000"), Kind.NUMBER),
 }
 _LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
 FIELDS = (*_SYSTEM, *_LAMBDA)
+_MOST_PARTS = 6  # of a name with dots, for which every way to read it is looked for: 32 of them
 _NEEDS_FRAGMENTS = "a line needs insights_fragment"
 
 # SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's text.
@@ -81,8 +90,12 @@ class Discovery:
         """
         ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
         sought = [path for path in self._paths if path not in source.pointers]
+        place = {path: number for number, path in enumerate(sought, start=1)}
         elements = f", {_json(sought, fragments)} AS elements" if sought else ""
-        texts = [source.pointers.get(path) or f"elements[{sought.index(path) + 1}]" for path in self._paths]
+        texts = [
+            f"insights_scalar({source.pointers[path]})" if path in source.pointers else f"elements[{place[path]}]"
+            for path in self._paths
+        ]
         columns = "".join(
             f", {sql(texts) if callable(sql) else sql} AS {value.sql}" for sql, value in self._columns.values()
         )
@@ -102,17 +115,15 @@ class Discovery:
             text = text[1:]
         elif text.startswith("@"):
             raise QueryError(
-                f"the field {text} isn't discovered here; known are {', '.join(FIELDS)}",
+                f"the field {text} isn't discovered here; {_nearest(text)}",
                 name.span.line,
                 name.span.column,
             )
-        pointers = [pointer([*text.split("."), *steps])]
-        if "." in text and not steps:
-            pointers.append(pointer([text]))
+        pointers = [pointer([*keys, *steps]) for keys in _groupings(text.split("."))]
         places = [self._place(pointer) for pointer in pointers]
 
         def sql(texts: list[str]) -> str:
-            parts = [f"insights_scalar(CAST({texts[place]} AS VARCHAR))" for place in places]
+            parts = [texts[place] for place in places]
             return parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})"
 
         return sql, Kind.DYNAMIC
@@ -123,16 +134,36 @@ class Discovery:
         return self._paths.index(pointer)
 
 
+def _groupings(parts: list[str]) -> list[list[str]]:
+    """The keys, from the outside in, that a name with dots may mean: `a.b` is b of a, or the key written a.b."""
+    if len(parts) > _MOST_PARTS:
+        return [parts, [".".join(parts)]]
+    found = [[parts[0]]]
+    for part in parts[1:]:
+        found = [keys for head in found for keys in ([*head, part], [*head[:-1], f"{head[-1]}.{part}"])]
+    return found
+
+
+def _nearest(text: str) -> str:
+    """The discovered field whose name is likely meant, or else all of them."""
+    close = difflib.get_close_matches(text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75)
+    meant = next((name for name in FIELDS if [name.lower()] == close), None)
+    return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"
+
+
 def _json(paths: list[str], fragments: bool) -> str:
-    """One extraction for all paths. With `fragments`, TRY: a line that merely looks like JSON has no fields."""
+    """One extraction for all paths, a list of JSON texts; a map, a list and null have none.
+
+    With `fragments`, TRY: a line that merely looks like JSON has no fields.
+    """
     listed = f"[{', '.join(map(sql_string, paths))}]"
     if not fragments:
         return (
-            f"CASE WHEN starts_with(message, '{{') THEN json_extract(message, {listed})"
+            f"CASE WHEN starts_with(message, '{{') THEN json_value(message, {listed})"
             f" WHEN contains(message, '{{') THEN error('{_NEEDS_FRAGMENTS}') END"
         )
-    whole = f"CASE WHEN starts_with(message, '{{') THEN TRY(json_extract(message, {listed})) END"
-    within = f"TRY(json_extract(insights_fragment(message), {listed}))"
+    whole = f"CASE WHEN starts_with(message, '{{') THEN TRY(json_value(message, {listed})) END"
+    within = f"TRY(json_value(insights_fragment(message), {listed}))"
     return f"coalesce({whole}, CASE WHEN contains(message, '{{') THEN {within} END)"
 
 

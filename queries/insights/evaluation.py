@@ -48,6 +48,8 @@ def connect() -> duckdb.DuckDBPyConnection:
     spill = Path(tempfile.gettempdir()) / f"stampede-insights-{os.getpid()}"
     limits = {"temp_directory": str(spill), "memory_limit": f"{MEMORY_LIMIT_MB}MB"}
     connection = duckdb.connect(":memory:", config=limits)
+    # Else DuckDB writes one to stdout under `python -c` and in a Python shell.
+    connection.execute("SET enable_progress_bar = false")
     # Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular expression.
     connection.execute("SET disabled_optimizers = 'filter_pushdown'")
     connection.execute(MACROS)

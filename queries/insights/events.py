@@ -15,6 +15,7 @@ import duckdb
 
 from queries.insights.errors import EventsError
 from queries.insights.values import EARLIEST_MS, LATEST_MS, sql_string
+from queries.insights.zstd_frames import check_whole
 
 Events = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 
@@ -85,6 +86,8 @@ def _files(given: list[str | Path], connection: duckdb.DuckDBPyConnection) -> So
     by_form: dict[str, list[Path]] = {}
     for path in paths:
         by_form.setdefault(form(path), []).append(path)
+    for path in by_form.get("zstd", []):
+        check_whole(path)
     parquet = by_form.pop("parquet", [])
     columns = [_parquet_columns(path, connection) for path in parquet]
     shared = set.intersection(*map(set, columns)) if parquet and not by_form else set()

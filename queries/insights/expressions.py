@@ -1,6 +1,5 @@
 """Compiles an expression to SQL, in the scope of the stage that holds it."""
 
-import difflib
 from typing import Protocol
 
 from queries.insights import patterns, periods, syntax
@@ -9,6 +8,7 @@ from queries.insights.comparing import compare
 from queries.insights.errors import QueryError
 from queries.insights.function import Function, unified
 from queries.insights.functions import FUNCTIONS, UNSUPPORTED
+from queries.insights.names import proposal, spelled
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression
 from queries.insights.values import (
@@ -31,6 +31,8 @@ _SPECIAL = {
     "if": "_if",
     "case": "_case",
 }
+KNOWN_FUNCTIONS = frozenset([*FUNCTIONS, *AGGREGATES, *QUANTILES, *_SPECIAL])
+_ONE_OR_ZERO = ("strcontains", "startswith", "endswith")  # numbers, by the reference
 MOST_BRANCHES = 10  # of case; "General functions" of the CloudWatch Logs user guide
 _DEEPEST = 40  # each level may repeat its operands in SQL; real queries stay below ten
 
@@ -90,7 +92,7 @@ class Compiler:
         """SQL of type boolean. Raises QueryError for an expression that is neither true nor false."""
         value = self.value(expression)
         if value.kind is not Kind.BOOLEAN:
-            raise _error(expression, "this is no condition; compare it with something, or use ispresent(...)")
+            raise _error(expression, _no_condition(expression))
         return value.sql
 
     def _name(self, name: syntax.Name) -> Value:
@@ -103,7 +105,7 @@ class Compiler:
         return text_literal(text.value)
 
     def _period(self, period: syntax.Period) -> Value:
-        raise _error(period, "a period stands only in bin, datefloor and dateceil")
+        raise _error(period, periods.misplaced(period))
 
     def _arithmetic(self, node: syntax.Arithmetic) -> Value:
         # Sums and products hand infinity on; the others may turn it into a number, so it must be missing before.
@@ -155,19 +157,22 @@ class Compiler:
         if function is None:
             raise unknown_function(call)
         if call.star:
-            raise _error(call, f"{call.function}(*) has no meaning; only count takes *")
+            raise _error(call, f"{spelled(call.function)}(*) has no meaning; only count takes *")
         check_arity(call, function.least, function.most)
         if function.check is not None:
             function.check(call)
         if function.python is not None:
             self._scope.python_functions.add(function.python)
-        return function.build([self._argument(call, place, function) for place in range(len(call.arguments))])
+        arguments = [self._argument(call, place, function) for place in range(len(call.arguments))]
+        if function.time:
+            _check_time(call, arguments[0])
+        return function.build(arguments)
 
     def _argument(self, call: syntax.Call, place: int, function: Function) -> Value:
         argument = call.arguments[place]
         if place == function.flag:
             if not isinstance(argument, syntax.Name) or argument.text.lower() not in ("true", "false"):
-                raise _error(argument, f"this argument of {call.function} is written true or false")
+                raise _error(argument, f"this argument of {spelled(call.function)} is written true or false")
             return text_literal(argument.text.lower())
         if function.structures:
             return self._stored(self.raw(argument))
@@ -176,7 +181,9 @@ class Compiler:
     def _access(self, node: syntax.Access) -> Value:
         subject = self._stored(self.raw(node.subject))
         if subject.kind is not Kind.MAP:
-            raise _error(node, f"{node.subject.function} returns no map or list; jsonParse makes one from text")
+            raise _error(
+                node, f"{spelled(node.subject.function)} returns no map or list; jsonParse makes one from text"
+            )
         return element(subject, node.steps)
 
     def _now(self, call: syntax.Call) -> Value:
@@ -205,20 +212,25 @@ class Compiler:
 
     def _period_call(self, call: syntax.Call) -> Value:
         count = 1 if call.function == "bin" else 2
+        if call.function == "bin" and len(call.arguments) == 2:
+            raise _error(call, "bin takes a period alone, and @timestamp; for another time write datefloor(time, 5m)")
         check_arity(call, count, count)
         period = call.arguments[-1]
         if not isinstance(period, syntax.Period):
-            raise _error(period, f"{call.function} takes a period, such as 5m")
+            raise _error(period, f"{call.function} takes a period, such as 5m, without quotes")
         time = self._scope.event_time(call) if count == 1 else self.simple(call.arguments[0])
-        if time.kind is not Kind.TIMESTAMP:
-            raise _error(
-                call.arguments[0], f"{call.function} takes a timestamp; turn milliseconds into one with fromMillis"
-            )
+        _check_time(call, time)
         period, note = periods.capped(period)
         if note and note not in self._scope.notes:
             self._scope.notes.append(note)
         build = periods.ceiling if call.function == "dateceil" else periods.floor
         return Value(build(time.sql, period), Kind.TIMESTAMP)
+
+
+def _check_time(call: syntax.Call, time: Value) -> None:
+    if time.kind is not Kind.TIMESTAMP:
+        message = f"{spelled(call.function)} takes a timestamp; turn milliseconds into one with fromMillis"
+        raise _error(call.arguments[0], message)
 
 
 def check_arity(call: syntax.Call, least: int, most: int | None) -> None:
@@ -230,16 +242,23 @@ def check_arity(call: syntax.Call, least: int, most: int | None) -> None:
     if most is None:
         wanted = f"at least {least}"
     plural = "" if wanted in ("1", "at least 1") else "s"
-    raise _error(call, f"{call.function} takes {wanted} argument{plural}, not {given}")
+    raise _error(call, f"{spelled(call.function)} takes {wanted} argument{plural}, not {given}")
 
 
 def unknown_function(call: syntax.Call) -> QueryError:
     if call.function in UNSUPPORTED:
         return _error(call, UNSUPPORTED[call.function])
-    known = [*FUNCTIONS, *AGGREGATES, *QUANTILES, *_SPECIAL]
-    close = difflib.get_close_matches(call.function, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
-    return _error(call, f"unknown function {call.function}; {hint}")
+    likely = proposal(call.function, KNOWN_FUNCTIONS)
+    hint = f"did you mean {likely}?" if likely else "docs/insights.md lists those that are known"
+    return _error(call, f"unknown function {spelled(call.function)}; {hint}")
+
+
+def _no_condition(expression: Expression) -> str:
+    """What to write for an expression that stands where a condition must."""
+    known = expression.function if isinstance(expression, syntax.Call) else ""
+    if known in _ONE_OR_ZERO:
+        return f"this is no condition; {spelled(known)} gives 1 or 0: write {spelled(known)}(...) = 1"
+    return "this is no condition; compare it with something, or use ispresent(...)"
 
 
 def _error(node, message: str) -> QueryError:

@@ -15,8 +15,9 @@ class Function:
 
     `simple` asks for arguments that are columns or literals: the SQL may mention them more than once, and a number
     that isn't finite is already missing. Functions that hand infinity on do without. `structures` says that maps and
-    lists are handed on instead of being missing; `flag` is the argument written `true` or `false`; `check` refuses
-    arguments by their value; `python` names the function of `python_functions` that the SQL calls.
+    lists are handed on instead of being missing; `flag` is the argument written `true` or `false`; `time` says that
+    the first argument must be a timestamp; `check` refuses arguments by their value; `python` names the function of
+    `python_functions` that the SQL calls.
     """
 
     least: int
@@ -25,6 +26,7 @@ class Function:
     simple: bool = True
     structures: bool = False
     flag: int | None = None
+    time: bool = False
     check: Callable[[Call], None] | None = None
     python: str | None = None
 

@@ -9,6 +9,7 @@ fraction off, and what is out of their range is missing.
 from queries.insights.errors import QueryError
 from queries.insights.function import Build, Function, numeric, unified
 from queries.insights.functions_address import ADDRESS_FUNCTIONS
+from queries.insights.functions_date import DATE_FUNCTIONS
 from queries.insights.functions_json import JSON_FUNCTIONS
 from queries.insights.functions_text import TEXT_FUNCTIONS
 from queries.insights.syntax import Call, Number
@@ -16,14 +17,8 @@ from queries.insights.values import Kind, Value, as_number, as_text
 
 
 def _extreme(function: str) -> Build:
-    """greatest, least: missing when any argument is missing (undocumented; DuckDB's own would skip it)."""
-
-    def build(args: list[Value]) -> Value:
-        numbers = [as_number(arg) for arg in args]
-        missing = " OR ".join(f"({number}) IS NULL" for number in numbers)
-        return Value(f"CASE WHEN {missing} THEN NULL ELSE {function}({', '.join(numbers)}) END", Kind.NUMBER)
-
-    return build
+    """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0 on warm starts."""
+    return lambda args: Value(f"{function}({', '.join(map(as_number, args))})", Kind.NUMBER)
 
 
 def _is_present(args: list[Value]) -> Value:
@@ -91,13 +86,13 @@ FUNCTIONS: dict[str, Function] = {
     # datetime
     "frommillis": Function(1, 1, _from_millis),
     "tomillis": Function(1, 1, _to_millis),
+    **DATE_FUNCTIONS,
     **TEXT_FUNCTIONS,
     **JSON_FUNCTIONS,
     **ADDRESS_FUNCTIONS,
 }
 
 _WINDOW = "isn't supported: exported events have no query window; use the earliest and latest @timestamp"
-_DATE_FORMAT = "isn't supported; print toMillis(...) and format it outside of the query"
 _RANGES = "isn't supported: which ranges it counts isn't documented; name them, as in isIpInSubnet(ip, '198.18.0.0/15')"
 # Documented or often tried names that are not evaluated, each with the nearest way.
 UNSUPPORTED = {
@@ -105,12 +100,12 @@ UNSUPPORTED = {
     "querystarttime": f"queryStartTime {_WINDOW}",
     "queryendtime": f"queryEndTime {_WINDOW}",
     "querytimerange": f"queryTimeRange {_WINDOW}",
-    "parsedate": f"parseDate {_DATE_FORMAT}; compare with milliseconds since 1970",
-    "formatdate": f"formatDate {_DATE_FORMAT}",
-    "strftime": f"strftime {_DATE_FORMAT}",
     "ispublicip": f"isPublicIP {_RANGES}",
     "isreservedip": f"isReservedIP {_RANGES}",
     "rate": "rate isn't supported; divide a sum by the seconds of the bin",
+    "count_over_time": "count_over_time isn't supported; write count(x) and `by bin(5m)`",
+    "sum_over_time": "sum_over_time isn't supported; write sum(x) and `by bin(5m)`",
+    "unmask": "unmask isn't supported: it isn't evaluated here; run this query in the CloudWatch console",
     "values": "values isn't supported; use count(*) by the field",
     "count_frequent": "count_frequent isn't supported; use count(*) by the field, sort and limit",
     "countfrequent": "countFrequent isn't supported; use count(*) by the field, sort and limit",

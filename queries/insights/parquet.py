@@ -33,7 +33,7 @@ def export(events: Events, path: Path) -> int:
             pointers = [pointer([key]) for key in _scalar_keys([message for (message,) in sample])]
             columns = "event_ms AS timestamp, message, log_stream AS logStream, log_group AS log"
             for number, place in enumerate(pointers, start=1):
-                columns += f", CAST(elements[{number}] AS VARCHAR) AS {_quoted(POINTER_COLUMN + place)}"
+                columns += f", elements[{number}] AS {_quoted(POINTER_COLUMN + place)}"
             elements = pointer_texts(pointers) if pointers else "NULL"
             count = connection.execute(
                 f"COPY (SELECT {columns}, ingestion_ms AS ingestionTime"

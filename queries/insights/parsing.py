@@ -1,6 +1,7 @@
 """Text to syntax tree: runs the grammar and turns its parse tree into the classes of `syntax`."""
 
 import os
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -237,18 +238,21 @@ class _Builder(Transformer):
         return syntax.SortKey(expression, title, direction is not None and direction.type == "DESC")
 
     def sort(self, meta, children):
-        return syntax.Sort(_span(meta), tuple(children[1:]))
+        return syntax.Sort(_span(meta), tuple(children[2:]))
 
     def limit(self, meta, children):
         if not str(children[1]).isdigit():
             raise QueryError(f"limit takes a whole number, not {children[1]}", children[1].line, children[1].column)
-        return syntax.Limit(_span(meta), int(children[1]))
+        return syntax.Limit(_token_span(children[1]), int(children[1]))
 
     def dedup(self, meta, children):
         return syntax.Dedup(_span(meta), children[1])
 
 
 def _finite(token: Token) -> float:
+    if re.match(r"0\d", token):
+        message = f"{token} begins with a zero, so that it may be no number but text; put text in quotes"
+        raise QueryError(message, token.line, token.column)
     value = float(token)
     if value in (float("inf"), float("-inf")):
         raise QueryError(f"the number {token} is too large", token.line, token.column)

@@ -44,6 +44,18 @@ def capped(period: Period) -> tuple[Period, str | None]:
     return replace(period, count=most), note
 
 
+def misplaced(period: Period) -> str:
+    """What is wrong with a period, or what looks like one, outside of the functions that take it."""
+    written = f"{period.count}{period.unit}"
+    unit = _UNIT.get(period.unit)
+    if unit is None:
+        return f"{written} is no number and no name; a name that begins with a digit takes backticks"
+    message = "a period stands only in bin, datefloor and dateceil"
+    if unit not in _FIXED_MS:
+        return message
+    return f"{message}; as a number of milliseconds {written} is {period.count * _FIXED_MS[unit]}"
+
+
 def floor(ms_sql: str, period: Period) -> str:
     """SQL of the timestamp (ms) at which the period that holds `ms_sql` begins."""
     unit = _unit(period)
@@ -66,9 +78,14 @@ def ceiling(ms_sql: str, period: Period) -> str:
 
 def _unit(period: Period) -> str:
     line, column = period.span.line, period.span.column
-    unit = _UNIT.get(period.unit.lower())
+    unit = _UNIT.get(period.unit)
     if unit is None:
-        raise QueryError(f"unknown period unit {period.unit!r}; units are ms, s, m, h, d, mo, q and y", line, column)
+        hint = (
+            "units are written in lower case"
+            if period.unit.lower() in _UNIT
+            else "units are ms, s, m, h, d, mo, q and y"
+        )
+        raise QueryError(f"unknown period unit {period.unit!r}; {hint}", line, column)
     if period.count < 1:
         raise QueryError("a period is at least 1", line, column)
     if unit in _FIXED_MS:

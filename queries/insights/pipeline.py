@@ -12,7 +12,7 @@ from queries.insights.errors import QueryError
 from queries.insights.events import Source
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression, Span
-from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_number, as_text, finished
+from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_double, as_number, finished, sort_text
 
 DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
 
@@ -37,6 +37,7 @@ class Pipeline:
         self._names = 0
         self._numbers: dict[str, str] = {}
         self._elements: dict[str, Value] = {}
+        self._aliased: dict[str, Value] = {}
 
     # names
 
@@ -65,9 +66,12 @@ class Pipeline:
             raise refusal(
                 name.span, f"{name.text} is gone after stats, which leaves {', '.join(self.columns)}; add it there"
             )
-        if name.text.lower() in ("true", "false", "null"):
+        if name.text.lower() == "null":
+            raise refusal(name.span, "null is no value; a missing field is found by `not ispresent(field)`")
+        if name.text.lower() in ("true", "false"):
             raise refusal(
-                name.span, f'{name.text} is no value; log 0 or 1, compare with "{name.text}", or use ispresent'
+                name.span,
+                f'{name.text} is no value; compare with "{name.text.lower()}", as a logged one reads, or log 0 or 1',
             )
         return self.discovery.field(name)
 
@@ -92,14 +96,17 @@ class Pipeline:
     # what an expression of a row may refer to (expressions.Scope)
 
     def titled(self, expression: Expression) -> Value | None:
-        """After stats, an output column without alias goes by its expression, as in `sort count(*)`."""
+        """After stats, an output column also goes by its expression, as in `sort count(*)`."""
         if not self.stats_count or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
             return None
-        return self.columns.get(self.written(expression))
+        written = self.written(expression)
+        return self.columns.get(written) or self._aliased.get(written)
 
     def aggregate(self, call: syntax.Call) -> Value:
         way = "name its column by an alias" if self.stats_count else "add a stats command"
-        raise refusal(call.span, f"the aggregate {call.function} stands only in stats; {way}")
+        raise refusal(
+            call.span, f"the aggregate {call.function} stands only in stats, not after `by` or in another; {way}"
+        )
 
     def event_time(self, call: syntax.Call) -> Value:
         time = self.timestamp()
@@ -111,7 +118,9 @@ class Pipeline:
         return time
 
     def store(self, value: Value) -> Value:
-        """Adds a stage that holds the value in a new column, and returns that."""
+        """The value as a column; adds a stage with a new one for what isn't a column yet."""
+        if value.column:
+            return replace(value, number=None)
         column = Value(self.fresh(), value.kind, column=True)
         self.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
         return column
@@ -121,7 +130,9 @@ class Pipeline:
         if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
             return value
         if value.sql not in self._numbers:
-            self._numbers[value.sql] = self.store(Value(as_number(value), Kind.NUMBER)).sql
+            double = self.fresh()
+            self.append(f"SELECT *, {as_double(value)} AS {double} FROM {{previous}}")
+            self._numbers[value.sql] = self.store(Value(double, Kind.NUMBER)).sql
         return replace(value, number=self._numbers[value.sql])
 
     def timestamp(self) -> Value | None:
@@ -135,10 +146,10 @@ class Pipeline:
 
     # SQL
 
-    def regroup(self, columns: dict[str, Value]) -> None:
-        """After stats: nothing is left but `columns`."""
+    def regroup(self, columns: dict[str, Value], aliased: dict[str, Value]) -> None:
+        """After stats: nothing is left but `columns`; `aliased` holds those with an alias by their expression."""
         self.stats_count += 1
-        self.columns, self._elements = columns, {}
+        self.columns, self._aliased, self._elements, self._numbers = columns, aliased, {}, {}
         self.shown = list(columns)
         self.parsed, self.displayed = [], None
 
@@ -184,7 +195,7 @@ def order_terms(value: Value, descending: bool) -> list[str]:
     if value.kind in NUMERIC:
         return [*terms, f"{value.sql} {direction}"]
     number = as_number(value)
-    keys = (f"({number} IS NOT NULL)", f"coalesce({number}, 0)", f"insights_natural({as_text(value)})")
+    keys = (f"({number} IS NOT NULL)", f"coalesce({number}, 0)", f"{sort_text(value)}")
     return [*terms, *(f"{key} {direction}" for key in keys)]
 
 

@@ -1,7 +1,8 @@
 """Functions that SQL lacks, as Python functions in the database; registered only for queries that need them.
 
 Their names in SQL: insights_fragment (see `discovery`), insights_is_ip, insights_in_subnet and
-insights_ipv4_number (see `addresses`), insights_logfmt and insights_csv (see `line_formats`).
+insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`), insights_logfmt and insights_csv (see
+`line_formats`).
 """
 
 from collections.abc import Callable, Iterable
@@ -10,6 +11,7 @@ from functools import wraps
 import duckdb
 
 from queries.insights.addresses import in_subnet, ipv4_number, is_ip
+from queries.insights.dates import parse_date
 from queries.insights.discovery import first_fragment
 from queries.insights.line_formats import csv_values, logfmt_map
 
@@ -18,6 +20,7 @@ _FUNCTIONS: dict[str, tuple[Callable, list[str], str]] = {
     "insights_is_ip": (is_ip, ["VARCHAR", "INTEGER"], "BOOLEAN"),
     "insights_in_subnet": (in_subnet, ["VARCHAR", "VARCHAR", "INTEGER"], "BOOLEAN"),
     "insights_ipv4_number": (ipv4_number, ["VARCHAR"], "BIGINT"),
+    "insights_parse_date": (parse_date, ["VARCHAR", "VARCHAR"], "BIGINT"),
     "insights_logfmt": (logfmt_map, ["VARCHAR"], "VARCHAR"),
     "insights_csv": (csv_values, ["VARCHAR"], "VARCHAR[]"),
 }

@@ -3,13 +3,16 @@
 import difflib
 import re
 
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from queries.insights.errors import QueryError
+from queries.insights.expressions import KNOWN_FUNCTIONS
+from queries.insights.names import spelled
+from queries.insights.slips import misplaced, slip
 
 COMMANDS = ("fields", "display", "filter", "where", "parse", "stats", "sort", "limit", "dedup")
 
-_NO_WAY = "it isn't evaluated here; run this query on CloudWatch"
+_NO_WAY = "it isn't evaluated here; run this query in the CloudWatch console"
 _BY_ROW = "it needs the row before; do this with the result of the query"
 UNSUPPORTED_COMMANDS = {
     "pattern": "use `parse` and `stats count(*) by` on the part that tells messages apart",
@@ -40,67 +43,110 @@ UNSUPPORTED_COMMANDS = {
 }
 
 
+# What other query languages call a command.
+_ELSEWHERE = {
+    "select": "fields",
+    "project": "display",
+    "table": "display",
+    "extend": "fields",
+    "eval": "fields",
+    "rename": "fields ... as ...",
+    "order": "sort",
+    "orderby": "sort",
+    "group": "stats ... by ...",
+    "summarize": "stats ... by ...",
+    "aggregate": "stats ... by ...",
+    "count": "stats count(*)",
+    "distinct": "stats count(*) by ...",
+    "uniq": "dedup",
+    "top": "stats count(*) as n by ... | sort n desc | limit 10",
+    "take": "limit",
+    "grep": "filter @message like /.../",
+    "search": "filter @message like /.../",
+    "rex": "parse @message /(?<name>...)/",
+    "extract": "parse @message /(?<name>...)/",
+    "regex": "parse @message /(?<name>...)/",
+    "timechart": "stats ... by bin(5m)",
+}
+
+
 def explain(text: str, error: UnexpectedInput) -> QueryError:
     """The parser's complaint about `text` as a QueryError that names the construct and the nearest way out."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     offset = len(text) if at_end else error.pos_in_stream
-    allowed = error.allowed if isinstance(error, UnexpectedCharacters) else error.expected
+    allowed = error.interactive_parser.accepts()
+    offset, reason = _reason(text, offset, allowed)
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return QueryError(_reason(text, offset, set(allowed or ())), line, column)
+    return QueryError(reason, line, column)
 
 
-def _reason(text: str, offset: int, allowed: set[str]) -> str:
+def _reason(text: str, offset: int, allowed: set[str]) -> tuple[int, str]:
+    """The place to point to, and what is wrong there."""
     rest = text[offset:]
     word = re.match(r"[A-Za-z_@][\w@.]*", rest)
     if not rest.strip():
-        return f"the query ends where {_expectation(allowed)} is needed"
+        return offset, _ended(text[:offset], allowed)
+    if rest[0] in "\"'" and _unclosed(rest):
+        return offset, f"the quote {rest[0]} is never closed"
+    if rest[0] == "`" and "`" not in rest[1:]:
+        return offset, "the backtick ` is never closed"
+    if found := slip(text, offset):
+        return found
     if "STATS" in allowed:
-        return _not_a_command(word.group() if word else rest[0])
-    before = text[:offset].rstrip()
-    if rest[0] == "(" and re.search(r"(?i)\bin$", before):
-        return "sub-queries are not supported; run one on its own and list its values, as in [1, 2]"
-    if word and word.group().lower() == "any" and re.search(r"(?i)\blimit$", before):
-        return "`limit any` is not supported: which rows it gives isn't determined; write a number, as in `limit 20`"
-    if rest[0] in "\"'":
-        return (
-            f"the quote {rest[0]} is never closed"
-            if _unclosed(rest)
-            else f"a string can't stand here; {_hint(allowed)}"
-        )
-    if rest[0] == "`":
-        return "the backtick ` is never closed" if "`" not in rest[1:] else f"a name can't stand here; {_hint(allowed)}"
+        return offset, _not_a_command(word.group() if word else rest[0])
     if rest[0] == "/" and "REGEX" in allowed:
-        return "the regular expression is never closed, or has an unescaped / in it; write \\/ for a slash"
+        return offset, "the regular expression is never closed, or has an unescaped / in it; write \\/ for a slash"
     if rest[0] == "/":
-        return "a /regular expression/ stands only after like, =~ and the source of parse"
+        return offset, "a /regular expression/ stands only after like, =~ and the source of parse"
     if word:
-        return _misplaced_word(text[:offset], word.group(), allowed)
-    token = re.match(r"\d[\w.]*|[!=<>]+|.", rest, re.DOTALL).group()
-    return f"{token!r} can't stand here; {_hint(allowed)}"
+        return _misplaced_word(text[:offset], offset, word.group(), allowed)
+    token = re.match(r"\d[\w.]*|[!=<>]+|\"(\\.|[^\"])*\"|'(\\.|[^'])*'|`[^`]*`|.", rest, re.DOTALL).group()
+    return offset, f"{_shortened(token)} can't stand here; {_hint(allowed)}"
+
+
+def _ended(before: str, allowed: set[str]) -> str:
+    if "STATS" in allowed and "|" not in before:
+        return "the query is empty; it begins with a command, such as fields or stats"
+    return f"the query ends where {_expectation(allowed)} is needed"
 
 
 def _unclosed(rest: str) -> bool:
     return re.match(r"\"(\\.|[^\"\\])*\"|'(\\.|[^'\\])*'", rest, re.DOTALL) is None
 
 
+def _shortened(token: str) -> str:
+    return repr(token) if len(token) <= 40 else repr(token[:40]) + "..."
+
+
 def _not_a_command(word: str) -> str:
-    if word.lower() in UNSUPPORTED_COMMANDS:
-        return f"the command {word} is not supported: {UNSUPPORTED_COMMANDS[word.lower()]}"
-    close = difflib.get_close_matches(word.lower(), COMMANDS, n=1)
-    did_you_mean = f"did you mean {close[0]}? " if close else ""
-    return f"{word!r} is not a command; {did_you_mean}The commands are {', '.join(COMMANDS)}"
+    known = word.lower()
+    if known in UNSUPPORTED_COMMANDS:
+        return f"the command {word} is not supported: {UNSUPPORTED_COMMANDS[known]}"
+    listed = f"the commands are {', '.join(COMMANDS)}"
+    if known in _ELSEWHERE:
+        return f"{word!r} is not a command; write `{_ELSEWHERE[known]}`"
+    close = difflib.get_close_matches(known, COMMANDS, n=1)
+    return f"{_shortened(word)} is not a command; " + (f"did you mean {close[0]}?" if close else listed)
 
 
-def _misplaced_word(before: str, word: str, allowed: set[str]) -> str:
+def _misplaced_word(before: str, offset: int, word: str, allowed: set[str]) -> tuple[int, str]:
     in_parse = re.search(r"(?i)\bparse\b[^|]*$", before)
     if in_parse and word.lower() in _PARSE_WAYS and "REGEX" in allowed:
-        return f"the {word} form of parse is not supported; {_PARSE_WAYS[word.lower()]}"
-    if in_parse and word.lower() == "multi" and "REGEX" not in allowed:
-        return "`parse ... multi` is not supported: it makes several rows of one; give each match a group of its own"
+        return offset, f"the {word} form of parse is not supported; {_PARSE_WAYS[word.lower()]}"
+    if in_parse and word.lower() == "multi":
+        return offset, "`parse ... multi` is not supported: it makes several rows of one; give each match its own group"
     if word.lower() in COMMANDS or word.lower() in UNSUPPORTED_COMMANDS:
-        return f"a | is missing before the command {word}"
-    return f"{word!r} can't stand here; {_hint(allowed)}"
+        return offset, f"a | is missing before the command {word}"
+    if elsewhere := misplaced(word):
+        return offset, elsewhere
+    if re.search(r"(?i)\bas\s+\w+\s+\Z", before):
+        return offset, "a name of several words takes backticks, as in `my name`"
+    called = re.search(r"([A-Za-z_]\w*)\s+\Z", before)
+    if called and called.group(1).lower() in KNOWN_FUNCTIONS:
+        name = spelled(called.group(1).lower())
+        return called.start(1), f"{name} takes its arguments in parentheses, as in {name}({word})"
+    return offset, f"{_shortened(word)} can't stand here; {_hint(allowed)}"
 
 
 _PARSE_WAYS = {
@@ -113,28 +159,36 @@ def _hint(allowed: set[str]) -> str:
     return f"expected {_expectation(allowed)}"
 
 
-_READABLE = {
-    "NAME": "a field",
-    "NUMBER": "a number",
-    "STRING": "a quoted string",
-    "REGEX": "a /regular expression/",
-    "VBAR": "|",
-    "COMMA": "a comma",
-    "RPAR": ")",
-    "LPAR": "(",
-    "RSQB": "]",
-    "LSQB": "[",
-    "COMPARISON": "a comparison",
-    "PLUS": "an operator",
-    "$END": "the end",
-    "AS": "as",
-    "BY": "by",
-    "STATS": "a command",
-    "AND": "and",
-    "OR": "or",
-}
+_OPERATOR = "an operator"
+# Words for what may stand at a place, the likeliest first; each for one token or for several of them together.
+_READABLE: tuple[tuple[set[str], str], ...] = (
+    ({"NAME", "NUMBER", "STRING"}, "a field or value"),
+    ({"STATS"}, "a command"),
+    ({"NAME"}, "a name"),
+    ({"REGEX", "STRING"}, "a quoted string or a /regular expression/"),
+    ({"NUMBER", "STRING"}, "a number or a quoted string"),
+    ({"NUMBER"}, "a number"),
+    ({"LIKE", "IN", "COMPARISON"}, _OPERATOR),
+    ({"LIKE", "IN"}, "like or in"),
+    ({"PLUS"}, _OPERATOR),
+    ({"AND", "OR"}, "`and`"),
+    ({"AS"}, "`as`"),
+    ({"BY"}, "`by`"),
+    ({"ASC"}, "`asc`"),
+    ({"RPAR"}, ")"),
+    ({"RSQB"}, "]"),
+    ({"COMMA"}, "a comma"),
+    ({"VBAR"}, "|"),
+    ({"LSQB"}, "["),
+    ({"LPAR"}, "("),
+)
 
 
 def _expectation(allowed: set[str]) -> str:
-    named = [words for token, words in _READABLE.items() if token in allowed]
-    return " or ".join(named[:5]) if named else "something else"
+    named, left = [], set(allowed)
+    for tokens, words in _READABLE:
+        if tokens <= left and words not in named:
+            named.append(words)
+            left -= tokens | ({"AND", "OR"} if words == _OPERATOR else {"LPAR"})
+    named = [words for words in named if words != "["] or named
+    return " or ".join(named[:4]) if named else "something else"

@@ -13,7 +13,7 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
     for key in command.keys:
         column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
         terms += order_terms(column, key.descending)
-    pipeline.order = [*terms, *pipeline.order]
+    pipeline.order = list(dict.fromkeys([*terms, *pipeline.order]))
 
 
 def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:

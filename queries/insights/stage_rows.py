@@ -27,8 +27,6 @@ def _column(item: syntax.Item, pipeline: Pipeline) -> None:
 def compile_display(command: syntax.Display, pipeline: Pipeline) -> None:
     """Sets the columns of the result, fields or computed ones; the last display wins."""
     for item in command.items:
-        if item.alias is not None:
-            raise refusal(item.alias.span, f"display gives no aliases; use `fields ... as {item.alias.text}` before it")
         _column(item, pipeline)
     pipeline.displayed = list(dict.fromkeys(item.title for item in command.items))
 
@@ -96,13 +94,8 @@ def _parse_pattern(command: syntax.Parse, text: str, pipeline: Pipeline) -> None
 def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patterns.Pattern, list[syntax.Name | None]]:
     """The pattern and, for each of its groups, the name of the field it fills."""
     if isinstance(command.pattern, syntax.Regex):
-        if command.aliases is not None:
-            raise refusal(command.aliases[0].span, "a /regular expression/ names its fields itself, as (?<name>...)")
         pattern = patterns.regex(command.pattern)
-        names = [syntax.Name(command.pattern.span, group.name) if group.name else None for group in pattern.groups]
-        if not any(names):
-            raise refusal(command.pattern.span, "the expression captures nothing; name a group as (?<name>...)")
-        return pattern, names
+        return pattern, _regex_names(command, pattern)
     pattern = patterns.glob(command.pattern)
     aliases = command.aliases or ()
     if len(aliases) != len(pattern.groups):
@@ -111,3 +104,22 @@ def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patte
             f"the glob has {len(pattern.groups)} * but {len(aliases)} names after `as`; their numbers must be equal",
         )
     return pattern, list(aliases)
+
+
+def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[syntax.Name | None]:
+    """The field of each group: by its own name, or all of them by the names after `as`, as in `/(.*)/ as text`."""
+    groups, span = pattern.groups, command.pattern.span
+    if command.aliases is None:
+        if not any(group.name for group in groups):
+            raise refusal(span, "the expression names no field; name a group as (?<name>...), or write `as name`")
+        return [syntax.Name(span, group.name) if group.name else None for group in groups]
+    if len(command.aliases) != len(groups):
+        raise refusal(
+            command.aliases[0].span,
+            f"the expression has {len(groups)} groups but {len(command.aliases)} names after `as`; their numbers must"
+            " be equal: a group that is no field is written (?:...)",
+        )
+    for alias, group in zip(command.aliases, groups, strict=True):
+        if group.name not in (None, alias.text):
+            raise refusal(alias.span, f"the group is already named {group.name}; write that name after `as`, or none")
+    return list(command.aliases)

@@ -22,18 +22,20 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     scope = _GroupScope(pipeline, keys)
     items = [_item(item, scope) for item in command.items]
     _check_titles(command)
-    grouped = [key.sql for key in keys.values()]
+    grouped = list(dict.fromkeys(key.sql for key in keys.values()))
     group_by = f" GROUP BY {', '.join(grouped)}" if grouped else ""
     pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
     for stage in scope.later:
         pipeline.append(stage)
     outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
-    pipeline.regroup(keys | outputs)
+    columns = keys | outputs
+    aliased = [item for item in (*command.keys, *command.items) if item.alias is not None]
+    pipeline.regroup(columns, {pipeline.written(item.expression): columns[item.title] for item in aliased})
     pipeline.order = [term for key in keys.values() for term in order_terms(key, descending=False)]
 
 
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
-    """The `by` expressions as columns of their own, by name."""
+    """The columns of the `by` expressions, by name."""
     compiler = Compiler(pipeline)
     return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
 
@@ -43,7 +45,10 @@ def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
     value = Compiler(scope).value(item.expression)
     if not scope.used:
         raise refusal(item.expression.span, f"{item.title} aggregates nothing; use a function such as avg or count")
-    return value
+    if item.alias is None:
+        return value
+    scope.named[item.alias.text] = value if value.simple else scope.store(value)
+    return scope.named[item.alias.text]
 
 
 def _check_titles(command: syntax.Stats) -> None:
@@ -55,13 +60,14 @@ def _check_titles(command: syntax.Stats) -> None:
 
 
 class _GroupScope:
-    """What an item of stats may refer to: keys as they are, anything else inside of an aggregate.
+    """What an item of stats may refer to: keys and the aliases before it as they are, all else inside of an aggregate.
 
     `later` are the stages over what the grouping computes that items need.
     """
 
     def __init__(self, pipeline: Pipeline, keys: dict[str, Value]) -> None:
         self.used = False
+        self.named: dict[str, Value] = {}
         self.now_s, self.notes, self.python_functions = pipeline.now_s, pipeline.notes, pipeline.python_functions
         self._aggregates: list[str] = []
         self._quantiles: dict[str, tuple[str, list[float]]] = {}
@@ -70,7 +76,13 @@ class _GroupScope:
         self._keys = keys
 
     def field(self, name: syntax.Name) -> Value:
+        if name.text in self.named:
+            self.used = True
+            return self.named[name.text]
         if name.text not in self._keys:
+            known = name.text.lower()
+            if known in AGGREGATES or known in QUANTILES:
+                raise refusal(name.span, f"{name.text} takes parentheses, as in count(*) or avg(field)")
             raise refusal(
                 name.span, f"{name.text} is neither aggregated nor a key; use avg({name.text}) or add it to by"
             )

@@ -67,6 +67,8 @@ _LOOKS_NUMERIC = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 
 # Run once per connection. All but insights_number and the ..._text of numbers and times repeat their argument.
+# Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
+# mention. insights_json_double is insights_json_number with the infinities that are missing there.
 # insights_scalar: JSON text of strings and numbers sorts before "[", that of lists, maps and null does not.
 MACROS = rf"""
 CREATE TEMP MACRO insights_scalar(v) AS CASE WHEN v < '[' OR v IN ('true', 'false') THEN v END;
@@ -76,8 +78,9 @@ CREATE TEMP MACRO insights_text(v) AS
   ELSE v[2:-2] END;
 CREATE TEMP MACRO insights_number(s) AS TRY_CAST(regexp_extract(s, '{_LOOKS_NUMERIC}') AS DOUBLE);
 CREATE TEMP MACRO insights_finite(d) AS CASE WHEN isfinite(d) THEN d END;
-CREATE TEMP MACRO insights_json_number(v) AS insights_finite(
-  CASE WHEN starts_with(v, '"') THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END);
+CREATE TEMP MACRO insights_json_double(v) AS
+  CASE WHEN starts_with(v, '"') THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END;
+CREATE TEMP MACRO insights_json_number(v) AS insights_finite(insights_json_double(v));
 CREATE TEMP MACRO insights_number_text(d) AS regexp_replace(CAST(d AS VARCHAR), '\.0$', '');
 CREATE TEMP MACRO insights_time_text(ms) AS strftime(make_timestamp(ms * 1000), '%Y-%m-%d %H:%M:%S.%g');
 CREATE TEMP MACRO insights_time(ms) AS CASE WHEN ms BETWEEN {EARLIEST_MS} AND {LATEST_MS} THEN CAST(ms AS BIGINT) END;
@@ -131,6 +134,11 @@ def as_number(value: Value) -> str:
     return f"CAST({value.sql} AS DOUBLE)"
 
 
+def as_double(value: Value) -> str:
+    """SQL of type double of a DYNAMIC or TEXT column, as `as_number` but with infinities and NaN."""
+    return f"insights_{'json_double' if value.kind is Kind.DYNAMIC else 'number'}({value.sql})"
+
+
 def as_text(value: Value) -> str:
     """SQL of type varchar: the value as it is printed."""
     if value.kind is Kind.TEXT:
@@ -151,6 +159,12 @@ def as_dynamic(value: Value) -> str:
     if value.kind in (Kind.TEXT, Kind.TIMESTAMP):
         return f"CAST(to_json({as_text(value)}) AS VARCHAR)"
     return as_text(value)
+
+
+def sort_text(value: Value) -> str:
+    """SQL of the list by which a column's values sort beside their number: natural order for text; 01 before 1."""
+    text = as_text(value)
+    return f"CASE WHEN {as_number(value)} IS NULL THEN insights_natural({text}) ELSE [{text}] END"
 
 
 def finished(value: Value) -> Value:

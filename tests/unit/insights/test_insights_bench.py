@@ -23,8 +23,9 @@ def test_the_same_seed_writes_the_same_events(logs, tmp_path):
 def test_a_line_is_as_long_and_as_formed_as_an_exported_record(logs):
     lines = logs.read_text().splitlines()
     record = json.loads(json.loads(lines[7])["message"])
-    assert 550 <= sum(map(len, lines)) / len(lines) <= 750
+    assert 750 <= sum(map(len, lines)) / len(lines) <= 850
     assert list(record)[:4] == ["concurrency_limit", "download_time_seconds", "memory_size", "experiment_tag"]
+    assert {"sink", "client_cpu_seconds", "retries"} <= record.keys()
 
 
 def test_both_sides_give_the_same_table(logs):
@@ -39,3 +40,9 @@ def test_sides_that_disagree_are_no_measurement(logs):
     theirs = insights.plain_python(logs)
     with pytest.raises(BenchError, match="disagree"):
         insights._compare([(*row[:-1], row[-1] * 1.001) for row in theirs], theirs)
+
+
+def test_the_time_of_compiling_is_told_for_the_first_query_and_for_later_ones(logs):
+    report = insights._in_child("compile", logs)
+    first_ms, later_ms = report["rows"][0]
+    assert 0 < later_ms < first_ms < report["seconds"] * 1000

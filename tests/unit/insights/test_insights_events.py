@@ -4,10 +4,12 @@ import gzip
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from download_log import FIRST_MS, event, record
 
 from queries.insights import EventsError, evaluate
+from queries.insights.zstd_frames import check_whole
 
 
 def write(path: Path, *events: dict) -> Path:
@@ -38,6 +40,68 @@ def test_a_compressed_file_is_read(tmp_path):
     path = tmp_path / "log_events.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(event({"x": 7})).encode()))
     assert evaluate("stats sum(x) as s", path).rows == [{"s": 7}]
+
+
+def test_a_file_of_zstd_is_read_whatever_its_name(tmp_path):
+    lines, path = write(tmp_path / "lines.jsonl", event({"x": 7}), event({"x": 5})), tmp_path / "log.jsonl"
+    columns = "columns = {timestamp: 'BIGINT', message: 'VARCHAR'}"
+    duckdb.sql(f"COPY (FROM read_json('{lines}', {columns})) TO '{path}' (FORMAT json, COMPRESSION zstd)")
+    assert path.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    assert evaluate("stats sum(x) as s", path).rows == [{"s": 12}]
+
+
+@pytest.fixture
+def zstd(tmp_path):
+    """A zstd file of 2,000 events in several blocks."""
+    path = tmp_path / "log.jsonl.zst"
+    line = "(1736700000000 + n)::BIGINT AS timestamp, md5(n::VARCHAR) || repeat(md5((n * 7)::VARCHAR), 9) AS message"
+    duckdb.sql(f"COPY (SELECT {line} FROM range(2000) t(n)) TO '{path}' (FORMAT json, COMPRESSION zstd)")
+    return path
+
+
+def test_a_file_of_zstd_that_was_cut_off_anywhere_is_refused(zstd):
+    whole = zstd.read_bytes()
+    assert evaluate("stats count(*) as n", zstd).rows == [{"n": 2_000}]
+    for length in [5, 6, 9, 20, *range(100, len(whole), len(whole) // 40), len(whole) - 1]:
+        zstd.write_bytes(whole[:length])
+        with pytest.raises(EventsError, match=r"log\.jsonl\.zst: the zstd file is cut off or damaged"):
+            evaluate("stats count(*) as n", zstd)
+
+
+def test_frames_of_zstd_behind_one_another_are_one_file(zstd):
+    whole = zstd.read_bytes()
+    skippable = bytes.fromhex("502a4d18") + (3).to_bytes(4, "little") + b"abc"
+    zstd.write_bytes(whole + whole)
+    assert evaluate("stats count(*) as n", zstd).rows == [{"n": 4_000}]
+    zstd.write_bytes(whole + skippable)
+    check_whole(zstd)
+    zstd.write_bytes(whole + b"garbage")
+    with pytest.raises(EventsError, match="cut off or damaged"):
+        evaluate("stats count(*) as n", zstd)
+
+
+@pytest.mark.parametrize("length", [20, 60, -100, -9, -1])
+def test_a_gzip_file_that_was_cut_off_anywhere_is_refused(tmp_path, length):
+    path = tmp_path / "log.jsonl.gz"
+    path.write_bytes(
+        gzip.compress("".join(json.dumps(event(f"m{n}", n)) + "\n" for n in range(5_000)).encode())[:length]
+    )
+    with pytest.raises(EventsError, match=r"log\.jsonl\.gz, after line \d+: the file can't be read on"):
+        evaluate("stats count(*) as n", path)
+
+
+def test_members_of_gzip_behind_one_another_are_one_file(tmp_path):
+    path = tmp_path / "log.jsonl.gz"
+    member = gzip.compress((json.dumps(event("m")) + "\n").encode() * 1_000)
+    path.write_bytes(member * 3)
+    assert evaluate("stats count(*) as n", path).rows == [{"n": 3_000}]
+
+
+def test_a_message_that_is_no_string_counts_by_its_json_text(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"timestamp": "5", "message": {"x": 7}}\n{"timestamp": 6.4, "message": 12}\n')
+    rows = evaluate("fields toMillis(@timestamp) as t, @message, x | sort t asc", path).rows
+    assert rows == [{"t": 5, "@message": '{"x":7}', "x": 7}, {"t": 6, "@message": "12"}]
 
 
 def test_no_events_give_no_rows_but_a_total(tmp_path):

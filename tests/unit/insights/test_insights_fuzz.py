@@ -20,16 +20,22 @@ NAMES = st.sampled_from(
     ["a", "b.c", "l.1.d", "ip", "s", "none", "@timestamp", "@message", "@duration", "`b.c`", "x", "m"]
 )
 LITERALS = st.sampled_from(["1", "0", "2.5", "1e300", "'x'", '"10"', "''", "'a*b'"])
-PERIODS = st.sampled_from(["5m", "1h", "300s", "1mo", "7d", "1q", "1w", "3y"])
+PERIODS = st.sampled_from(["5m", "1h", "300s", "1mo", "7d", "1q", "1w", "3y", "5M", "0s"])
 UNARY = (
     "abs ceil floor log sqrt round toNumber toInt toLong ispresent isNumeric messageSize isempty isblank trim strlen"
 )
 UNARY += " toupper tolower urlencode urldecode base64encode base64decode hexToAscii hexToDec decToHex md5 sha256"
 UNARY += " jsonParse jsonStringify jsonArraySize isValidIp isValidIpV4 isPrivateIP ipv4ToNumber fromMillis toMillis"
+UNARY += " toDouble ltrim rtrim isValidIpV6 frobnicate"
 BINARY = (
-    "greatest least coalesce concat ltrim substr strcontains startsWith endsWith split jsonArrayContains isIpInSubnet"
+    "greatest least coalesce concat ltrim rtrim trim substr strcontains startsWith endsWith split jsonArrayContains"
+    " isIpInSubnet isIpv4InSubnet isIpv6InSubnet round case"
 )
 AGGREGATES = "avg count count_distinct earliest latest max median min sortsFirst sortsLast stddev sum"
+
+
+PARSES = ["parse 'a*' as x", "parse /(?<x>[a-z]+)/", "parse s logfmt as m", "parse csv as x, m", "parse b.c 'x'"]
+PARSES += ["parse /([a-z])(1|\\s)?/ as x, m", "parse s /(?<x>.)/ as x", "parse /(a)/ as x, m", "parse /a/ multi"]
 
 
 def expressions():
@@ -42,6 +48,11 @@ def expressions():
             st.tuples(st.sampled_from(UNARY.split()), inner).map(lambda parts: f"{parts[0]}({parts[1]})"),
             st.tuples(st.sampled_from(BINARY.split()), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
             st.tuples(inner, inner, inner).map(lambda parts: f"if({parts[0]} = 1, {parts[1]}, {parts[2]})"),
+            st.tuples(inner, inner, inner).map(lambda parts: f"replace({parts[0]}, {parts[1]}, {parts[2]})"),
+            inner.map(lambda one: f"parseDate({one}, 'yyyy-MM-dd')"),
+            inner.map(lambda one: f"formatDate({one}, '%F %T')"),
+            inner.map(lambda one: f"regexReplace({one}, '[0-9]+(?<n>x)?', '-')"),
+            st.tuples(inner, inner).map(lambda parts: f"case({parts[0]} > 1, {parts[1]}, {parts[0]} < 'a', 2, 'no')"),
             st.tuples(st.sampled_from(["datefloor", "dateceil"]), inner, PERIODS).map(
                 lambda p: f"{p[0]}({p[1]}, {p[2]})"
             ),
@@ -87,12 +98,13 @@ def commands():
         conditions().map("filter {}".format),
         conditions().map("where {}".format),
         st.tuples(st.lists(aggregates, min_size=1, max_size=3), keys).map(lambda p: f"stats {', '.join(p[0])}{p[1]}"),
-        st.tuples(expressions(), st.sampled_from(["", " asc", " desc"])).map(lambda parts: f"sort {''.join(parts)}"),
+        st.tuples(aggregates, expressions(), keys).map(lambda p: f"stats {p[0]} as x, x + {p[1]} as y, -y as z{p[2]}"),
+        st.tuples(st.sampled_from(["", "by "]), expressions(), st.sampled_from(["", " asc", " desc"])).map(
+            lambda parts: f"sort {''.join(parts)}"
+        ),
         st.integers(0, 20).map("limit {}".format),
         NAMES.map("dedup {}".format),
-        st.sampled_from(
-            ["parse 'a*' as x", "parse /(?<x>[a-z]+)/", "parse s logfmt as m", "parse csv as x, m", "parse b.c 'x'"]
-        ),
+        st.sampled_from(PARSES),
         st.just("fields jsonParse(@message) as m | filter ispresent(m.b.c) | display m.l[1].d"),
     )
 

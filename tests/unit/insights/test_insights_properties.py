@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy
 import pytest
@@ -68,6 +69,84 @@ def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
             assert row["sd"] == pytest.approx(numpy.std(numbers, ddof=1), rel=1e-6, abs=scale * 1e-7)
         else:
             assert "sd" not in row
+
+
+def sort_key(value):
+    """The order of sort: text before numbers; text by chunks, digits by length and then value, the rest by Unicode."""
+    number, text = as_number(value), as_text(value)
+    if number is not None:
+        return (1, number, [text])
+    chunks = re.findall("[0-9]+|[^0-9]+", text)
+    return (0, 0.0, [f"0{len(chunk):09d}{chunk}" if "0" <= chunk[0] <= "9" else chunk for chunk in chunks])
+
+
+@settings(max_examples=40, deadline=None)
+@given(ROWS)
+def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
+    events = [event({"k": key, "x": x}, FIRST_MS) for key, x in rows]
+    query = "stats min(x) as lo, max(x) as hi, sortsFirst(x) as f, sortsLast(x) as l, count_distinct(x) as d by k"
+    got = {row["k"]: row for row in evaluate(query, events).rows}
+    for key, row in got.items():
+        present = [x for k, x in rows if k == key and as_text(x) is not None]
+        assert row["d"] == len({as_text(x) for x in present})
+        if not present:
+            assert not {"lo", "hi", "f", "l"} & set(row)
+            continue
+        numbers = [number for x in present if (number := as_number(x)) is not None]
+        texts = [as_text(x) for x in present]
+        assert (row["lo"], row["hi"]) == ((min(numbers), max(numbers)) if numbers else (min(texts), max(texts)))
+        ordered = sorted(present, key=sort_key)
+        assert sort_key(row["f"]) == sort_key(ordered[0])
+        assert sort_key(row["l"])[:2] == sort_key(ordered[-1])[:2]
+
+
+@settings(max_examples=40, deadline=None)
+@given(ROWS)
+def test_earliest_and_latest_agree_with_the_first_and_last_event_that_has_the_field(rows):
+    events = [event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)]
+    query = "stats earliest(x) as e, latest(x) as l by k"
+    for row in evaluate(query, list(reversed(events))).rows:
+        present = [x for k, x in rows if k == row["k"] and as_text(x) is not None]
+        expected = {"e": present[0], "l": present[-1]} if present else {}
+        assert {name: value for name, value in row.items() if name != "k"} == {
+            name: "true" if value is True else value for name, value in expected.items()
+        }
+
+
+@settings(max_examples=25, deadline=None)
+@given(ROWS, st.sampled_from(["x > 0", "ispresent(x)", "isNumeric(x)", "x = 'abc'"]))
+def test_a_filter_and_a_sum_over_if_count_the_same(rows, condition):
+    events = [event({"k": key, "x": x}) for key, x in rows]
+    filtered = evaluate(f"filter {condition} | stats count(*) as n by k", events).rows
+    summed = evaluate(f"stats sum(if({condition}, 1, 0)) as n by k | filter n > 0", events).rows
+    assert filtered == summed
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    ROWS,
+    st.sampled_from(
+        ["max(x) - min(x)", "sum(x) / count(x)", "avg(x * 2) / 2", "floor(sum(x))", "pct(x, 90) - median(x)"]
+    ),
+)
+def test_arithmetic_over_aggregates_agrees_with_numpy(rows, expression):
+    events = [event({"k": key, "x": x}) for key, x in rows]
+    got = {row["k"]: row.get("y") for row in evaluate(f"stats {expression} as y by k", events).rows}
+    for key, value in got.items():
+        present = [x for k, x in rows if k == key and as_text(x) is not None]
+        numbers = numpy.array([number for x in present if (number := as_number(x)) is not None])
+        if not len(numbers):
+            assert value is None
+            continue
+        expected = {
+            "max(x) - min(x)": numbers.max() - numbers.min(),
+            "sum(x) / count(x)": numbers.sum() / len(present),
+            "avg(x * 2) / 2": numbers.mean(),
+            "floor(sum(x))": math.floor(math.fsum(numbers)),
+            "pct(x, 90) - median(x)": numpy.percentile(numbers, 90) - numpy.median(numbers),
+        }[expression]
+        scale = max(1.0, float(numpy.abs(numbers).max())) * len(numbers)
+        assert value == pytest.approx(expected, abs=scale * 1e-11 + (1 if "floor" in expression else 0))
 
 
 @settings(max_examples=25, deadline=None)

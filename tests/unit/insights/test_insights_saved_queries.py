@@ -74,8 +74,8 @@ def test_every_column_of_a_saved_query_has_an_alias(path):
     assert columns and all(column.replace("_", "").isalnum() for column in columns)
 
 
-def test_there_are_the_seven_saved_queries():
-    names = {"cold_starts", "errors", "overlap", "published", "reports", "speed", "summary"}
+def test_there_are_the_eight_saved_queries():
+    names = {"cold_starts", "errors", "methods", "overlap", "published", "reports", "speed", "summary"}
     assert {path.stem for path in FILES} == names
 
 
@@ -97,6 +97,17 @@ def test_summary_gives_the_published_table():
         for (memory_mb, concurrency), times in sorted(TIMES.items())
     ]
     assert result.rows == [pytest.approx(row, rel=1e-12) for row in expected]
+
+
+def test_methods_tells_ways_to_download_apart_and_what_they_took():
+    ways = [("crt", 0.9, 0), ("ranges", 0.3, 2), ("ranges", 0.5, 1)]
+    took = [
+        record(method=method, sink="tmp", client_cpu_seconds=cpu_s, retries=retries, bytes=2**30)
+        for method, cpu_s, retries in ways
+    ]
+    rows = evaluate(saved("methods"), [event(one, FIRST_MS) for one in took]).rows
+    assert [(row["method"], row["count"], row["retries"]) for row in rows] == [("crt", 1, 0), ("ranges", 2, 3)]
+    assert [row["cpu_s_per_gib"] for row in rows] == pytest.approx([0.9, 0.4])
 
 
 def test_summary_without_a_filter_sees_every_run():

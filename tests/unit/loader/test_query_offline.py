@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 
+import duckdb
 import pytest
 
 from loader.command_line import main
@@ -73,6 +74,9 @@ def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
         (b'{"timestamp": 5, "message": "\xff"}\n', "log.jsonl, line 1: not UTF-8"),
         (b"PAR1 and no more", "log.jsonl can't be read as Parquet"),
         (b"\x1f\x8b and no more", "log.jsonl, after line 0: the file can't be read on"),
+        (gzip.compress(line(0).encode() * 500, mtime=0)[:60], "log.jsonl, after line 0: the file can't be read on"),
+        (gzip.compress(line(0).encode() + b"not json\n", mtime=0), "log.jsonl, line 2: Malformed JSON"),
+        (b"\xef\xbb\xbf" + line(0).encode(), "log.jsonl: begins with a byte order mark"),
     ],
 )
 def test_a_file_that_is_something_else_is_one_line_and_status_2(logs, capsys, content, words):
@@ -83,6 +87,52 @@ def test_a_file_that_is_something_else_is_one_line_and_status_2(logs, capsys, co
     assert printed.err.startswith("stampede: --logs: ")
     assert words in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_several_files_of_any_form_are_one_set_of_lines(logs, capsys):
+    summary(capsys, logs, "--export", "log.parquet")
+    logs.with_suffix(".jsonl.gz").write_bytes(gzip.compress(line(2, 20.0).encode()))
+    rows = summary(capsys, logs, "--logs", "log.jsonl.gz", "--logs", "log.parquet")
+    assert [(row["count"], row["max_s"]) for row in rows] == [(5, 20)]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", gzip.compress(b"", mtime=0)])
+def test_a_file_without_lines_has_no_rows_and_a_count_of_0(logs, capsys, content):
+    logs.write_bytes(content)
+    assert summary(capsys, logs) == []
+    (logs.parent / "q.cwli").write_text("stats count(*) as n")
+    assert main(["query", "q.cwli", "--logs", str(logs), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"n": 0}]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("1 AS timestamp, 'x' AS text", "other.parquet has no column message"),
+        ("'noon' AS timestamp, 'x' AS message", "other.parquet: the column timestamp is VARCHAR"),
+    ],
+)
+def test_a_parquet_file_with_other_columns_is_one_line_and_status_2(logs, capsys, columns, words):
+    duckdb.sql(f"COPY (SELECT {columns}) TO 'other.parquet' (FORMAT parquet)")
+    assert main(["query", "summary", "--logs", str(logs), "--logs", "other.parquet"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert printed.err.startswith("stampede: --logs: ") and words in printed.err
+
+
+@pytest.mark.parametrize("missing", ["none.jsonl", "."])
+def test_a_file_that_is_not_there_is_one_line_also_among_others(logs, capsys, missing):
+    assert main(["query", "summary", "--logs", str(logs), "--logs", missing]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert f"no file {missing}; give a file of log events" in printed.err
+
+
+def test_lines_are_not_written_over_themselves(logs, capsys):
+    before = logs.read_bytes()
+    assert main(["query", "summary", "--logs", "log.jsonl", "--export", str(logs)]) == 2
+    assert "holds the lines that are read" in capsys.readouterr().err
+    assert logs.read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,23 @@
 """The CloudWatch backend of `stampede query`, against a loopback stand-in for the Logs API."""
 
 import json
+import os
+import signal
+import time
+from types import SimpleNamespace
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from logs_stub import LogsStub, serving
 
 from loader import cloudwatch_query
 from loader.cloudwatch_query import run_on_service, typed
 from loader.command_line import main
 from loader.errors import RunError, UsageError
+from loader.target import Target
 
+STACK_LINE = "stack: aws, f in us-east-1\n"  # progress, before anything is asked
 SENT_MS = 1_736_700_000_500
 ROW = {"memory_size_mb": "1024", "concurrency": "5", "count": "12", "avg_s": "12.25", "tag": "007", "@ptr": "opaque"}
 
@@ -43,6 +50,14 @@ def test_the_time_range_is_rounded_outwards_to_seconds():
     assert (request["startTime"], request["endTime"], request["limit"]) == (1, 3, 10_000)
 
 
+def ask_as_the_command_line_does(stub):
+    """With the client of `stampede query`, whose retries are part of what is tested."""
+    outputs = {"region": "us-east-1"}
+    with serving(stub) as url:
+        client = Target("local", outputs, url).client("logs")
+        return run_on_service(client, "g", "stats count(*)", 0, 1, sleep=lambda seconds: None)
+
+
 @pytest.mark.parametrize("status", ["Failed", "Timeout", "Cancelled", "Unknown"])
 def test_any_other_end_is_an_error_that_names_the_status(status):
     with pytest.raises(RunError, match=f"status {status}; "):
@@ -63,6 +78,40 @@ def test_as_many_rows_as_the_service_returns_at_most_are_an_error_unless_the_que
     stub = LogsStub(["Complete"], rows)
     assert len(ask(stub, "fields n | limit 20000", row_limit=20_000).rows) == 10_000
     assert stub.requests("StartQuery")[0]["limit"] == 20_000
+
+
+@pytest.fixture
+def naps(monkeypatch):
+    """The seconds that botocore would sleep before it tries again; it doesn't."""
+    slept = []
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=slept.append, time=time.time))
+    return slept
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "LimitExceededException"])
+def test_a_call_that_is_throttled_is_tried_again(code, naps):
+    stub = LogsStub(["Running", "Complete"], [ROW], errors={"StartQuery": [code, code], "GetQueryResults": [code]})
+    assert ask_as_the_command_line_does(stub).rows
+    assert len(stub.requests("StartQuery")) == 3
+    assert len(naps) == 3
+
+
+@pytest.mark.parametrize("operation", ["StartQuery", "GetQueryResults"])
+def test_a_call_that_stays_throttled_is_given_up_and_a_started_query_is_stopped(operation, naps):
+    stub = LogsStub(["Running"], [], errors={operation: ["LimitExceededException"] * 99})
+    with pytest.raises(ClientError, match="LimitExceeded"):
+        ask_as_the_command_line_does(stub)
+    assert len(stub.requests(operation)) == 6
+    assert len(naps) == 5 and max(naps) <= 20
+    assert bool(stub.requests("StopQuery")) == (operation == "GetQueryResults")
+
+
+def test_a_page_that_cannot_be_had_is_an_error_and_no_partial_answer(naps):
+    rows = [{"n": str(number)} for number in range(25)]
+    stub = LogsStub(["Complete"], rows, page_rows=10)
+    stub.fail_from_page(2, "ServiceUnavailableException")
+    with pytest.raises(ClientError):
+        ask_as_the_command_line_does(stub)
 
 
 def test_a_query_that_is_given_up_is_stopped(monkeypatch):
@@ -145,3 +194,68 @@ def test_a_failed_query_exits_1_with_nothing_on_stdout(aws_run, capsys):
 def test_too_many_rows_exit_2_with_nothing_on_stdout(aws_run, capsys):
     assert aws_run(LogsStub(["Complete"], [{"n": "1"}] * 10_000, arrived=2)) == 2
     assert capsys.readouterr().out == ""
+
+
+def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(aws_run, capsys):
+    stub = LogsStub(["Running"], [])
+    stub.on_call("GetQueryResults", lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert aws_run(stub) == 130
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", STACK_LINE + "stampede query: interrupted\n")
+    assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("LimitExceededException", "too many queries are running"),
+        ("ThrottlingException", "ask again in a minute"),
+        ("ResourceNotFoundException", "/aws/lambda/f isn't in us-east-1; check --region"),
+        ("MalformedQueryException", "in the words of the service"),
+        ("UnrecognizedClientException", "AWS doesn't accept these credentials"),
+        ("ExpiredTokenException", "AWS doesn't accept these credentials"),
+        ("AccessDeniedException", "logs:StartQuery"),
+    ],
+)
+def test_a_refusal_of_the_service_is_one_line_with_the_way_out(aws_run, capsys, naps, code, words):
+    assert aws_run(LogsStub([], [], errors={"StartQuery": [code] * 9})) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(STACK_LINE + "stampede: running the query") and printed.err.count("\n") == 2
+    assert words in printed.err
+
+
+def test_without_credentials_nothing_is_asked(aws_run, capsys, monkeypatch, tmp_path):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    stub = LogsStub([], [])
+    assert aws_run(stub) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n"), stub.calls) == ("", 2, [])
+    assert "no AWS credentials found" in printed.err
+
+
+def test_a_region_that_is_none_is_wrong_input(aws_run, capsys):
+    assert aws_run(LogsStub([], []), "--region", "us east 1") == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 2)
+    assert "--region" in printed.err
+
+
+def test_an_endpoint_that_does_not_answer_is_one_line(aws_run, capsys, naps):
+    assert aws_run(LogsStub([], [], silent=True)) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "no answer in us-east-1" in printed.err
+
+
+def test_a_query_that_is_refused_here_is_not_asked_of_the_service(aws_run, capsys, tmp_path):
+    (tmp_path / "q.cwli").write_text("fields @message | pattern @message")
+    stub = LogsStub([], [])
+    with_query = ["query", "q.cwli", "--outputs", "outputs.json", "--target", "aws"]
+    assert main(with_query) == 2
+    assert stub.calls == []
+    assert "the command pattern is not supported" in capsys.readouterr().err

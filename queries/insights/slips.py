@@ -1,0 +1,132 @@
+"""Common slips: what people write who know another query language, or forgot a quote, and what to write instead."""
+
+import re
+from dataclasses import dataclass
+
+_LOOKED_AT = 300  # characters before the place
+_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup)\b"
+_AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
+_COMMENT = "a comment begins with #"
+_QUOTED = "here the text before has ended; write \\\" or \\' for a quote inside of it"
+_BRACKETS = 'in takes its values in brackets, as in ["ok", "failed"]'
+_CHOICE = "a choice is written if(condition, value, other) or case(condition, value, ..., other)"
+
+
+@dataclass(frozen=True)
+class _Slip:
+    """`before` matches up to the place that isn't understood, `rest` from there; the group `at` is a better place."""
+
+    before: str
+    rest: str
+    message: str
+
+
+_SLIPS = (
+    _Slip(r"=", r"=", "equality is written with one ="),
+    _Slip(r"", r"&", "write `and`"),
+    _Slip(r"(?P<at>\|)", r"\|", "two | stand side by side; write `or` in a condition, and one | between commands"),
+    _Slip(r"\|\s+|\A\s*", r"\|", "a command is missing before |"),
+    _Slip(r"", r"!~", "write `not like`"),
+    _Slip(r"", r"!(?!=)", "write `not`"),
+    _Slip(r"", r"~", "write `like` or =~"),
+    _Slip(r"(?P<at><)", r">", "write != for unequal"),
+    _Slip(r"(?P<at>=)", r"[<>]", "write <= or >="),
+    _Slip(r"(?P<at>\bnot)\s*", r"[!<>]?=|[<>]", "put `not` before the whole comparison, or write !="),
+    _Slip(r"", r"[“”‘’„«»]", "a quote is straight, \" or '"),
+    _Slip(r"", r"[^\x00-\x7f]", "a name with other characters than letters, digits, _ @ and . takes backticks"),
+    _Slip(r"", r";", "commands are separated by |"),
+    _Slip(r"", r"\?", _CHOICE),
+    _Slip(r"", r"0[xX][0-9a-fA-F]", "write hexToDec('0x1f') for a hexadecimal number"),
+    _Slip(r"(?P<at>\d+)", r",\d", "a number has no commas"),
+    _Slip(r"(?P<at>\d+)", r"\.\d+[A-Za-z]", "a period is a whole number and a unit, as in 90m"),
+    _Slip(r"(?P<at>\d+)\s+", r"(?:ms|[smhdqy]|mo|min|hr|day|month)\w*", "write a period without a space, as in 5m"),
+    _Slip(_AFTER_REGEX, r"[a-z]{1,3}(?![\w/])", "a /regular expression/ takes its flags inside, as in /(?i)error/"),
+    _Slip(_AFTER_REGEX, r"[^\s|,)]", "here the expression before has ended; write \\/ for a slash inside of it"),
+    _Slip(r"(?:\blike|=~)\s*", r"//", "the /regular expression/ is empty"),
+    _Slip(r"(?P<at>/)", r"[/*]", _COMMENT),
+    _Slip(r"(?P<at>--)[^\n]*", r"\w", _COMMENT),
+    _Slip(r"[\"']", r"[\w@\"']", _QUOTED),
+    _Slip(
+        r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*",
+        r"[\"'/]",
+        'a comparison names its field again, as in `a like "x" or a like "y"`',
+    ),
+    _Slip(r"(?P<at>,)\s*by\s+", r"", "there is no comma before `by`"),
+    _Slip(r"\bcount\s*\(\s*(?P<at>distinct)\s+", r"", "write count_distinct(field)"),
+    _Slip(r"\bas\s+", r"[\"']", "an alias has no quotes; with other characters it takes backticks, as in `my name`"),
+    _Slip(
+        r"\bin\s*",
+        rf"\(\s*{_COMMAND}",
+        "sub-queries are not supported; run one on its own and list its values, as in [1, 2]",
+    ),
+    _Slip(r"\bin\s*", r"[(\"'\w]", _BRACKETS),
+    _Slip(r"\bin\s*\[\s*", r"\]", "the list after `in` is empty"),
+    _Slip(r"\bin\s*\[[^\]]*", r"[\w@`]", "the list after `in` takes numbers and quoted text, with commas between them"),
+    _Slip(r"\b(?:fields|display|dedup|by)\s+|,\s*", r"\*", "* stands only in count(*); name the fields"),
+    _Slip(
+        r"\blimit\s+",
+        r"any\b",
+        "`limit any` is not supported: which rows it gives isn't determined; write a number, as in `limit 20`",
+    ),
+    _Slip(r"\blimit\s+\d+\s*", r",|offset\b", "limit takes one number; it keeps the first rows"),
+    _Slip(
+        r"[\w@`)\]](?P<at>\[)\s*",
+        r"[\"'\w@`]",
+        "[...] takes a place in a list, from 0; a key takes a dot, as in map.key or map.`odd key`",
+    ),
+    _Slip(
+        r"\bparse\s+[\w@.`]+\s+",
+        r"as\b",
+        "the pattern is missing: a glob in quotes, a /regular expression/, logfmt or csv",
+    ),
+    _Slip(
+        r"\b(?:parse|dedup)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
+        r"\(",
+        "a field is needed; compute it with `fields ... as name` before",
+    ),
+)
+
+# Words that can't stand behind an expression.
+_WORDS = {
+    "is": "compare with = or !=; a missing field is found by `not ispresent(field)`",
+    "equals": "write =",
+    "eq": "write =",
+    "ne": "write !=",
+    "gt": "write >",
+    "lt": "write <",
+    "contains": 'write `like "text"`',
+    "has": 'write `like "text"`',
+    "between": "write `x >= 5 and x <= 6`",
+    "matches": "write `like /expression/`",
+    "regex": "write the expression between slashes, as in /(?<name>...)/",
+    "regexp": "write `like /expression/`",
+    "rlike": "write `like /expression/`",
+    "ilike": "write `like /(?i)expression/`",
+    "having": "write `| filter ...` behind stats",
+    "group": "write `by`, as in `stats count(*) by field`",
+    "order": "write `| sort field`",
+    "descending": "write desc",
+    "dsc": "write desc",
+    "ascending": "write asc",
+    "from": "the log groups are chosen outside of the query",
+    "when": _CHOICE,
+    "then": _CHOICE,
+    "else": _CHOICE,
+    "offset": "the time shift `offset` is not supported; run the query over the other period and compare the results",
+}
+
+
+def slip(text: str, offset: int) -> tuple[int, str] | None:
+    """The slip at the place where `text` isn't understood: the offset to point to, and what to write instead."""
+    start = max(0, offset - _LOOKED_AT)
+    before, rest = text[start:offset], text[offset:]
+    for one in _SLIPS:
+        behind = re.search(f"(?:{one.before})\\Z", before, re.IGNORECASE)
+        if behind and re.match(one.rest, rest, re.IGNORECASE):
+            return (start + behind.start("at") if "at" in behind.re.groupindex else offset), one.message
+    return None
+
+
+def misplaced(word: str) -> str | None:
+    """What to write instead of a word of another language that stands behind an expression; None for any other word."""
+    return f"{word!r} can't stand here; {_WORDS[word.lower()]}" if word.lower() in _WORDS else None
