@@ -34,8 +34,11 @@ messages-storage.enabled = false
 
 
 @contextmanager
-def elasticmq() -> Iterator[str]:
-    """Run ElasticMQ; gives its endpoint URL. Raises BenchError when Java is missing or it doesn't come up."""
+def elasticmq(heap_mb: int = 1024) -> Iterator[str]:
+    """Run ElasticMQ; gives its endpoint URL. It keeps every message in its heap: about 1 GiB for a million.
+
+    Raises BenchError when Java is missing or it doesn't come up.
+    """
     java = tools.require("java", "running ElasticMQ")
     jars = tools.elasticmq_jars()
     with _scratch("elasticmq") as folder:
@@ -46,7 +49,7 @@ def elasticmq() -> Iterator[str]:
             java,
             "-XX:+UseSerialGC",  # the other collectors' threads would compete with the clients for the cores
             "-Xms256m",
-            "-Xmx1g",
+            f"-Xmx{heap_mb}m",
             f"-Dconfig.file={config}",
             f"-Djava.io.tmpdir={folder}",
             "-cp",

@@ -6,14 +6,12 @@ messages out of one work order, and that must show as a duplicate and not as two
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from loader.errors import RunError
-
-Key = tuple[str, int]
+from loader.message_marks import DEAD, ERRED, OK, SENT, CellMarks
 
 
 @dataclass(frozen=True)
@@ -54,40 +52,66 @@ class CellAccount:
         return line
 
 
+class Ledger:
+    """What is known of every message of a run, in one byte a message: a million take 1 MB. Rows are read once, in any
+    order, and not kept."""
+
+    def __init__(self) -> None:
+        self._cells: dict[str, CellMarks] = {}
+
+    def sent(self, row: Mapping[str, Any]) -> None:
+        """A row of sent.jsonl."""
+        self._mark(row, SENT)
+
+    def record(self, row: Mapping[str, Any]) -> None:
+        """A record: a success, or an error."""
+        self._mark(row, OK if row["status"] == "ok" else ERRED)
+
+    def dead_letters(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """All messages in the dead-letter queue at this moment, instead of those told before."""
+        for marks in self._cells.values():
+            marks.clear(DEAD)
+        for row in rows:
+            self._mark(row, DEAD)
+
+    def accounts(self, cell: str | None = None) -> list[CellAccount]:
+        """One account a cell, or of `cell` only, in the order in which their first rows came."""
+        names = self._cells if cell is None else {cell} & self._cells.keys()
+        accounts = (_cell_account(name, self._cells[name]) for name in names)
+        return [one for one in accounts if one.sent or one.unexpected]
+
+    def _mark(self, row: Mapping[str, Any], mark: int) -> None:
+        cell = row["cell"]
+        if cell not in self._cells:
+            self._cells[cell] = CellMarks()
+        self._cells[cell].add(row["seq"], mark)
+
+
 def account(
     sent: Iterable[Mapping[str, Any]],
     records: Iterable[Mapping[str, Any]],
     dead_letters: Iterable[Mapping[str, Any]],
 ) -> list[CellAccount]:
     """Set sent messages against records and dead letters of one run; one account a cell, in order of sending."""
-    sent_keys: dict[Key, None] = {_key(row): None for row in sent}
-    ok: Counter[Key] = Counter()
-    erred: set[Key] = set()
-    for record in records:
-        if record["status"] == "ok":
-            ok[_key(record)] += 1
-        else:
-            erred.add(_key(record))
-    dead = {_key(row) for row in dead_letters}
-    cells = dict.fromkeys(cell for cell, _ in [*sent_keys, *ok, *erred])
-    return [_cell_account(cell, sent_keys, ok, erred, dead) for cell in cells]
+    ledger = Ledger()
+    for row in sent:
+        ledger.sent(row)
+    for row in records:
+        ledger.record(row)
+    ledger.dead_letters(dead_letters)
+    return ledger.accounts()
 
 
-def _cell_account(cell: str, sent: Mapping[Key, None], ok: Counter[Key], erred: set[Key], dead: set[Key]):
-    mine = {key for key in sent if key[0] == cell}
-    succeeded = {key for key in mine if ok[key]}
-    dead_lettered = (mine - succeeded) & dead
-    failed = (mine - succeeded - dead_lettered) & erred
-    recorded = {key for key in (*ok, *erred) if key[0] == cell}
+def _cell_account(cell: str, marks: CellMarks) -> CellAccount:
     return CellAccount(
         cell=cell,
-        sent=len(mine),
-        succeeded=len(succeeded),
-        failed=len(failed),
-        dead_lettered=len(dead_lettered),
-        unaccounted=len(mine - succeeded - dead_lettered - failed),
-        duplicates=sum(count - 1 for key, count in ok.items() if key[0] == cell and count > 1),
-        unexpected=len(recorded - mine),
+        sent=marks.count(all_of=SENT),
+        succeeded=marks.count(all_of=SENT | OK),
+        failed=marks.count(all_of=SENT | ERRED, none_of=OK | DEAD),
+        dead_lettered=marks.count(all_of=SENT | DEAD, none_of=OK),
+        unaccounted=marks.count(all_of=SENT, none_of=OK | ERRED | DEAD),
+        duplicates=marks.repeated[OK],
+        unexpected=marks.count(all_of=OK, none_of=SENT) + marks.count(all_of=ERRED, none_of=SENT | OK),
     )
 
 
@@ -96,7 +120,3 @@ def check(accounts: Iterable[CellAccount]) -> None:
     open_cells = [one for one in accounts if one.unaccounted]
     if open_cells:
         raise RunError("not every message is accounted for: " + "; ".join(one.sentence() for one in open_cells))
-
-
-def _key(row: Mapping[str, Any]) -> Key:
-    return row["cell"], row["seq"]

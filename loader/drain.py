@@ -15,14 +15,14 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader import dead_letters
 from loader import target as targets
-from loader.accounting import CellAccount, account, check
+from loader.accounting import CellAccount, Ledger, check
 from loader.arguments import seconds
 from loader.errors import RunError
 from loader.log_events import LogEvents, records
 from loader.progress import bar, say
 from loader.run_folder import RunFolder
+from loader.sqs import dead_letters
 from loader.tables import FORMATS, print_rows
 from loader.target import Target
 from loader.unfinished_cell import abandoned_keys
@@ -141,38 +141,34 @@ class _Waiting:
     """What has been sent, what has arrived, and where to look for more."""
 
     def __init__(self, target: Target, folder: RunFolder, cell: str | None) -> None:
-        self._target, self._folder = target, folder
+        self._target, self._folder, self._cell = target, folder, cell
         self._sqs = target.client("sqs")
-        self._sent = list(folder.rows("sent.jsonl"))
-        if not self._sent:
-            raise RunError(f"run {folder.run_id} sent no messages; `stampede flood --run {folder.run_id}` sends some")
-        self._awaited = {_key(row) for row in self._sent if cell in (None, row["cell"])}
-        self._records = list(folder.rows("records.jsonl"))
-        start_ms = min(row["sent_at_ms"] for row in self._sent) - CLOCK_SKEW_MS
+        self._ledger = Ledger()
+        start_ms = self._read_sent() - CLOCK_SKEW_MS
+        for record in folder.rows("records.jsonl"):
+            self._ledger.record(record)
         known = folder.rows("log_events.jsonl")
         self._events = LogEvents(target.client("logs"), target["log_group_name"], start_ms, known)
         self._abandoned = abandoned_keys(folder)
         self._strangers = 0
         self._dead: list[dict[str, Any]] = []
+        self._dead_found = 0  # letters of other runs included
 
     @property
     def sent_count(self) -> int:
-        return len(self._awaited)
+        return sum(one.sent for one in self._ledger.accounts(self._cell))
 
     def look(self) -> State:
         pending, in_flight = self._counts("queue_url")
         dead_count = sum(self._counts("dead_letter_queue_url"))
-        self._store(self._events.fetch())
-        if dead_count != len(self._dead):
-            self._dead = self._own_dead_letters()
-        sent = self._awaited
-        ok = {_key(row) for row in self._records if row["status"] == "ok"}
-        dead = {_key(row) for row in self._dead}
-        seen = ok | dead | {_key(row) for row in self._records}
+        self._store_new_events()
+        if dead_count != self._dead_found:
+            self._look_at_dead_letters()
+        accounts = self._ledger.accounts(self._cell)
         return State(
-            sent=len(sent),
-            finished=len(sent & (ok | dead)),
-            without_record=len(sent - seen),
+            sent=sum(one.sent for one in accounts),
+            finished=sum(one.succeeded + one.dead_lettered for one in accounts),
+            without_record=sum(one.unaccounted for one in accounts),
             pending=pending,
             in_flight=in_flight,
             dead=len(self._dead),
@@ -180,13 +176,24 @@ class _Waiting:
 
     def close(self) -> list[CellAccount]:
         """Fetch the last lines (REPORT follows the record), write the account, and return it."""
-        self._store(self._events.fetch())
-        accounts = account(self._sent, self._records, self._dead)
+        self._store_new_events()
+        accounts = self._ledger.accounts()
         self._folder.write_json("accounting.json", [one.as_dict() for one in accounts])
         self._folder.write_text("dead_letters.jsonl", _json_lines(self._dead))
         if self._strangers:
             say(f"{self._strangers} error records in this time carry no work order (their message bodies were none)")
         return accounts
+
+    def _read_sent(self) -> int:
+        """Enter the messages sent into the ledger; returns when the first was sent (epoch ms). Raises RunError."""
+        first_ms = None
+        for row in self._folder.rows("sent.jsonl"):
+            self._ledger.sent(row)
+            first_ms = row["sent_at_ms"] if first_ms is None else min(first_ms, row["sent_at_ms"])
+        if first_ms is None:
+            run_id = self._folder.run_id
+            raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends some")
+        return first_ms
 
     def _counts(self, url_name: str) -> tuple[int, int]:
         names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
@@ -197,9 +204,11 @@ class _Waiting:
         visible = sum(int(answer[name]) for name in names)
         return visible, int(answer["ApproximateNumberOfMessagesNotVisible"])
 
-    def _own_dead_letters(self) -> list[dict[str, Any]]:
+    def _look_at_dead_letters(self) -> None:
         letters = dead_letters.look(self._sqs, self._target["dead_letter_queue_url"])
-        return [letter for letter in letters if letter["run_id"] == self._folder.run_id]
+        self._dead_found = len(letters)
+        self._dead = [letter for letter in letters if letter["run_id"] == self._folder.run_id]
+        self._ledger.dead_letters(self._dead)
 
     def _is_abandoned(self, event: dict[str, Any]) -> bool:
         """Whether it is a late record of an attempt at a cell that was set aside."""
@@ -207,13 +216,19 @@ class _Waiting:
             record["run_id"] == self._folder.run_id and _key(record) in self._abandoned for record in records([event])
         )
 
+    def _store_new_events(self) -> None:
+        """Page by page: a drain that comes late finds millions of events."""
+        for page in self._events.fetch():
+            self._store(page)
+
     def _store(self, fresh: list[dict[str, Any]]) -> None:
         self._strangers += sum(record["run_id"] is None for record in records(fresh))
         fresh = [event for event in fresh if not self._is_abandoned(event)]
         own = [record for record in records(fresh) if record["run_id"] == self._folder.run_id]
         self._folder.append("log_events.jsonl", fresh)
         self._folder.append("records.jsonl", own)
-        self._records.extend(own)
+        for record in own:
+            self._ledger.record(record)
 
 
 def _key(row: dict[str, Any]) -> tuple[str, int]:

@@ -1,6 +1,8 @@
 """`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N functions run at once.
 
-Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a non-zero exit.
+Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a non-zero exit. A
+flood that is killed leaves at most the batches then in flight (loader.sqs.sending.IN_FLIGHT) accepted and not written
+down.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from loader.errors import RunError
 from loader.experiments import EXPERIMENTS, cell_name
 from loader.progress import bar, say
 from loader.run_folder import FORMAT, RunFolder
-from loader.sending import Accepted, Order, Outcome, send
+from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES, Accepted, Order, Outcome, send
+from loader.sqs.signing import quoted
 from loader.tables import FORMATS, print_rows
 from loader.target import Target
 from loader.unfinished_cell import ABANDONED
@@ -92,8 +95,6 @@ def flood(
     queue can't be reached.
     """
     size_bytes = object_bytes(target) if size_bytes is None else size_bytes
-    known = [row["seq"] for name in ("sent.jsonl", ABANDONED) for row in folder.rows(name) if row["cell"] == cell]
-    first_seq = max(known, default=-1) + 1
     extras: dict[str, int] = {"object_bytes": size_bytes, "warm_up": int(warm_up)}
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
@@ -110,11 +111,27 @@ def flood(
             outcome = send(
                 target,
                 queue_url or target["queue_url"],
-                orders(folder.run_id, cell, count, extras, first_seq),
+                orders(folder.run_id, cell, count, extras, first_seq(folder, cell)),
                 accepted,
             )
     say(outcome.sentence(), style="red" if outcome.failed else None)
     return outcome
+
+
+def first_seq(folder: RunFolder, cell: str) -> int:
+    """The number of the cell's next message: after those already sent.
+
+    Behind an attempt that was cut off a gap stays for the batches then in flight: nobody confirmed them, and if they
+    were accepted all the same their records must not pass for those of new messages.
+    """
+    last_sent, last_cut_off = (
+        max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=None)
+        for name in ("sent.jsonl", ABANDONED)
+    )
+    ends = [-1 if last_sent is None else last_sent]
+    if last_cut_off is not None:
+        ends.append(last_cut_off + IN_FLIGHT * MAX_ENTRIES)
+    return max(ends) + 1
 
 
 def check(outcome: Outcome) -> None:
@@ -145,9 +162,9 @@ def sent_log(folder: RunFolder, cell: str, *, warm_up: bool = False) -> Iterator
         def append(batch: list[Accepted]) -> None:
             file.write(
                 "".join(
-                    f'{before}, "seq": {one.seq}, "message_id": {json.dumps(one.message_id)}, '
-                    f'"sent_at_ms": {one.sent_at_ms}, "possible_duplicate": {one.possible_duplicate}{after}'
-                    for one in batch
+                    f'{before}, "seq": {seq}, "message_id": {quoted(message_id)}, '
+                    f'"sent_at_ms": {sent_at_ms}, "possible_duplicate": {possible_duplicate}{after}'
+                    for seq, message_id, sent_at_ms, possible_duplicate in batch
                 )
             )
             file.flush()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time.
 OVERLAP_MS = 120_000
+_FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 
 Event = dict[str, Any]
 
@@ -16,30 +18,49 @@ class LogEvents:
     """The events of one log group since `start_ms` (epoch ms), fetched again and again without repeating one.
 
     `known` are events fetched by an earlier process. An event is identified by its time, stream and text: a Lambda's
-    lines carry its request id, and not every emulator gives event ids.
+    lines carry its request id, and not every emulator gives event ids. Only events that the next fetch asks for again
+    are remembered, so memory depends on the rate of events and not on their number.
     """
 
     def __init__(self, logs_client: Any, log_group_name: str, start_ms: int, known: Iterable[Event] = ()) -> None:
         self._logs, self._group = logs_client, log_group_name
         self._start_ms, self._newest_ms = start_ms, start_ms
-        self._seen: set[tuple[int, str, str]] = set()
+        # When each remembered event happened, by its digest: before this fetch, and in it.
+        self._seen: dict[bytes, int] = {}
+        self._fresh: dict[bytes, int] = {}
+        self._forget_at = _FORGET_AT
         for event in known:
             self._note(event)
 
-    def fetch(self) -> list[Event]:
-        """Events not returned before, as {"timestamp", "message", "logStream"}; raises what boto3 raises."""
-        since_ms = max(self._start_ms, self._newest_ms - OVERLAP_MS)
+    def fetch(self) -> Iterator[list[Event]]:
+        """Events not returned before, as {"timestamp", "message", "logStream"}, page by page; raises what boto3 raises.
+
+        Read it to its end: what comes next builds on it.
+        """
+        since_ms = self._edge_ms()
+        known = (self._seen | self._fresh).items()
+        self._seen = {digest: at_ms for digest, at_ms in known if at_ms >= since_ms}
+        self._fresh = {}
         pages = self._logs.get_paginator("filter_log_events").paginate(logGroupName=self._group, startTime=since_ms)
-        events = (_event(raw) for page in pages for raw in page["events"])
-        return [event for event in events if self._note(event)]
+        for page in pages:
+            yield [event for event in map(_event, page["events"]) if self._note(event)]
+
+    def _edge_ms(self) -> int:
+        return max(self._start_ms, self._newest_ms - OVERLAP_MS)
 
     def _note(self, event: Event) -> bool:
         """Remember the event; True if it is new."""
-        identity = (event["timestamp"], event["logStream"], event["message"])
-        if identity in self._seen:
+        at_ms = event["timestamp"]
+        text = f"{at_ms} {event['logStream']} {event['message']}"
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        if digest in self._seen or digest in self._fresh:
             return False
-        self._seen.add(identity)
-        self._newest_ms = max(self._newest_ms, event["timestamp"])
+        self._fresh[digest] = at_ms
+        self._newest_ms = max(self._newest_ms, at_ms)
+        if len(self._fresh) >= self._forget_at:
+            edge_ms = self._edge_ms()
+            self._fresh = {digest: at_ms for digest, at_ms in self._fresh.items() if at_ms >= edge_ms}
+            self._forget_at = max(_FORGET_AT, 2 * len(self._fresh))
         return True
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 
 from loader.checks.finding import OK, PROBLEM, WARNING, Finding
+from loader.checks.method import method, object_memory
 from loader.cost.demand import Demand
 from loader.cost.durations import download_s
 
@@ -25,8 +26,16 @@ MOST_WITHOUT_POLLERS = 1000
 
 
 def check(cells: list[Demand], target: str) -> list[Finding]:
-    """All checks of the matrix."""
-    return [matrix(cells), memory(cells), temporary_storage(cells), time_limit(cells, target), trigger(cells)]
+    """All checks of the matrix, and of what `make functions` builds for it."""
+    return [
+        matrix(cells),
+        method(cells),
+        memory(cells),
+        object_memory(cells),
+        temporary_storage(cells),
+        time_limit(cells, target),
+        trigger(cells),
+    ]
 
 
 def matrix(cells: list[Demand]) -> Finding:
@@ -50,16 +59,16 @@ def memory(cells: list[Demand]) -> Finding:
 
 
 def temporary_storage(cells: list[Demand]) -> Finding:
-    """The object fits into /tmp, and /tmp is within Lambda's limits."""
+    """The object fits into /tmp where it is put there, and /tmp is within Lambda's limits."""
 
     def fits(cell: Demand) -> bool:
-        return (
-            cell.ephemeral_mb in TMP_MB and cell.object_mb + TMP_MARGIN_MB <= cell.ephemeral_mb and cell.object_mb > 0
-        )
+        has_room = cell.object_mb + TMP_MARGIN_MB <= cell.ephemeral_mb or cell.sink != "tmp"
+        return cell.ephemeral_mb in TMP_MB and has_room and cell.object_mb > 0
 
     wrong = _first(cells, lambda cell: not fits(cell))
     if wrong is None:
-        return Finding("object and /tmp", OK, f"{_range({cell.ephemeral_mb for cell in cells})} MB hold the object")
+        use = "hold the object" if any(cell.sink == "tmp" for cell in cells) else "that no method writes to"
+        return Finding("object and /tmp", OK, f"{_range({cell.ephemeral_mb for cell in cells})} MB {use}")
     needed = max(TMP_MB.start, wrong.object_mb + TMP_MARGIN_MB)
     way_out = (
         f"use --set ephemeral_storage_mb={needed}"

@@ -227,8 +227,12 @@ def _tmp_gb_s(cell: Demand) -> float:
 
 
 def _gets(cell: Demand) -> int:
-    """One HEAD, and a GET a part, for each message."""
-    return cell.all_messages * (1 + _parts(cell.object_mb, GET_PART_MB))
+    """What the cell's method asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
+    if cell.method == "download_file":
+        return cell.all_messages * (1 + _parts(cell.object_mb, GET_PART_MB))
+    if cell.method.endswith("stream"):
+        return cell.all_messages
+    return cell.all_messages * _parts(cell.object_mb, cell.range_part_mb)
 
 
 def _gb(cell: Demand) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from loader.errors import UsageError
 from loader.plan import INFRA, Cell, Plan
+from report import ways
 
 _BLOCK = re.compile(r'^variable "(?P<name>\w+)" \{\n(?P<body>.*?)^\}', re.MULTILINE | re.DOTALL)
 _DEFAULT = re.compile(r"^  default\s+= (?P<value>.+)$", re.MULTILINE)
@@ -38,6 +39,9 @@ class Demand:
     architecture: str = "x86_64"
     barrier_s: float = 0.0
     pollers: Pollers | None = None
+    method: str = ways.METHOD
+    sink: str = ways.SINK
+    range_part_mb: int = 16
 
     @property
     def all_messages(self) -> int:
@@ -60,6 +64,9 @@ def demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any]) -> Demand:
         architecture=str(values["architecture"]),
         barrier_s=plan.start_barrier_s or 0.0,
         pollers=_pollers(values.get("provisioned_pollers")),
+        method=(method := str(values["method"])),
+        sink=str(values["sink"] or ways.default_sink(method)),
+        range_part_mb=_whole(values, "range_part_mb"),
     )
 
 

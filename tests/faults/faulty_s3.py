@@ -6,6 +6,7 @@ under test is the real one. `Faults` says what goes wrong; `requests` is the log
 
 import random
 import re
+import ssl
 import sys
 import threading
 import zlib
@@ -52,7 +53,7 @@ class Request:
 class FaultyS3:
     """The server: a context manager; `url` is the endpoint."""
 
-    def __init__(self, object_bytes: int, faults: Faults | None = None) -> None:
+    def __init__(self, object_bytes: int, faults: Faults | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.body = random.Random(object_bytes).randbytes(object_bytes)
         self.faults = faults or Faults()
         self.requests: list[Request] = []
@@ -63,11 +64,14 @@ class FaultyS3:
         self._lock = threading.Lock()
         self._server = _Server((HOST, 0), _handler_for(self))
         self._server.daemon_threads = True
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self._server.server_port}"
+        return f"{self._scheme}://{HOST}:{self._server.server_port}"
 
     def __enter__(self) -> "FaultyS3":
         self._thread.start()

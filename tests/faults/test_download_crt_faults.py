@@ -6,6 +6,7 @@ import time
 import zlib
 
 import pytest
+from faulty_s3 import ALWAYS
 from lambda_sandbox import order
 from test_download_record import ERROR_KEYS, OK_KEYS
 from timed_download import GRACE_S, MARGIN_S
@@ -52,23 +53,56 @@ def test_the_right_bytes_arrive_in_the_file(start_s3, crt, sandbox_environment, 
         [record], failed = function.invoke(order(object_bytes=object_bytes, checksum=checksum))
         assert (failed, record["status"], record["bytes"]) == ([], "ok", object_bytes), record
         assert list(record) == OK_KEYS
-        assert 0 < record["first_byte_seconds"] <= record["download_time_seconds"]
+        assert record["first_byte_seconds"] is None  # the runtime tells of an answer when its whole range is there
         assert record["client_cpu_seconds"] > 0
-    # The runtime doesn't tell, so it is unknown and not 0.
-    assert (record["retries"], record["requests"]) == (None, None)
+        # What the server saw; an empty object takes a second request, without a range.
+        requests = {0: 2, 1: 1, OBJECT: 3}[object_bytes]
+        assert (record["retries"], record["requests"], len(s3.requests)) == (0, requests, requests)
+        s3.requests.clear()
     assert list(sandbox_environment.iterdir()) == []
 
 
-def test_a_slow_down_that_passes_is_no_error(start_s3, crt):
-    start_s3(OBJECT, slow_down_gets=1, slow_down_heads=1)
+def test_a_slow_down_that_passes_shows_as_retries(start_s3, crt):
+    s3 = start_s3(OBJECT, slow_down_gets=2)
     [record], _ = crt().invoke(order(object_bytes=OBJECT))
-    assert record["status"] == "ok", record
+    assert (record["status"], record["retries"], record["requests"]) == ("ok", 2, 5), record
+    assert len(s3.requests) == 5
 
 
 def test_a_body_cut_once_is_fetched_again(start_s3, crt):
     s3 = start_s3(OBJECT, cut_bodies=1)
     [record], _ = crt().invoke(order(checksum=f"crc32:{zlib.crc32(s3.body):08x}"))
     assert (record["status"], record["bytes"]) == ("ok", OBJECT), record
+    assert (record["retries"], record["requests"], len(s3.requests)) == (1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("faults", "error_type"),
+    [
+        ({"slow_down_gets": ALWAYS}, "SlowDown"),
+        ({"status": 500, "error_code": "InternalError"}, "S3Error"),
+        ({"cut_bodies": ALWAYS}, "ConnectionCut"),
+    ],
+)
+def test_what_fails_on_every_try_is_an_error_after_the_runtimes_own_six(
+    start_s3, crt, sandbox_environment, faults, error_type
+):
+    s3 = start_s3(MIB, **faults)
+    record = failure(crt(), sandbox_environment)
+    assert (record["error_type"], len(s3.requests)) == (error_type, 6)
+    assert (record["requests"], record["retries"]) == (6, 5)
+
+
+def test_a_server_that_ignores_ranges_is_an_error(start_s3, crt, sandbox_environment):
+    start_s3(OBJECT, ignore_range=True)
+    record = failure(crt(), sandbox_environment)
+    assert record["error_type"] == "S3Error"
+    assert "isn't for the range" in record["error_message"]
+
+
+def test_a_server_that_is_not_there_is_an_error(crt, sandbox_environment):
+    record = failure(crt(), sandbox_environment)  # the sandbox's endpoint is a port that nothing listens on
+    assert record["error_type"] == "NoConnection"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from bench import __main__ as command
+from bench import session
 from bench.errors import BenchError
 from bench.measure import Entry
 
@@ -10,8 +11,8 @@ from bench.measure import Entry
 @pytest.fixture(autouse=True)
 def shell(monkeypatch, tmp_path):
     """The process's environment, signals and folder are as before when a test ends."""
-    monkeypatch.setattr(command.signal, "signal", lambda number, handler: None)
-    monkeypatch.setattr(command, "_stay_on_loopback", lambda: None)
+    monkeypatch.setattr(session.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(session, "stay_on_loopback", lambda: None)
     monkeypatch.chdir(tmp_path)
 
 

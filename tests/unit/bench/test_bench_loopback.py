@@ -2,7 +2,7 @@
 
 import os
 
-from bench.__main__ import _stay_on_loopback
+from bench.session import stay_on_loopback
 
 
 def test_the_shells_account_and_proxy_are_left_out(monkeypatch):
@@ -14,7 +14,7 @@ def test_the_shells_account_and_proxy_are_left_out(monkeypatch):
         "PATH": "/bin",
     }
     monkeypatch.setattr(os, "environ", environment)
-    _stay_on_loopback()
+    stay_on_loopback()
     assert environment == {
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,

@@ -68,6 +68,22 @@ def test_the_published_matrix_costs_what_a_sum_by_hand_says():
     assert round(estimated.total_usd, 2) == 5.15
 
 
+@pytest.mark.parametrize(
+    ("settings", "requests"),
+    [
+        (["method=download_file"], 129),  # 128 parts of 8 MiB, and a HEAD
+        (["method=stream"], 1),
+        (["method=go_stream"], 1),
+        (["method=ranges", "memory_size=2048"], 64),
+        (["method=go_ranges", "memory_size=2048", "range_part_mb=64"], 16),
+        (["method=crt"], 64),
+    ],
+)
+def test_each_method_asks_s3_as_often_as_it_does(settings, requests):
+    one = estimate("concurrency_value=1", "memory_size=2048", *settings)
+    assert usd(one, "S3", "GET and HEAD") == pytest.approx(10 * requests * 0.4e-6)
+
+
 def test_the_cell_of_500_takes_its_ramp_into_account():
     # 5 at the start and 5 more each second: 500 after 99 s, in which (5 + 500) / 2 x 99 = 24,997.5 s of the
     # 66,200 s of work are done.

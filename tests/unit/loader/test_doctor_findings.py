@@ -417,7 +417,7 @@ def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(a
         run_doctor()
     lines = capsys.readouterr().out.splitlines()
     checked = [line.split()[0] for line in lines[: lines.index("")]]
-    assert set(checked) == {"ok"} and len(checked) == 13
+    assert set(checked) == {"ok"} and len(checked) == 15
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
     assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
 

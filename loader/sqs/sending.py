@@ -2,6 +2,11 @@
 
 What is retried: entries that SQS lists as `Failed` without a sender fault, throttles, 5xx answers and failed
 connections. A retry after an *unknown* outcome (the connection broke, or a 5xx came, after the request left) may put
+a second copy of a message into the queue; a message that is confirmed after one counts as a possible duplicate, and one
+that is given up after one as failed, "maybe in the queue". Nothing else makes a second copy.
+
+A process that is killed leaves up to `in_flight` batches that SQS may have taken and nobody confirmed; what was
+confirmed before has been given to `on_accepted`.
 """
 
 from __future__ import annotations
@@ -15,14 +20,17 @@ from typing import Any, NamedTuple
 
 import botocore.session
 
-from loader.sqs_wire import Answer, Connection, Endpoint, NotSent, Signer, UnknownOutcome
+from loader.sqs.signing import Endpoint, Signer, request_body
+from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
 
 # SendMessageBatch takes 10 entries and 1 MiB in all (SQS quotas); JSON escaping is counted with a margin.
 MAX_ENTRIES = 10
 MAX_BATCH_BYTES = 1_000_000
-IN_FLIGHT = 64
+# Requests at once, a connection each. At 15 ms of latency, 96 keep two cores busy (docs/benchmarks.md); 64 don't quite.
+IN_FLIGHT = 96
 MAX_ATTEMPTS = 8
 BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
+_IDS = tuple(map(str, range(MAX_ENTRIES)))
 _THROTTLES = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "TooManyRequestsException"})
 
 
@@ -44,11 +52,15 @@ class Accepted(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What became of a flood, in messages; `reason` is the first refusal's text."""
+    """What became of a flood, in messages; `reason` is the first refusal's text.
+
+    Of those sent, `possible_duplicates` may be in the queue twice; of those failed, `maybe_sent` may be there.
+    """
 
     sent: int = 0
     failed: int = 0
     possible_duplicates: int = 0
+    maybe_sent: int = 0
     requests: int = 0
     retries: int = 0
     seconds: float = 0.0
@@ -61,6 +73,7 @@ class Outcome:
             "sent": self.sent,
             "failed": self.failed,
             "possible_duplicates": self.possible_duplicates,
+            "maybe_sent": self.maybe_sent,
             "requests": self.requests,
             "retries": self.retries,
             "seconds": round(self.seconds, 3),
@@ -72,16 +85,22 @@ class Outcome:
         text = f"sent {self.sent}, failed {self.failed} messages in {self.seconds:.2f} s"
         if self.possible_duplicates:
             text += f"; {self.possible_duplicates} may be in the queue twice (retried after an unknown outcome)"
+        if self.maybe_sent:
+            text += f"; {self.maybe_sent} of the failed may be in the queue (their last outcome is unknown)"
         return text + (f"; {self.reason}" if self.failed else "")
 
 
 @dataclass
 class _Batch:
-    """Orders on their way, with how often they were tried and whether an outcome was unknown."""
+    """Orders on their way, how often they were tried, and of which (by `seq`) an outcome was unknown."""
 
     orders: list[Order]
     attempt: int = 0
     unknown: set[int] = field(default_factory=set)
+
+    def is_unknown(self) -> None:
+        """Nobody knows what the last attempt did."""
+        self.unknown.update(order.seq for order in self.orders)
 
 
 class _Refused(Exception):
@@ -134,7 +153,7 @@ def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
     group: list[Order] = []
     size = 0
     for order in orders:
-        length = len(order.body.encode())
+        length = len(order.body) if order.body.isascii() else len(order.body.encode())
         if group and (len(group) == MAX_ENTRIES or size + length > MAX_BATCH_BYTES):
             yield group
             group, size = [], 0
@@ -166,7 +185,7 @@ class _Flood:
         self.outcome.failed += sum(len(group) for group in self._source)
 
     async def _work(self) -> None:
-        connection = Connection(self._endpoint, self._signer)
+        connection = Connection(self._endpoint)
         try:
             while not self._stop.is_set() and (group := next(self._source, None)) is not None:
                 await self._deliver(connection, _Batch(group))
@@ -199,14 +218,14 @@ class _Flood:
 
     async def _try(self, connection: Connection, batch: _Batch) -> str:
         """One request; takes the accepted orders out of the batch and returns why others remain."""
-        entries = [(str(index), order.body) for index, order in enumerate(batch.orders)]
+        request = self._signer.request(request_body(self._queue_url, [order.body for order in batch.orders]))
         self.outcome.requests += 1
         try:
-            answer = await connection.send_batch(self._queue_url, entries)
+            answer = await connection.post(request)
         except NotSent as error:
             return f"can't connect to {self._endpoint.url}: {error}"
         except UnknownOutcome as error:
-            batch.unknown.update(order.seq for order in batch.orders)
+            batch.is_unknown()
             return f"connection to {self._endpoint.url} broke: {error}"
         if answer.status == 200:
             return self._sort(answer, batch)
@@ -214,34 +233,49 @@ class _Flood:
 
     def _refused_or_retry(self, answer: Answer, batch: _Batch) -> str:
         said = f"{self._name} answered {answer.status} {answer.error_code}: {answer.body.get('message', '')}".strip()
-        if answer.status >= 500:
-            batch.unknown.update(order.seq for order in batch.orders)
+        if answer.status >= 500 or answer.status == 408:  # 408: it gave up on the connection, perhaps an idle one
+            batch.is_unknown()
             return said
         if answer.status == 429 or answer.error_code in _THROTTLES:
             return said
         raise _Refused(said)
 
     def _sort(self, answer: Answer, batch: _Batch) -> str:
-        """Split a batch by its answer: accepted orders are reported, failed ones stay in the batch."""
+        """Split a batch by its answer: accepted orders are reported, the others stay in the batch."""
+        try:
+            accepted = {entry["Id"]: entry["MessageId"] for entry in answer.body.get("Successful", ())}
+            failures = {entry["Id"]: entry for entry in answer.body.get("Failed", ())}
+        except (TypeError, KeyError):
+            accepted, failures = {}, {}
+        numbered = [*zip(_IDS, batch.orders, strict=False)]
+        self._accept([(order, accepted[name]) for name, order in numbered if name in accepted], batch)
+        left = [(name, order) for name, order in numbered if name not in accepted]
+        batch.orders = [order for _, order in left]
+        batch.unknown.update(order.seq for name, order in left if name not in failures)
+        faults = [entry for entry in failures.values() if entry.get("SenderFault")]
+        if faults:
+            raise _Refused(f"SQS refused a message: {_reason(faults[0])}")
+        if failures:
+            return f"SQS listed entries as failed: {_reason(next(iter(failures.values())))}"
+        return "SQS left entries out of its answer" if left else ""
+
+    def _accept(self, confirmed: list[tuple[Order, str]], batch: _Batch) -> None:
+        if not confirmed:
+            return
         now_ms = int(time.time() * 1000)
-        accepted = {int(entry["Id"]): entry["MessageId"] for entry in answer.body.get("Successful", [])}
-        failures = {int(entry["Id"]): entry for entry in answer.body.get("Failed", [])}
-        confirmed = [
-            Accepted(order.seq, accepted[index], now_ms, int(order.seq in batch.unknown))
-            for index, order in enumerate(batch.orders)
-            if index in accepted
-        ]
-        self.outcome.sent += len(confirmed)
-        self.outcome.possible_duplicates += sum(one.possible_duplicate for one in confirmed)
-        if confirmed:
-            self._on_accepted(confirmed)
-        batch.orders = [order for index, order in enumerate(batch.orders) if index not in accepted]
-        reasons = [f"{entry.get('Code', '')} {entry.get('Message', '')}".strip() for entry in failures.values()]
-        if any(entry.get("SenderFault") for entry in failures.values()):
-            raise _Refused(f"SQS refused a message: {reasons[0]}")
-        return f"SQS listed entries as failed: {reasons[0]}" if reasons else "SQS left entries out of its answer"
+        unknown = batch.unknown
+        accepted = [Accepted(order.seq, name, now_ms, int(order.seq in unknown)) for order, name in confirmed]
+        self.outcome.sent += len(accepted)
+        if unknown:
+            self.outcome.possible_duplicates += sum(one.possible_duplicate for one in accepted)
+        self._on_accepted(accepted)
 
     def _give_up(self, batch: _Batch, reason: str) -> None:
         self._stop.set()
         self.outcome.failed += len(batch.orders)
+        self.outcome.maybe_sent += sum(order.seq in batch.unknown for order in batch.orders)
         self.outcome.reason = self.outcome.reason or reason
+
+
+def _reason(failure: dict[str, Any]) -> str:
+    return f"{failure.get('Code', '')} {failure.get('Message', '')}".strip()

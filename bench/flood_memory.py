@@ -1,0 +1,109 @@
+"""`python -m bench.flood_memory`: the loader's peak memory for 10,000, 100,000 and 1,000,000 messages into ElasticMQ.
+
+Each flood is a process of its own, as `stampede flood` is. Another process then takes the account of the run: it reads
+sent.jsonl and a record for each message.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import machine, servers, session
+from bench.child import run_child
+from bench.errors import BenchError
+from bench.flood import CELL, EXTRAS, Queue, made_queue, run_folder
+from loader.accounting import Ledger
+from loader.flood import flood
+from loader.progress import say
+from loader.run_folder import RunFolder
+from loader.target import Target
+
+COUNTS = (10_000, 100_000, 1_000_000)
+HEAP_MB = 4096  # ElasticMQ keeps all messages
+COLUMNS = ("messages", "flood s", "messages/s", "peak MiB", "account s", "peak MiB", "lines")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print the table; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.flood_memory", description=__doc__, allow_abbrev=False)
+    parser.add_argument(
+        "--messages",
+        metavar="N",
+        type=int,
+        action="append",
+        help=f"measure this number, may be repeated (default: {', '.join(map(str, COUNTS))})",
+    )
+    chosen = parser.parse_args(arguments)
+    return session.guarded(lambda: _measure(chosen.messages or COUNTS))
+
+
+def flood_once(url: str, queue_url: str, folder: str, count: int) -> None:
+    """What the first process does: the flood of `stampede flood`, without looking for the object at S3."""
+    target = Target("local", {"region": servers.REGION, "queue_name": "bench", "queue_url": queue_url}, url)
+    outcome = flood(target, RunFolder(Path(folder)), CELL, count, size_bytes=EXTRAS["object_bytes"])
+    if outcome.sent != count or outcome.possible_duplicates:
+        raise BenchError(f"this flood is not clean: {outcome.sentence()}")
+
+
+def account_once(folder: str, count: int) -> None:
+    """What the second process does: set what was sent against the records."""
+    ledger = Ledger()
+    for row in RunFolder(Path(folder)).rows("sent.jsonl"):
+        ledger.sent(row)
+    for row in RunFolder(Path(folder)).rows("records.jsonl"):
+        ledger.record(row)
+    [one] = ledger.accounts()
+    if (one.sent, one.succeeded, one.unaccounted, one.duplicates) != (count, count, 0, 0):
+        raise BenchError(one.sentence())
+
+
+def _measure(counts: Sequence[int]) -> None:
+    table = Table(*COLUMNS)
+    with servers.elasticmq(HEAP_MB) as url:
+        queue = made_queue(url)
+        for count in counts:
+            say(f"flooding {count:,} messages")
+            table.add_row(*_row(url, queue, count))
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(table)
+    console.print(f"machine: {machine.describe()}", markup=False)
+
+
+def _row(url: str, queue: Queue, count: int) -> list[str]:
+    with run_folder() as folder:
+        flooded = _child("flood_once", url, queue.url, str(folder.path), count)
+        arrived = queue.count()
+        queue.empty()
+        lines = _write_records(folder)
+        if not lines == arrived == count:
+            raise BenchError(f"{arrived} of {count} messages are in the queue and {lines} lines in sent.jsonl")
+        accounted = _child("account_once", str(folder.path), count)
+    rate = count / flooded["wall_s"]
+    taken = (flooded["wall_s"], rate, flooded["peak_mb"], accounted["wall_s"], accounted["peak_mb"])
+    return [f"{count:,}", *(f"{value:,.1f}" for value in taken), f"{lines:,}"]
+
+
+def _write_records(folder: RunFolder) -> int:
+    """A record for each message sent; returns how many."""
+    lines = 0
+    with (folder.path / "records.jsonl").open("w") as file:
+        for row in folder.rows("sent.jsonl"):
+            file.write(f'{{"cell": "{CELL}", "seq": {row["seq"]}, "status": "ok"}}\n')
+            lines += 1
+    return lines
+
+
+def _child(function: str, *arguments: str | int) -> dict[str, float]:
+    """Call a function of this file in a process of its own (folders are told by their paths)."""
+    told = ", ".join(repr(one) for one in arguments)
+    return run_child([sys.executable, "-c", f"from bench import flood_memory; flood_memory.{function}({told})"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Downloads over TLS: every method gets the right bytes from a server whose certificate it has checked."""
+
+import ssl
+import subprocess
+import zlib
+from types import SimpleNamespace
+
+import pytest
+from faulty_s3 import ALWAYS, Faults, FaultyS3
+from lambda_sandbox import order
+from s3_client import RetryPolicy
+
+MIB = 2**20
+OBJECT = 35 * MIB + 5  # three ranges of 16 MiB
+each_method = pytest.mark.parametrize("method", ["download_file", "stream", "ranges", "crt"])
+each_own_http = pytest.mark.parametrize("method", ["stream", "ranges"])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for 127.0.0.1 that signs itself: its file, and a server's context."""
+    folder = tmp_path_factory.mktemp("certificate")
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", "req", *kind, *name, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    return SimpleNamespace(path=str(folder / "certificate.pem"), context=context)
+
+
+@pytest.fixture
+def start(sandbox_environment, sandbox, monkeypatch, certificate):
+    """Return a function that starts an S3 with TLS and faults, and a sandbox with a method that trusts it."""
+    monkeypatch.setattr(RetryPolicy, "delay_s", lambda self, retry: 0.01 * retry)
+    started = []
+
+    def start(method, object_bytes=OBJECT, trusted=True, **faults):
+        server = FaultyS3(object_bytes, Faults(**faults), certificate.context).__enter__()
+        started.append(server)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        monkeypatch.setenv("METHOD", method)
+        if trusted:
+            monkeypatch.setenv("AWS_CA_BUNDLE", certificate.path)
+        return server, sandbox()
+
+    yield start
+    for server in started:
+        server.__exit__()
+
+
+@each_method
+def test_the_right_bytes_arrive(start, method):
+    s3, function = start(method)
+    for _ in range(2):  # the second over the connections of the first, where the method keeps them
+        [record], failed = function.invoke(order(object_bytes=OBJECT, checksum=f"crc32:{zlib.crc32(s3.body):08x}"))
+        assert (failed, record["status"], record["retries"]) == ([], "ok", 0), record
+
+
+# Without crt, which tries again until the deadline.
+@pytest.mark.parametrize("method", ["download_file", "stream", "ranges"])
+def test_a_server_that_nobody_vouches_for_is_an_error(start, method):
+    s3, function = start(method, trusted=False)
+    [record], _ = function.invoke(order())
+    assert (record["status"], record["error_type"]) == ("error", "NoConnection"), record
+    assert s3.requests == []
+
+
+@each_own_http
+def test_a_certificate_for_another_name_is_an_error(start, sandbox, monkeypatch, method):
+    s3, _ = start(method)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3.url.replace("127.0.0.1", "localhost"))
+    [record], _ = sandbox().invoke(order())
+    assert (record["error_type"], s3.requests) == ("NoConnection", [])
+
+
+@each_own_http
+def test_a_body_cut_once_goes_on_at_the_byte_reached(start, method):
+    s3, function = start(method, cut_bodies=1)
+    [record], _ = function.invoke(order(checksum=f"crc32:{zlib.crc32(s3.body):08x}"))
+    assert (record["status"], record["bytes"], record["retries"]) == ("ok", OBJECT, 1), record
+
+
+@each_own_http
+def test_bodies_that_are_always_cut_are_an_error(start, method):
+    _, function = start(method, cut_bodies=ALWAYS)
+    [record], _ = function.invoke(order())
+    assert record["error_type"] == "ConnectionCut"
+
+
+@each_own_http
+def test_a_silent_connection_becomes_a_read_timeout(start, monkeypatch, method):
+    monkeypatch.setattr("s3_client.READ_TIMEOUT_S", 0.2)
+    _, function = start(method, MIB, trickle_bytes=1024, trickle_pause_s=1.0)
+    [record], _ = function.invoke(order())
+    assert record["error_type"] == "ReadTimeout", record
+
+
+@each_own_http
+def test_a_warm_sandbox_keeps_its_connections(start, method):
+    s3, function = start(method, MIB)
+    for _ in range(3):
+        [record], _ = function.invoke(order())
+        assert (record["status"], record["retries"]) == ("ok", 0), record
+    assert s3.connections == 1
