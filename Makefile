@@ -44,6 +44,7 @@ check: $(READY) $(TFLINT) $(CHECKOV) ## Lint and static checks of Python, Go and
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest tests/terraform/test_configuration.py -k "formatted or configuration_is_valid"
+	$(BIN)/pytest tests/unit/transfer/test_transfer_go.py -k "vet or formatted or go_mod"
 	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
 	$(CHECKOV) --config-file infra/.checkov.yaml
 
@@ -72,8 +73,9 @@ functions: $(READY) ## Build what method=crt, go_stream and go_ranges need, for 
 	done
 
 .PHONY: bench
-bench: $(READY) ## Ratios against real peers, to results/bench.json
+bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-matrix.json (docs/benchmarks.md)
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.matrix
 
 .PHONY: setup
 setup: $(READY) ## Only set up: the Python environment and the Terraform providers
@@ -82,7 +84,7 @@ setup: $(READY) ## Only set up: the Python environment and the Terraform provide
 .PHONY: clean
 clean: ## Stop the embedded AWS and remove what was built here (results and the cache folder stay)
 	@if [ -x $(BIN)/stampede ]; then $(BIN)/stampede emulator stop || true; fi
-	rm -rf $(VENV) .stampede *.egg-info .pytest_cache .ruff_cache .hypothesis infra/.build
+	rm -rf $(VENV) .stampede *.egg-info .pytest_cache .ruff_cache .hypothesis infra/.build functions/*/build
 
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

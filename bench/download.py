@@ -177,6 +177,18 @@ def ranges_wall(runs: int) -> tuple[Entry, str]:
         return _against_download_file("download_ranges_wall", made, "ranges", "tmp", runs, "seconds")
 
 
+def crt_cpu(runs: int) -> tuple[Entry, str]:
+    """`crt` to a file against `download_file`: CPU seconds a GiB."""
+    with gateway() as made:
+        return _against_download_file("download_crt_cpu", made, "crt", "tmp", runs, "cpu_s")
+
+
+def crt_wall(runs: int) -> tuple[Entry, str]:
+    """`crt` to a file against `download_file`: seconds of the download."""
+    with gateway() as made:
+        return _against_download_file("download_crt_wall", made, "crt", "tmp", runs, "seconds")
+
+
 def stream_wall(runs: int) -> tuple[Entry, str]:
     """`stream` against a bare socket: MiB/s from connecting to the last byte."""
     name = "download_stream_wall"

@@ -66,10 +66,14 @@ def merge(known: Iterable[dict[str, Any]], new: Sequence[Entry]) -> list[dict[st
 
 def save(path: Path, new: Sequence[Entry]) -> None:
     """Merge entries into the JSON list at `path`, atomically. Raises BenchError when what is there is no such list."""
-    merged = merge(_known(path), new)
+    write(path, merge(_known(path), new))
+
+
+def write(path: Path, results: Sequence[Any]) -> None:
+    """Write a JSON list, atomically; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.part")
-    beside.write_text(json.dumps(merged, indent=2) + "\n")
+    beside.write_text(json.dumps(results, indent=2) + "\n")
     beside.replace(path)
 
 

@@ -24,6 +24,9 @@ WAYS_TO_GET = {
     "java": "install a Java runtime, 17 or newer (Debian: `apt-get install openjdk-17-jre-headless`)",
     "mvn": "install Apache Maven, 3.8 or newer (Debian: `apt-get install maven`)",
     "openssl": "install OpenSSL, 1.1.1 or newer (Debian: `apt-get install openssl`)",
+    "aws": "install the AWS CLI (`pip install awscli`)",
+    "rclone": "install rclone (Debian: `apt-get install rclone`)",
+    "pyenv": "put pyenv, whose shim the `aws` on the PATH is, on the PATH too",
     "go": "install Go, 1.24 or newer (see its site, or Debian backports: `apt-get install golang`)",
 }
 
@@ -65,12 +68,12 @@ def elasticmq_jars() -> Path:
         maven = require("mvn", "fetching ElasticMQ")
         goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
         say("fetching ElasticMQ with Maven (about a minute, once)")
-        _run(
+        run(
             [maven, "-B", "-q", "-f", str(POM), goal, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
             "fetching ElasticMQ with Maven",
         )
 
-    return _once(cache_dir() / "bench" / f"elasticmq-{pins}", fetch)
+    return once(cache_dir() / "bench" / f"elasticmq-{pins}", fetch)
 
 
 def elasticmq_version(jars: Path) -> str:
@@ -85,7 +88,7 @@ def go_binary(tool: GoTool) -> Path:
     def build(folder: Path) -> None:
         go = require("go", f"building {tool.package}")
         say(f"building {tool.package} {tool.version} with Go (about a minute, once)")
-        _run(
+        run(
             [go, "install", f"{tool.package}@{tool.version}"],
             f"building {tool.package} {tool.version}",
             # Outside any module, so that no go.mod or vendor folder of the place we are called from matters.
@@ -94,10 +97,10 @@ def go_binary(tool: GoTool) -> Path:
         )
 
     name = tool.package.split("/")[2]
-    return _once(cache_dir() / "bench" / f"{name}-{tool.version}", build) / tool.binary
+    return once(cache_dir() / "bench" / f"{name}-{tool.version}", build) / tool.binary
 
 
-def _once(folder: Path, fill: Callable[[Path], None]) -> Path:
+def once(folder: Path, fill: Callable[[Path], None]) -> Path:
     """Fill a folder beside its place and rename it when complete: an interrupted fetch leaves nothing half done."""
     if folder.is_dir():
         return folder
@@ -115,7 +118,7 @@ def _once(folder: Path, fill: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _run(
+def run(
     command: list[str], doing: str, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> None:
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from report.run import Run, cell_key, cell_words
+from report.ways import Key
 
 COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected")
 
@@ -82,7 +83,7 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, str]:
-    return cell_key(row["cell"]) or (0, 0), row["cell"]
+    return cell_key(row["cell"]) or Key(0, 0), row["cell"]
 
 
 def _problems(rows: list[dict[str, Any]]) -> list[str]:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from report.grid import BLANK, MEMORY, Column, Entry, Grid, N, Row, coordinates, number, single_lines, words
+from report.grid import BLANK, Column, Entry, Grid, Row, coordinates, head_columns, number, single_lines, words
 from report.phrases import between, seconds, share, speed
+from report.ways import key_of_figures, told_apart
 
 Numbers = Mapping[str, Any]
 
@@ -26,7 +27,7 @@ def distribution(numbers: Numbers, inside: bool = False) -> Grid:
         found = part["seconds"]
         rows.append(
             [
-                *_named(cell),
+                *_named(numbers, cell),
                 number(part["count"]),
                 *(number(found[name], seconds(found[name])) for name in ("p5_s", "median_s")),
                 _interval(found["median_interval"]),
@@ -38,9 +39,9 @@ def distribution(numbers: Numbers, inside: bool = False) -> Grid:
         )
     which = "only those entirely inside the full-overlap window" if inside else "all of them"
     names = ("p5", "median", "95 %", "mean", "95 %", "p95", "p99", "95 %")
-    columns = [MEMORY, N, Column("count"), *(Column(name, "s") for name in names)]
+    columns = [*_heads(numbers), Column("count"), *(Column(name, "s") for name in names)]
     name = "inside" if inside else "distribution"
-    return Grid(name, f"Seconds for one download: {which}", columns, single_lines(rows))
+    return _grid(numbers, name, f"Seconds for one download: {which}", columns, rows)
 
 
 def against_smallest(numbers: Numbers) -> Grid:
@@ -50,7 +51,7 @@ def against_smallest(numbers: Numbers) -> Grid:
         found, ideal = one["all"], one["throughput"]
         rows.append(
             [
-                *_named(one),
+                *_named(numbers, one),
                 number(one["base"]["concurrency"]),
                 *_ratio(found["ratio_of_medians"]),
                 *_ratio(one["inside_window"]["ratio_of_medians"]),
@@ -61,8 +62,7 @@ def against_smallest(numbers: Numbers) -> Grid:
             ]
         )
     columns = [
-        MEMORY,
-        N,
+        *_heads(numbers),
         Column("against", "N"),
         Column("median ×", "all"),
         Column("95 %"),
@@ -74,14 +74,14 @@ def against_smallest(numbers: Numbers) -> Grid:
         Column("of ideal"),
         Column("per function", words=True),
     ]
-    return Grid("against", "Each N against the smallest, with the same memory", columns, single_lines(rows))
+    return _grid(numbers, "against", "Each N against the smallest, with the same memory", columns, rows)
 
 
 def between_memories(numbers: Numbers) -> Grid | None:
     """Each memory size against the smallest at the same N; None when there is one memory size only."""
     rows = [
         [
-            *_named(one),
+            *_named(numbers, one),
             number(one["base"]["memory_size_mb"], str(one["base"]["memory_size_mb"])),
             *_ratio(one["all"]["ratio_of_medians"]),
             *_ratio(one["all"]["cliffs_delta"], "{:+.2f}"),
@@ -89,18 +89,41 @@ def between_memories(numbers: Numbers) -> Grid | None:
         ]
         for one in numbers["comparisons"]["between_memories"]
     ]
-    columns = [MEMORY, N, Column("against", "MB"), Column("median ×"), Column("95 %"), Column("Cliff’s delta"),
+    columns = [*_heads(numbers), Column("against", "MB"), Column("median ×"), Column("95 %"), Column("Cliff’s delta"),
                Column("95 %"), Column("says", words=True)]  # fmt: skip
     caption = "Each memory size against the smallest, at the same N"
-    return Grid("memories", caption, columns, single_lines(rows)) if rows else None
+    return _grid(numbers, "memories", caption, columns, rows) if rows else None
+
+
+def client(numbers: Numbers) -> Grid | None:
+    """What downloading took of the function, for comparing ways to download; None when no record says it."""
+    rows = []
+    for cell in numbers["cells"]:
+        took, median = cell["client"], cell["seconds"]["median_s"]
+        rows.append(
+            [
+                *_named(numbers, cell),
+                number(cell["count"]),
+                number(median, seconds(median)),
+                number(took["mbit_per_s"], speed(took["mbit_per_s"])),
+                _small(took["cpu_s_per_gib"], "{:.2f}"),
+                _small(took["first_byte_s"], "{:.4f}"),
+                number(took["requests"]),
+                number(took["retries"], looks="bad" if took["retries"] else ""),
+            ]
+        )
+    if all(cell["client"]["cpu_s_per_gib"] is None for cell in numbers["cells"]):
+        return None
+    columns = [*_heads(numbers), Column("count"), Column("median", "s"), Column("per function", "Mbit/s"),
+               Column("CPU", "s/GiB"), Column("first byte", "s"), Column("requests"), Column("retries")]  # fmt: skip
+    return _grid(numbers, "client", "What a download took of the function", columns, rows)
 
 
 def parallelism(numbers: Numbers) -> Grid:
     """What overlap each cell reached, and the bandwidth of all its functions together."""
-    rows = [[*_named(cell), *_overlap(cell)] for cell in numbers["cells"]]
+    rows = [[*_named(numbers, cell), *_overlap(cell)] for cell in numbers["cells"]]
     columns = [
-        MEMORY,
-        N,
+        *_heads(numbers),
         Column("most at once"),
         Column("mean at once"),
         Column("N reached after", "s"),
@@ -111,8 +134,8 @@ def parallelism(numbers: Numbers) -> Grid:
         Column("together", "Mbit/s"),
         Column("in the window", "Mbit/s"),
     ]
-    return Grid("parallelism", "Overlap that was reached, and what all functions got together", columns,
-                single_lines(rows))  # fmt: skip
+    caption = "Overlap that was reached, and what all functions got together"
+    return _grid(numbers, "parallelism", caption, columns, rows)
 
 
 def cold(numbers: Numbers) -> Grid:
@@ -123,16 +146,16 @@ def cold(numbers: Numbers) -> Grid:
         added = found["difference_of_means_s"]
         rows.append(
             [
-                *_named(cell),
+                *_named(numbers, cell),
                 *(number(found[kind]["count"]) for kind in ("cold", "warm")),
                 *(number(found[kind]["mean_s"], seconds(found[kind]["mean_s"])) for kind in ("cold", "warm")),
                 number(added and added["value"], added and f"{added['value']:+.3f}"),
                 _interval(added, "{:+.3f}"),
             ]
         )
-    columns = [MEMORY, N, Column("cold"), Column("warm"), Column("mean cold", "s"), Column("mean warm", "s"),
+    columns = [*_heads(numbers), Column("cold"), Column("warm"), Column("mean cold", "s"), Column("mean warm", "s"),
                Column("cold − warm", "s"), Column("95 %", "s")]  # fmt: skip
-    return Grid("cold", "Cold against warm downloads", columns, single_lines(rows))
+    return _grid(numbers, "cold", "Cold against warm downloads", columns, rows)
 
 
 def attempts(numbers: Numbers) -> Grid:
@@ -141,19 +164,20 @@ def attempts(numbers: Numbers) -> Grid:
     rows = []
     for cell in numbers["cells"]:
         bad = {name: "bad" if name in ("errors", "warm_up_errors") and cell[name] else "" for name in names}
-        rows.append([*_named(cell), *(number(cell[name], looks=bad[name]) for name in names)])
+        rows.append([*_named(numbers, cell), *(number(cell[name], looks=bad[name]) for name in names)])
     totals = numbers["totals"]
-    foot = Row([words("all"), BLANK, *(number(totals["downloads" if name == "count" else name]) for name in names)])
-    columns = [MEMORY, N, Column("sent"), Column("downloads"), Column("needed a retry"), Column("error records"),
+    blanks = [BLANK] * (len(_heads(numbers)) - 1)
+    foot = Row([words("all"), *blanks, *(number(totals["downloads" if name == "count" else name]) for name in names)])
+    columns = [*_heads(numbers), Column("sent"), Column("downloads"), Column("needed a retry"), Column("error records"),
                Column("duplicates"), Column("warm-ups"), Column("failed warm-ups")]  # fmt: skip
-    return Grid("attempts", "Downloads, retries and errors", columns, single_lines(rows), foot)
+    return _grid(numbers, "attempts", "Downloads, retries and errors", columns, rows, foot)
 
 
 def repeats(numbers: Numbers) -> Grid | None:
     """The repeats of each cell on their own; None when no cell has more than one."""
     rows = [
         [
-            *_named(cell),
+            *_named(numbers, cell),
             number(one["repeat"]),
             number(one["count"]),
             *(number(one[name], seconds(one[name])) for name in ("median_s", "mean_s")),
@@ -163,13 +187,33 @@ def repeats(numbers: Numbers) -> Grid | None:
         if len(cell["repeats"]) > 1
         for one in cell["repeats"]
     ]
-    columns = [MEMORY, N, Column("repeat"), Column("count"), Column("median", "s"), Column("mean", "s"),
+    columns = [*_heads(numbers), Column("repeat"), Column("count"), Column("median", "s"), Column("mean", "s"),
                Column("most at once"), Column("download time at N"), Column("together", "Mbit/s")]  # fmt: skip
-    return Grid("repeats", "Each repeat on its own", columns, single_lines(rows), heads=3) if rows else None
+    return _grid(numbers, "repeats", "Each repeat on its own", columns, rows, more_heads=1) if rows else None
 
 
-def _named(cell: Mapping[str, Any]) -> list[Entry]:
-    return coordinates(cell["memory_size_mb"], cell["concurrency"])
+def _grid(
+    numbers: Numbers,
+    name: str,
+    caption: str,
+    columns: list[Column],
+    rows: list[list[Entry]],
+    foot: Row | None = None,
+    more_heads: int = 0,
+) -> Grid:
+    return Grid(name, caption, columns, single_lines(rows), foot, heads=len(_heads(numbers)) + more_heads)
+
+
+def _heads(numbers: Numbers) -> list[Column]:
+    return head_columns(told_apart(numbers["cells"]))
+
+
+def _named(numbers: Numbers, cell: Mapping[str, Any]) -> list[Entry]:
+    return coordinates(key_of_figures(cell), told_apart(numbers["cells"]))
+
+
+def _small(value: float | None, pattern: str) -> Entry:
+    return number(value, None if value is None else pattern.format(value))
 
 
 def _interval(interval: Mapping[str, float] | None, pattern: str = "{:.3f}") -> Entry:

@@ -10,13 +10,14 @@ from typing import Any
 from report import atomic, downloads, environment, html, unfinished
 from report.comparing import size_words
 from report.figures import Picture, drawing, run_ratios
-from report.grid import MEMORY, Column, Entry, Grid, N, coordinates, number, single_lines, words
+from report.grid import Column, Entry, Grid, coordinates, head_columns, number, single_lines, words
 from report.phrases import between, listed, seconds, speed
-from report.run import Key, Run, RunError, cell_words, load
+from report.run import Run, RunError, cell_words, load
 from report.statistics import rules
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.effect import effect
 from report.statistics.selection import cells
+from report.ways import Key
 
 PAGE = "comparison.html"
 LEVELS = {
@@ -161,9 +162,10 @@ def _facts(side: Side) -> list[tuple[str, str]]:
 
 def _grid(pair: Pair) -> Grid:
     base, other = pair.base.letter, pair.side.letter
+    with_way = any(not key.is_published_way for key in pair.effects)
+    heads = head_columns(with_way)
     columns = [
-        MEMORY,
-        N,
+        *heads,
         *(Column("count", letter) for letter in (base, other)),
         *(Column("median s", letter) for letter in (base, other)),
         Column("median ×"),
@@ -174,8 +176,8 @@ def _grid(pair: Pair) -> Grid:
         *(Column("most at once", letter) for letter in (base, other)),
         Column("says", words=True),
     ]
-    rows = [_row(pair, key, found) for key, found in pair.effects.items()]
-    return Grid(pair.name, f"{other} against {base}, cell by cell", columns, single_lines(rows))
+    rows = [[*coordinates(key, with_way), *_row(pair, key, found)] for key, found in pair.effects.items()]
+    return Grid(pair.name, f"{other} against {base}, cell by cell", columns, single_lines(rows), heads=len(heads))
 
 
 def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
@@ -183,7 +185,6 @@ def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
     ratio, delta = found["ratio_of_medians"], found["cliffs_delta"]
     speeds = [cell["mbit_per_s"]["per_function"] for cell in both]
     return [
-        *coordinates(*key),
         *(number(cell["count"]) for cell in both),
         *(number(cell["seconds"]["median_s"], seconds(cell["seconds"]["median_s"])) for cell in both),
         number(ratio and ratio["value"], ratio and f"{ratio['value']:.2f}"),
@@ -198,7 +199,7 @@ def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
 
 def _picture(pair: Pair) -> Picture | None:
     lines = [
-        run_ratios.Line(*key, found["ratio_of_medians"])
+        run_ratios.Line(key, found["ratio_of_medians"])
         for key, found in pair.effects.items()
         if found["ratio_of_medians"]
     ]
@@ -240,7 +241,7 @@ def _csv(pairs: Sequence[Pair]) -> str:
         ["run", "against", "memory_size_mb", "concurrency", "count", "base_count"]
         + [f"ratio_of_medians_{name}" for name in names]
         + [f"cliffs_delta_{name}" for name in names]
-        + ["level"]
+        + ["level", "method", "sink"]
     )
     for pair in pairs:
         for key, found in pair.effects.items():
@@ -248,5 +249,6 @@ def _csv(pairs: Sequence[Pair]) -> str:
                 (found[part] or {}).get(name, "") for part in ("ratio_of_medians", "cliffs_delta") for name in names
             ]
             runs = [pair.side.run.run_id, pair.base.run.run_id]
-            writer.writerow([*runs, *key, found["count"], found["base_count"], *figures, found["level"]])
+            counts = [found["count"], found["base_count"]]
+            writer.writerow([*runs, key.memory_mb, key.n, *counts, *figures, found["level"], *key.way])
     return text.getvalue()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from report.run import Run, cell_key
+from report.ways import Key
 
 # Long enough to recognise a body, short enough for a phone.
 BODY_LENGTH = 200
@@ -60,8 +61,8 @@ def dead_letters(run: Run) -> list[DeadLetters]:
     ]
 
 
-def _order(cell: str) -> tuple[tuple[int, int], str]:
-    return cell_key(cell) or (0, 0), cell
+def _order(cell: str) -> tuple[Key, str]:
+    return cell_key(cell) or Key(0, 0), cell
 
 
 def _cell(row: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from report.phrases import NOTHING
+from report.ways import Key, way_words
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,15 @@ def words(text: str, looks: str = "") -> Entry:
     return Entry(text or NOTHING, looks=looks)
 
 
-def coordinates(memory_mb: int | None, n: int | None, looks: str = "") -> list[Entry]:
-    """The two entries that name a cell."""
-    return [number(memory_mb, None if memory_mb is None else str(memory_mb), looks),
-            number(n, None if n is None else str(n), looks)]  # fmt: skip
+def coordinates(key: Key, with_way: bool, looks: str = "") -> list[Entry]:
+    """The entries that name a cell: memory, N and, when asked for, how it downloads."""
+    named = [number(key.memory_mb, str(key.memory_mb), looks), number(key.n, str(key.n), looks)]
+    return [*named, words(way_words(*key.way), looks)] if with_way else named
+
+
+def head_columns(with_way: bool) -> list[Column]:
+    """The columns of `coordinates`."""
+    return [MEMORY, N, METHOD] if with_way else [MEMORY, N]
 
 
 def single_lines(rows: Iterable[list[Entry]]) -> list[list[Row]]:
@@ -79,4 +85,4 @@ def single_lines(rows: Iterable[list[Entry]]) -> list[list[Row]]:
 
 # For the last line of a table, where a column has no sum.
 BLANK = Entry("")
-MEMORY, N = Column("memory", "MB"), Column("N")
+MEMORY, N, METHOD = Column("memory", "MB"), Column("N"), Column("method", words=True)

@@ -121,6 +121,7 @@ def _grids(numbers: Numbers) -> dict[str, Grid | None]:
         "inside": cell_grids.distribution(numbers, inside=True) if inside else None,
         "against": cell_grids.against_smallest(numbers),
         "memories": cell_grids.between_memories(numbers),
+        "client": cell_grids.client(numbers),
         "parallelism": cell_grids.parallelism(numbers),
         "cold": cell_grids.cold(numbers),
         "attempts": cell_grids.attempts(numbers),

@@ -3,12 +3,11 @@
 from report import table
 from report.comparing import Comparison
 from report.comparing import Row as Line
-from report.grid import MEMORY, Column, Entry, Grid, N, Row, coordinates, number, words
+from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
 from report.phrases import share, speed
+from report.ways import Key
 
 COLUMNS = [
-    MEMORY,
-    N,
     Column("where", words=True),
     Column("count"),
     *(Column(name, "s") for name in ("min", "p25", "avg", "p75", "max")),
@@ -20,20 +19,22 @@ COLUMNS = [
 
 def published_grid(beside: Comparison) -> Grid:
     """One group a cell: the measured line, and under it the published one where there is one."""
-    groups: dict[tuple[int, int], list[Row]] = {}
+    with_way = any(not line.key.is_published_way for line in beside.rows)
+    groups: dict[Key, list[Row]] = {}
     for line in beside.rows:
-        group = groups.setdefault((line.memory_size_mb, line.concurrency), [])
-        group.append(_row(line, again=bool(group)))
+        group = groups.setdefault(line.key, [])
+        group.append(_row(line, with_way, again=bool(group)))
     caption = "Seconds for one download by memory size and N, measured and published"
-    return Grid("cells", caption, COLUMNS, list(groups.values()), looks="beside")
+    heads = head_columns(with_way)
+    return Grid("cells", caption, [*heads, *COLUMNS], list(groups.values()), heads=len(heads), looks="beside")
 
 
-def _row(line: Line, *, again: bool) -> Row:
+def _row(line: Line, with_way: bool, *, again: bool) -> Row:
     count, *seconds, _, _ = table.figures_text(line)
     values = [line.min_s, line.p25_s, line.avg_s, line.p75_s, line.max_s]
     short = line.most_at_once is not None and line.most_at_once < line.concurrency
     entries: list[Entry] = [
-        *coordinates(line.memory_size_mb, line.concurrency, "again" if again else ""),
+        *coordinates(line.key, with_way, "again" if again else ""),
         words(line.source, "source"),
         number(line.count, count),
         *(number(value, text) for value, text in zip(values, seconds, strict=True)),

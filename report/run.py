@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from report import cells, jsonl
+from report.ways import METHOD, Key, default_sink, way_words
 
 FORMAT = 1
 FILES = (
@@ -18,10 +19,6 @@ FILES = (
     "accounting.json",
     "dead_letters.jsonl",
 )
-
-Key = tuple[int, int]
-"""The coordinates of a cell in the published table: memory in MB, concurrency (N)."""
-
 
 # Whole numbers beyond this aren't exact as doubles; a time of more than 30 years is none.
 LARGEST_WHOLE = 2**53
@@ -48,7 +45,7 @@ class Run:
     sent: list[dict[str, Any]] | None = None
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     accounting: list[dict[str, Any]] | None = None
-    stored_rows: list[dict[str, int | float]] | None = None
+    stored_rows: list[dict[str, Any]] | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -92,7 +89,7 @@ class Run:
         return int(planned * 1024**2) if not sizes and isinstance(planned, int | float) else None
 
     def cell_keys(self) -> list[Key]:
-        """Every cell, planned or seen in a record, sorted by memory and concurrency."""
+        """Every cell, planned or seen in a record, sorted by memory, concurrency, method and sink."""
         seen = {record_key(record) for record in self.downloads + self.errors + self.warm_ups}
         planned = {self.key_of(cell) for cell in [*_as_list(self.manifest.get("cells")), *self._swept()]}
         accounted = {self.key_of(row.get("cell")) for row in self.accounting or []}
@@ -104,11 +101,8 @@ class Run:
         """
         fixed = self._plan("fixed")
         if isinstance(cell, dict):
-            return cell_key(fixed | cell)
-        named = cell_key(cell)
-        if named or not isinstance(cell, str):
-            return named
-        return cell_key(fixed | {name: int(value) for name, value in _COORDINATE.findall(cell)})
+            return cell_key(fixed | _coordinates(cell.get("cell")) | cell)
+        return cell_key(fixed | _coordinates(cell)) if isinstance(cell, str) else None
 
     def _plan(self, part: str) -> dict[str, Any]:
         plan = self.manifest.get("plan")
@@ -154,36 +148,45 @@ def load(run_dir: Path) -> Run:
 
 def record_key(record: dict[str, Any]) -> Key | None:
     """The cell of a record, from its own coordinates; None when it lacks them."""
-    return _key(record.get("memory_size"), record.get("concurrency_limit"))
+    return _key(record.get("memory_size"), record.get("concurrency_limit"), record.get("method"), record.get("sink"))
 
 
-_COORDINATE = re.compile(r"(\w+)=(\d{1,15})(?!\d)")
+_COORDINATE = re.compile(r"(\w+)=(\w{1,40})(?!\w)")
+
+
+def _coordinates(cell: object) -> dict[str, Any]:
+    """What a cell id says, numbers as numbers; {} for anything else."""
+    found = _COORDINATE.findall(cell) if isinstance(cell, str) else []
+    return {name: int(text) if text.isdecimal() and len(text) <= 15 else text for name, text in found}
 
 
 def cell_key(cell: object) -> Key | None:
     """The coordinates of a cell from its id (`memory_size=1024,concurrency_value=5`) or an object with them."""
-    if isinstance(cell, dict):
-        return _key(cell.get("memory_size"), cell.get("concurrency_value")) or cell_key(cell.get("cell"))
-    found = {name: int(value) for name, value in _COORDINATE.findall(cell)} if isinstance(cell, str) else {}
-    return _key(found.get("memory_size"), found.get("concurrency_value"))
+    found = _coordinates(cell.get("cell")) | cell if isinstance(cell, dict) else _coordinates(cell)
+    return _key(found.get("memory_size"), found.get("concurrency_value"), found.get("method"), found.get("sink"))
 
 
 def repeat_of(cell: str) -> int | None:
     """Which repeat a cell id names, None when it names none."""
-    return {name: int(value) for name, value in _COORDINATE.findall(cell)}.get("repeat")
+    repeat = _coordinates(cell).get("repeat")
+    return repeat if isinstance(repeat, int) else None
 
 
 def cell_words(cell: object) -> str:
     """A cell (its id, or its coordinates) in words; another text as it is."""
     key = cell if isinstance(cell, tuple) else cell_key(cell)
+    if not key:
+        return str(cell)
+    way = "" if key.is_published_way else f", {way_words(*key.way)}"
     repeat = repeat_of(cell) if isinstance(cell, str) else None
-    words = "" if repeat is None else f", repeat {repeat}"
-    return f"{key[0]} MB, N = {key[1]}{words}" if key else str(cell)
+    return f"{key.memory_mb} MB, N = {key.n}{way}" + ("" if repeat is None else f", repeat {repeat}")
 
 
-def _key(memory: object, n: object) -> Key | None:
-    parts = (memory, n)
-    return parts if all(type(part) is int and 1 <= part < LARGEST_WHOLE for part in parts) else None  # type: ignore
+def _key(memory: object, n: object, method: object, sink: object) -> Key | None:
+    if not all(type(part) is int and 1 <= part < LARGEST_WHOLE for part in (memory, n)):  # type: ignore
+        return None
+    method = method if isinstance(method, str) and method else METHOD
+    return Key(memory, n, method, sink if isinstance(sink, str) and sink else default_sink(method))  # type: ignore
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
@@ -203,7 +206,7 @@ def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | No
     return None if rows is None else [row for row in rows if isinstance(row, dict)]
 
 
-def _stored_rows(run_dir: Path, warnings: list[str]) -> list[dict[str, int | float]] | None:
+def _stored_rows(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
     path = run_dir / "cells.csv"
     if not path.exists():  # not worth a warning: the report makes it
         return None

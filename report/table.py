@@ -14,7 +14,8 @@ from rich.text import Text
 from report import cells
 from report.comparing import Comparison, Row, comparison
 from report.phrases import NOTHING
-from report.run import Key, load
+from report.run import load
+from report.ways import Key, way_words
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
@@ -43,19 +44,24 @@ def to_rich(table: Comparison, title: str | None = None) -> Group:
     """The table for the terminal, 80 columns wide, with its caption under it."""
     # One space between columns, no edges: eleven columns fit into 80.
     grid = Table(title=title, box=box.SIMPLE_HEAD, padding=0, show_edge=False, title_justify="left")
+    with_way = tells_ways_apart(table)
     for name in ("MB", "N"):
-        grid.add_column(name, justify="right", no_wrap=True, vertical="bottom")
-    grid.add_column("where")
-    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", "Mbit\n/s", "at\nonce"):
+        grid.add_column(name, justify="right", no_wrap=True, vertical="top" if with_way else "bottom")
+    grid.add_column("method, where" if with_way else "where", overflow="fold")
+    more = ("CPU\ns/GiB", "re-\ntry") if with_way else ()
+    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", "Mbit\n/s", "at\nonce", *more):
         grid.add_column(name, justify="right", no_wrap=True)
     previous: Key | None = None
     for row in table.rows:
-        key = (row.memory_size_mb, row.concurrency)
-        coordinates = ("", "") if key == previous else tuple(map(str, key))
-        if previous is not None and key[0] != previous[0]:
+        key = row.key
+        named = [str(key.memory_mb), str(key.n)]
+        where = f"{way_words(*key.way)}, {row.source}" if with_way and row.measured else row.source
+        if previous is not None and key.memory_mb != previous.memory_mb:
             grid.add_section()
         style = "bold" if row.measured else "dim"
-        grid.add_row(*coordinates, row.source, *figures_text(row), style=style)
+        took = client_text(row) if with_way else ()
+        shown = ["", ""] if key == previous else named
+        grid.add_row(*shown, where, *figures_text(row), *took, style=style)
         previous = key
     return Group(grid, "", *(Text(sentence, style="dim") for sentence in table.caption))
 
@@ -70,6 +76,19 @@ def figures_text(row: Row) -> tuple[str, ...]:
         NOTHING if row.mbit_per_s is None else f"{row.mbit_per_s:,.0f}",
         NOTHING if row.most_at_once is None else f"{row.most_at_once}",
     )
+
+
+def client_text(row: Row) -> tuple[str, str]:
+    """CPU seconds a GiB and retries of `row` for reading."""
+    return (
+        NOTHING if row.cpu_s_per_gib is None else f"{row.cpu_s_per_gib:.2f}",
+        NOTHING if row.retries is None else f"{row.retries:,}",
+    )
+
+
+def tells_ways_apart(table: Comparison) -> bool:
+    """Whether any line is of another way to download than the published one, so that all must say theirs."""
+    return any(not row.key.is_published_way for row in table.rows)
 
 
 def to_csv(table: Comparison) -> str:
@@ -92,9 +111,11 @@ def to_json(table: Comparison) -> str:
 
 def to_markdown(table: Comparison) -> str:
     """The table as Markdown for pasting, with its caption under it."""
+    with_way = tells_ways_apart(table)
     names = (
         "MB",
         "N",
+        *(["method"] if with_way else []),
         "where",
         "count",
         "min s",
@@ -104,13 +125,15 @@ def to_markdown(table: Comparison) -> str:
         "max s",
         "Mbit/s",
         "most at once",
+        *(["CPU s/GiB", "retries"] if with_way else []),
     )
     lines = [
         "| " + " | ".join(names) + " |",
-        "| " + " | ".join(":---" if name == "where" else "---:" for name in names) + " |",
+        "| " + " | ".join(":---" if name in ("method", "where") else "---:" for name in names) + " |",
     ]
     for row in table.rows:
         figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(row)]
-        parts = [str(row.memory_size_mb), str(row.concurrency), row.source, *figures]
+        named = [str(row.memory_size_mb), str(row.concurrency), *([way_words(*row.key.way)] if with_way else [])]
+        parts = [*named, row.source, *figures, *(client_text(row) if with_way else ())]
         lines.append("| " + " | ".join(parts) + " |")
     return "\n".join([*lines, "", *table.caption]) + "\n"

@@ -44,12 +44,8 @@ class Connection:
         except OSError as error:  # ssl.SSLError is one
             connected.close()
             raise NoConnection(f"no TLS with {address.host}:{address.port}: {error}") from None
-        # The kernel's own timeout: with Python's a receive is two calls, and MSG_WAITALL has no effect.
-        self._socket.settimeout(None)
-        seconds, fraction = divmod(s3_client.READ_TIMEOUT_S, 1)
-        timeout = struct.pack("@ll", int(seconds), int(fraction * 1_000_000))
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
         self._is_tls = tls is not None
+        self._set_timeout(s3_client.READ_TIMEOUT_S)
         self._early = b""  # what came of the body together with the head
 
     def ask(self, path: str, headers: dict[str, str]) -> Head:
@@ -100,6 +96,16 @@ class Connection:
     def close(self) -> None:
         """Close it; safe to repeat."""
         self._socket.close()
+
+    def _set_timeout(self, seconds: float) -> None:
+        if self._is_tls:
+            self._socket.settimeout(seconds)  # the kernel's only lets OpenSSL try again, without end
+            return
+        # The kernel's own timeout: with Python's a receive is two calls, and MSG_WAITALL has no effect.
+        self._socket.settimeout(None)
+        whole, fraction = divmod(seconds, 1)
+        timeout = struct.pack("@ll", int(whole), int(fraction * 1_000_000))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
 
     def _read_head(self) -> Head:
         received = b""

@@ -1,11 +1,14 @@
 """The method `crt`: the AWS Common Runtime's S3 client, a C program with its own threads, ranges, retries and TLS.
 
 boto3 can use it (`preferred_transfer_client="crt"`), but sets neither the target throughput nor an endpoint without
-TLS; so it is asked for here by itself, and boto3 isn't needed. It doesn't tell how many requests and retries it made.
+TLS; so it is asked for here by itself, and boto3 isn't needed. Its retries can't be chosen from Python: six tries a
+request, with growing random delays. It doesn't tell how many requests it made, but it asks for credentials to sign each
+of them, tries included, and that is counted. When the first byte came can't be known.
 """
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from crt_failures import translate
@@ -26,6 +29,7 @@ class CrtS3:
     def __init__(self, settings: Settings, awscrt: Any) -> None:
         """Raises SettingsError when AWS_ENDPOINT_URL is no URL."""
         self._awscrt = awscrt
+        self._on_request: Callable[[], None] = _nothing
         self._address = locate(settings.bucket, settings.key, settings.region, os.environ)
         is_tls = self._address.is_tls
         event_loops = awscrt.io.EventLoopGroup()
@@ -40,8 +44,12 @@ class CrtS3:
             throughput_target_gbps=TARGET_GBPS,
         )
 
-    def request(self, path: str, **callbacks: Any) -> Any:
-        """Begin to download the object into the file at `path`; returns the runtime's request."""
+    def request(self, path: str, on_request: Callable[[], None], **callbacks: Any) -> Any:
+        """Begin to download the object into the file at `path`; returns the runtime's request.
+
+        `on_request` is called before each HTTP request and each try of one, from the runtime's threads.
+        """
+        self._on_request = on_request
         # Without this header the client takes the request for one with a body.
         fields = [("host", self._address.host_header), ("content-length", "0")]
         headers = self._awscrt.http.HttpHeaders(fields)
@@ -53,6 +61,7 @@ class CrtS3:
         )
 
     def _credentials(self) -> Any:
+        self._on_request()
         found = read_credentials(os.environ)
         return self._awscrt.auth.AwsCredentials(found.access_key, found.secret_key, found.token)
 
@@ -83,8 +92,6 @@ def fetch(transfer: Transfer) -> int:
 
     Timed are the request and all that the runtime does for it, until the file is complete.
     """
-    # The runtime doesn't tell: better unknown than wrong.
-    transfer.requests = transfer.retries = None
     read_credentials(os.environ)  # raises NoCredentials, which the runtime would hide
     with transfer.timed():
         _Download(transfer).run()
@@ -102,21 +109,37 @@ class _Download:
     def run(self) -> None:
         transfer = self._transfer
         transfer.raise_if_stopped()
+        transfer.retries = None  # until it is known
         request = transfer.s3.request(
-            str(transfer.sink.path), on_headers=self._on_headers, on_progress=self._on_progress, on_done=self._on_done
+            str(transfer.sink.path),
+            on_request=self._before_request,
+            on_headers=self._on_headers,
+            on_progress=self._on_progress,
+            on_done=self._on_done,
         )
-        with transfer.interruptible(request.cancel):
-            self._done.wait()
-        transfer.raise_if_stopped()
-        if self._error is not None:
-            raise self._error
+        try:
+            with transfer.interruptible(request.cancel):
+                self._done.wait()
+            transfer.raise_if_stopped()
+            if self._error is not None:
+                raise self._error
+            transfer.retries = transfer.requests - _requests_without_retry(transfer)
+        except BaseException:
+            # Until the first answer tells the size there is one range to ask for; after it, nobody knows how many were.
+            if transfer.announced_bytes is None:
+                transfer.retries = max(0, transfer.requests - 1)
+            raise
+
+    def _before_request(self) -> None:
+        self._keep(lambda: self._transfer.count_request(is_retry=False))
 
     def _on_headers(self, status_code: int, headers: list[tuple[str, str]], **_: Any) -> None:
         if status_code >= 300:
             return
         found = {name.lower(): value for name, value in headers}
         size = found.get("content-range", "").rpartition("/")[2] or found.get("content-length", "")
-        self._keep(lambda: self._transfer.note_answer(found.get("etag"), int(size), is_body=True))
+        # The runtime tells of an answer only once the whole range is there, so when its first byte came is unknown.
+        self._keep(lambda: self._transfer.note_answer(found.get("etag"), int(size), is_body=False))
 
     def _on_progress(self, progress: int, **_: Any) -> None:
         self._keep(lambda: self._transfer.count_bytes(progress))
@@ -126,8 +149,18 @@ class _Download:
             self._error = object_changed() if status_code == 412 else translate(error, details)
         self._done.set()
 
-    def _keep(self, observe: Any) -> None:
+    def _keep(self, observe: Callable[[], None]) -> None:
         try:
             observe()
         except (Failure, ValueError) as error:
             self._error = self._error or error
+
+
+def _requests_without_retry(transfer: Transfer) -> int:
+    """Return how many requests the object takes: one a range, and for an empty one a second without a range."""
+    part_bytes = transfer.settings.range_part_mb * 2**20
+    return max(1, -(-transfer.announced_bytes // part_bytes)) + (transfer.announced_bytes == 0)
+
+
+def _nothing() -> None:
+    """Before the first download."""

@@ -30,6 +30,12 @@ _BY_NAME: tuple[tuple[str, type[Failure]], ...] = (
     ("AWS_ERROR_HTTP_", ConnectionCut),
     ("AWS_ERROR_S3_INCORRECT_CONTENT_LENGTH", ConnectionCut),
 )
+# Answers that the runtime tells of without their status: those that it tried again, and one that isn't for its range.
+_ANSWERS: dict[str, tuple[int, str, str]] = {
+    "AWS_ERROR_S3_SLOW_DOWN": (503, "SlowDown", ""),
+    "AWS_ERROR_S3_INTERNAL_ERROR": (500, "InternalError", "S3 answered so on every try"),
+    "AWS_ERROR_DEST_COPY_TOO_SMALL": (200, "", "the answer isn't for the range that was asked for"),
+}
 
 
 def translate(error: Exception, details: dict[str, Any]) -> Exception:
@@ -42,9 +48,11 @@ def translate(error: Exception, details: dict[str, Any]) -> Exception:
         body = getattr(error, "body", None) or details.get("error_body") or b""
         return AnswerError.from_body(getattr(error, "operation_name", None) or "GetObject", status, body)
     name = getattr(error, "name", "")
+    if name in _ANSWERS:
+        return AnswerError("GetObject", *_ANSWERS[name])
     if name in ("AWS_ERROR_FILE_WRITE_FAILURE", "AWS_ERROR_NO_SPACE"):
         return OSError(errno.ENOSPC, str(error))
     for beginning, failure in _BY_NAME:
         if name.startswith(beginning):
-            return failure(f"{name}: {error}")
+            return failure(str(error))  # which begins with the name
     return error

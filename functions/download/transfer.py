@@ -19,7 +19,7 @@ class Transfer:
 
     `s3` is the client that the method's own `build_client` made. A method puts `with transfer.timed():` around exactly
     what it measures, calls `count_request` before each request, `note_answer` after each good one and `count_bytes`
-    while bytes arrive. `stop` makes the next of these calls raise. One that can't count its requests sets them to None.
+    while bytes arrive. `stop` makes the next of these calls raise. One that can't tell its retries sets them to None.
     """
 
     s3: Any
@@ -86,7 +86,8 @@ class Transfer:
         self.raise_if_stopped()
         with self._lock:
             self.requests += 1
-            self.retries += is_retry
+            if is_retry:
+                self.retries += 1
 
     def note_answer(self, etag: str | None, object_bytes: int | None, *, is_body: bool) -> None:
         """Keep ETag and size of the object from the first good answer, and the time of the first with a body.

@@ -19,7 +19,8 @@ from report.figures import (
     throughput_per_function,
 )
 from report.measured import by_cell
-from report.run import Key, Run
+from report.run import Run
+from report.ways import Key
 
 NAMES = tuple(
     module.NAME

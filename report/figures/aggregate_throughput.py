@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from report.figures import drawing
 from report.figures.series import Cell, Numbers, Series, by_memory, concurrencies, told
 from report.phrases import bandwidth
+from report.ways import Key, key_of_figures
 
 NAME = "aggregate_throughput"
 TITLE = "What all functions get together, against N"
@@ -66,13 +67,13 @@ def _in_window(cell: Cell) -> float | None:
     return cell["parallelism"] and (cell["parallelism"]["window"] or {}).get("mbit_per_s")
 
 
-def _ideals(numbers: Numbers) -> Mapping[tuple[int, int], Mapping[str, Any]]:
-    """By (memory, N): the comparison with the smallest N, which knows the ideal."""
+def _ideals(numbers: Numbers) -> Mapping[Key, Mapping[str, Any]]:
+    """By cell: the comparison with the smallest N, which knows the ideal."""
     against = numbers["comparisons"]["against_smallest_n"]
-    return {(one["memory_size_mb"], one["concurrency"]): one for one in against}
+    return {key_of_figures(one): one for one in against}
 
 
-def _series(axes: Axes, series: Series, ideals: Mapping[tuple[int, int], Any], dodge: float, factor: int) -> None:
+def _series(axes: Axes, series: Series, ideals: Mapping[Key, Any], dodge: float, factor: int) -> None:
     cells = [cell for cell in series.cells if _whole(cell)]
     if not cells:
         return
@@ -81,7 +82,7 @@ def _series(axes: Axes, series: Series, ideals: Mapping[tuple[int, int], Any], d
     axes.plot(places, wholes, color=colour, linewidth=1.6, marker=series.marker, markersize=6)
     line = [(places[0], wholes[0])]
     for cell in cells[1:]:
-        found = ideals.get((series.memory_mb, cell["concurrency"]))
+        found = ideals.get(key_of_figures(cell))
         ideal = found and found["throughput"]["ideal_mbit_per_s"]
         if ideal:
             line.append((cell["concurrency"] * dodge, ideal / factor))

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from report.figures import drawing
 from report.figures.series import Cell, Numbers, Series, by_memory, concurrencies, told
-from report.run import Key
+from report.ways import Key, key_of_figures
 
 NAME = "download_seconds"
 TITLE = "Seconds for one download, by N"
@@ -42,7 +42,7 @@ def draw(numbers: Numbers, times: Mapping[Key, Sequence[float]]) -> Figure | Non
         _boxes(axes, cells, at, series, 0.74 * step)
         for cell, x in zip(cells, at, strict=True):
             if cell["count"] < numbers["rules"]["minimum_for_p5_p95"]:
-                _dots(axes, x, times.get((series.memory_mb, cell["concurrency"]), ()), series, 0.5 * step)
+                _dots(axes, x, times.get(key_of_figures(cell), ()), series, 0.5 * step)
     axes.set_xticks(range(len(positions)), [f"N = {n}" for n in positions])
     if len(positions) > 8:
         axes.tick_params(axis="x", labelrotation=60)

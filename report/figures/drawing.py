@@ -25,6 +25,8 @@ MARKERS = ("D", "o", "s", "^", "v", "P")
 WIDTH_IN = 6.0
 PNG_DPI = 200
 LEGEND_LETTERS = 52
+# Lines of a legend that the usual height has room for, and the height of one.
+LEGEND_LINES, LEGEND_LINE_IN = 4, 0.24
 
 _STYLE = {
     "svg.hashsalt": "stampede",  # ids depend on the content alone
@@ -75,11 +77,13 @@ def plain(axes: Axes) -> None:
 
 
 def legend_above(axes: Axes, handles: list[Any] | None = None) -> None:
-    """A legend over the plot, in as many columns as fit."""
+    """A legend over the plot, in as many columns as fit; a long one makes the figure taller, not the plot smaller."""
     handles = handles or axes.get_legend_handles_labels()[0]
     columns = 4
     while columns > 1 and _columns_width(handles, columns) > LEGEND_LETTERS:
         columns -= 1
+    rows = -(-len(handles) // columns)
+    axes.figure.set_figheight(axes.figure.get_figheight() + LEGEND_LINE_IN * max(0, rows - LEGEND_LINES))
     axes.figure.legend(handles=handles, loc="outside upper center", ncols=columns)
 
 

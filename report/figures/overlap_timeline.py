@@ -58,12 +58,12 @@ def left_out(numbers: Numbers) -> int:
 
 
 def _rows(numbers: Numbers) -> list[list[tuple[Series, Cell] | None]]:
-    """The panels: a column a memory size when there are two or three, else two columns in order."""
+    """The panels: a column a series when there are two or three, else two columns in order."""
     groups = by_memory(numbers)
-    found = {(one.memory_mb, cell["concurrency"]): (one, cell) for one in groups for cell in one.cells
+    found = {(at, cell["concurrency"]): (one, cell) for at, one in enumerate(groups) for cell in one.cells
              if cell["parallelism"]}  # fmt: skip
     if len(groups) in (2, 3):
-        rows = [[found.get((series.memory_mb, n)) for series in groups] for n in concurrencies(numbers)]
+        rows = [[found.get((at, n)) for at in range(len(groups))] for n in concurrencies(numbers)]
         rows = [row for row in rows if any(row)]
     else:
         panels = list(found.values())

@@ -9,6 +9,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from report.figures import drawing
 from report.phrases import listed
+from report.run import cell_words
+from report.ways import Key
 
 NAME = "run_ratios"
 READING = (
@@ -20,16 +22,15 @@ READING = (
 
 @dataclass(frozen=True)
 class Line:
-    """One cell: its memory in MB, its N and the ratio {"value", "low", "high"}."""
+    """One cell and its ratio {"value", "low", "high"}."""
 
-    memory_mb: int
-    n: int
+    key: Key
     ratio: dict[str, Any]
 
     @property
     def label(self) -> str:
         """How the axis names it."""
-        return f"{self.memory_mb} MB, N = {self.n}"
+        return cell_words(self.key)
 
 
 def words(lines: Sequence[Line]) -> str:
@@ -48,9 +49,9 @@ def draw(lines: Sequence[Line], within: float) -> Figure | None:
     axes.set_xscale("log")
     axes.axvspan(1 - within, 1 + within, color=drawing.MUTED, alpha=0.18, linewidth=0)
     axes.axvline(1, color=drawing.INK, linewidth=1)
-    memories = sorted({line.memory_mb for line in lines})
+    places = sorted({(line.key.memory_mb, *line.key.way) for line in lines})
     for at, line in enumerate(lines):
-        series = memories.index(line.memory_mb)
+        series = places.index((line.key.memory_mb, *line.key.way))
         colour, marker = (part[series % len(part)] for part in (drawing.SERIES, drawing.MARKERS))
         axes.plot([line.ratio["low"], line.ratio["high"]], [at, at], color=colour, linewidth=2)
         axes.plot(line.ratio["value"], at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)

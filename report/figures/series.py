@@ -1,4 +1,6 @@
-"""The cells of statistics.json as the series of a picture: one a memory size, each with its colour and marker."""
+"""The cells of statistics.json as the series of a picture: one a memory size and way to download, each with its colour
+and marker.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,6 +8,7 @@ from typing import Any
 
 from report.figures.drawing import MARKERS, SERIES
 from report.phrases import listed
+from report.ways import told_apart, way_words
 
 Cell = Mapping[str, Any]
 Numbers = Mapping[str, Any]
@@ -13,28 +16,31 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Series:
-    """One memory size: its cells by ascending N, and how it is told apart from the others."""
+    """One memory size and way: its cells by ascending N, and how it is told apart from the others; `label` is how the
+    legend names it.
+    """
 
-    memory_mb: int
+    label: str
     cells: list[Cell]
     colour: str
     marker: str
 
-    @property
-    def label(self) -> str:
-        """How the legend names it."""
-        return f"{self.memory_mb} MB"
-
 
 def by_memory(numbers: Numbers) -> list[Series]:
-    """The cells with at least one download or error, one Series a memory size, ascending."""
-    groups: dict[int, list[Cell]] = {}
+    """The cells with at least one download or error, one Series a memory size and way, ascending."""
+    groups: dict[tuple[int, str, str], list[Cell]] = {}
     for cell in numbers["cells"]:
         if cell["count"] or cell["errors"]:
-            groups.setdefault(cell["memory_size_mb"], []).append(cell)
+            groups.setdefault((cell["memory_size_mb"], cell["method"], cell["sink"]), []).append(cell)
+    named = told_apart(numbers["cells"])
     return [
-        Series(memory, cells, SERIES[at % len(SERIES)], MARKERS[at % len(MARKERS)])
-        for at, (memory, cells) in enumerate(sorted(groups.items()))
+        Series(
+            f"{memory} MB, {way_words(*way)}" if named else f"{memory} MB",
+            cells,
+            SERIES[at % len(SERIES)],
+            MARKERS[at % len(MARKERS)],
+        )
+        for at, ((memory, *way), cells) in enumerate(sorted(groups.items()))
     ]
 
 

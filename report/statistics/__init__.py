@@ -15,8 +15,10 @@ from report.statistics.cell_figures import measured
 from report.statistics.comparisons import comparisons
 from report.statistics.selection import cells, first_of_each, message
 from report.statistics.verdict import verdict
+from report.ways import as_figures
 
 FORMAT = 1
+NOWHERE = dict.fromkeys(("memory_size_mb", "concurrency", "method", "sink"))
 
 
 def statistics(run: Run) -> dict[str, Any]:
@@ -72,8 +74,7 @@ def _errors(run: Run) -> list[dict[str, Any]]:
         messages = {message(record) for record in records}
         rows.append(
             {
-                "memory_size_mb": key[0] if key else None,
-                "concurrency": key[1] if key else None,
+                **(as_figures(key) if key else NOWHERE),
                 "error_type": error_type,
                 "records": len(records),
                 "messages": len(messages),
@@ -86,6 +87,7 @@ def _errors(run: Run) -> list[dict[str, Any]]:
             row["memory_size_mb"] is None,
             row["memory_size_mb"] or 0,
             row["concurrency"] or 0,
+            (row["method"] or "", row["sink"] or ""),
             -row["records"],
             row["error_type"],
         ),

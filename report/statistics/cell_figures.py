@@ -1,16 +1,17 @@
 """All figures of one cell, and the samples that comparisons between cells need."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from report.measured import is_size
-from report.run import Key, repeat_of
+from report.measured import client, is_size
+from report.run import cell_words, repeat_of
 from report.spread import quantile
 from report.statistics import distribution, parallelism, rules
 from report.statistics.bootstrap import Sample
 from report.statistics.cold import cold_against_warm
 from report.statistics.selection import Cell, Record
+from report.ways import Key, as_figures
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Measured:
 
 def measured(cell: Cell) -> Measured:
     """Everything that can be said of one cell on its own."""
-    label = f"{cell.key[0]} MB, N = {cell.key[1]}"
+    label = cell_words(cell.key)
     parts = cell.by_repeat()
     timed = {name: parallelism.measure(part) for name, part in parts.items()}
     overlapping = [one for one in timed.values() if one]
@@ -38,10 +39,10 @@ def measured(cell: Cell) -> Measured:
     inside_sample = Sample((r["download_time_seconds"] for r in inside), f"{label}, inside the window")
     repeats = [_repeat(name, part, timed[name]) for name, part in parts.items()]
     figures = {
-        "memory_size_mb": cell.key[0],
-        "concurrency": cell.key[1],
+        **as_figures(cell.key),
         **_counts(cell),
         **_group(cell.downloads, everything),
+        "client": asdict(client(cell.downloads)),
         "repeats": repeats,
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),

@@ -1,36 +1,37 @@
 """Cells against each other: each N against the smallest with the same memory, each memory against the smallest at the
-same N.
+same N; only cells of one way to download.
 """
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from report.run import Key
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
+from report.ways import Key, as_figures
 
 
 def comparisons(cells: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
-    """Both kinds of comparison, sorted by memory and N. The base is the smallest planned or seen, even when it has no
+    """Both kinds of comparison, sorted by key. The base is the smallest planned or seen, even when it has no
     downloads: another one in its place would answer another question.
     """
     by_key = {cell.key: cell for cell in cells}
     by_n, by_memory = [], []
-    for memory, n in sorted(by_key):
-        base = (memory, min(other for size, other in by_key if size == memory))
-        if base != (memory, n):
-            by_n.append(_against_smallest_n(by_key[memory, n], by_key[base]))
-        base = (min(size for size, other in by_key if other == n), n)
-        if base != (memory, n):
-            by_memory.append(_compared(by_key[memory, n], by_key[base]))
+    for key in sorted(by_key):
+        alike = [other for other in by_key if other.way == key.way]
+        base = min(other for other in alike if other.memory_mb == key.memory_mb)
+        if base != key:
+            by_n.append(_against_smallest_n(by_key[key], by_key[base]))
+        base = min(other for other in alike if other.n == key.n)
+        if base != key:
+            by_memory.append(_compared(by_key[key], by_key[base]))
     return {"against_smallest_n": by_n, "between_memories": by_memory}
 
 
 def _against_smallest_n(cell: Measured, base: Measured) -> dict[str, Any]:
     ours, theirs = cell.figures["parallelism"], base.figures["parallelism"]
-    factor = cell.key[1] / base.key[1]
+    factor = cell.key.n / base.key.n
     return _compared(cell, base) | {
         "throughput": _throughput(_speed(ours), _speed(theirs), factor),
         "throughput_in_window": _throughput(
@@ -42,11 +43,7 @@ def _against_smallest_n(cell: Measured, base: Measured) -> dict[str, Any]:
 def _compared(cell: Measured, base: Measured) -> dict[str, Any]:
     same_size = cell.object_bytes is not None and cell.object_bytes == base.object_bytes
     words = _Words(cell.key, base.key)
-    result: dict[str, Any] = {
-        "memory_size_mb": cell.key[0],
-        "concurrency": cell.key[1],
-        "base": {"memory_size_mb": base.key[0], "concurrency": base.key[1]},
-    }
+    result: dict[str, Any] = as_figures(cell.key) | {"base": as_figures(base.key)}
     for name in ("all", "inside_window"):
         attribute = "everything" if name == "all" else "inside"
         found = effect(getattr(cell, attribute), getattr(base, attribute))
@@ -74,10 +71,10 @@ class _Words:
     """Sentences about one cell against its base."""
 
     def __init__(self, key: Key, base: Key) -> None:
-        same_memory = key[0] == base[0]
-        self._ours = f"N = {key[1]}" if same_memory else f"{key[0]} MB"
-        self._base = f"N = {base[1]}" if same_memory else f"{base[0]} MB"
-        self._at = "At " if same_memory else f"At N = {key[1]}, with "
+        same_memory = key.memory_mb == base.memory_mb
+        self._ours = f"N = {key.n}" if same_memory else f"{key.memory_mb} MB"
+        self._base = f"N = {base.n}" if same_memory else f"{base.memory_mb} MB"
+        self._at = "At " if same_memory else f"At N = {key.n}, with "
         self._link = "at" if same_memory else "with"
         self._conclusion = conclusion if same_memory else between_memories
 

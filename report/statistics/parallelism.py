@@ -74,7 +74,7 @@ def measure(cell: Cell) -> Repeat | None:
     attempts = [record for record in everything if usable(record)]
     if not attempts:
         return None
-    n = cell.key[1]
+    n = cell.key.n
     origin = min(record["started_at_ms"] for record in attempts)
     starts, ends = _axis(attempts, origin)
     steps = overlap.timeline(zip(starts.tolist(), ends.tolist(), strict=True))

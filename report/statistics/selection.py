@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from report.run import Key, Run, record_key, repeat_of
+from report.run import Run, record_key, repeat_of
+from report.ways import Key
 
 Record = Mapping[str, Any]
 Message = tuple[Any, ...]
@@ -12,7 +13,7 @@ Message = tuple[Any, ...]
 
 @dataclass
 class Cell:
-    """The records of one (memory, N), all repeats together.
+    """The records of one cell, all repeats together.
 
     `downloads` are the first ok record of each message, `duplicates` the further ones, `errors` the error records;
     none of these is a warm-up.
@@ -41,7 +42,7 @@ class Cell:
 
 
 def cells(run: Run) -> list[Cell]:
-    """Every cell of `run`, planned or seen, sorted by memory and N. Records without coordinates are in none."""
+    """Every cell of `run`, planned or seen, sorted by its key. Records without coordinates are in none."""
     found = {key: Cell(key) for key in run.cell_keys()}
     first, further = first_of_each(run.downloads)
     for name, records in (

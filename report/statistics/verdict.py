@@ -4,24 +4,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from report.phrases import listed
-from report.run import Run
+from report.run import Run, cell_words
 from report.statistics import rules
 from report.statistics.comparisons import conclusion, took_words
+from report.ways import key_of_figures, told_apart, way_words
 
 Figures = Mapping[str, Any]
+# What the largest and the smallest N that are compared have in common: memory in MB, method, sink.
+Place = tuple[int, str, str]
 
 # Below this share of the download time at full N, figures "at N" are mostly figures of less.
 ENOUGH_AT_FULL = 0.5
 
-_PER_MEMORY = ("memory_size_mb", "level", "words", "holds_up_to")
+_PER_MEMORY = ("memory_size_mb", "method", "sink", "level", "words", "holds_up_to")
 
 
 def verdict(run: Run, cells: Sequence[Figures], against_smallest: Sequence[Figures]) -> dict[str, Any]:
-    """Level, headline, the same for each memory, whether N was reached, and what must be said with it.
+    """Level, headline, the same for each memory and way, whether N was reached, and what must be said with it.
 
     `cells` and `against_smallest` are those of statistics.json.
     """
-    per_memory = [_one_memory(memory, cells, against_smallest) for memory in _memories(cells)]
+    places = sorted({_place_of(cell) for cell in cells})
+    named = {place: _place_words(place, told_apart(cells)) for place in places}
+    per_memory = [_one_memory(place, named[place], cells, against_smallest) for place in places]
     levels = {one["level"] for one in per_memory}
     level = levels.pop() if len(levels) == 1 else "mixed" if levels else "cant_tell"
     return {
@@ -59,20 +64,21 @@ def reached_words(cells: Sequence[Figures]) -> str:
     return " ".join(sentences)
 
 
-def _one_memory(memory: int, cells: Sequence[Figures], against: Sequence[Figures]) -> dict[str, Any]:
-    """The largest N of one memory against its smallest."""
-    numbers = [cell["concurrency"] for cell in cells if cell["memory_size_mb"] == memory]
-    compared = [one for one in against if one["memory_size_mb"] == memory]
-    result = {"memory_size_mb": memory, "comparison": None, "holds_up_to": None, "low": min(numbers)}
+def _one_memory(place: Place, named: str, cells: Sequence[Figures], against: Sequence[Figures]) -> dict[str, Any]:
+    """The largest N of one memory and way against its smallest; `named` is how sentences name them."""
+    numbers = [cell["concurrency"] for cell in cells if _place_of(cell) == place]
+    compared = [one for one in against if _place_of(one) == place]
+    result = dict(zip(("memory_size_mb", "method", "sink"), place, strict=True))
+    result |= {"named": named, "comparison": None, "holds_up_to": None, "low": min(numbers)}
     if not compared:
-        words = f"Can’t tell whether N matters with {memory} MB: there is only N = {numbers[0]}."
+        words = f"Can’t tell whether N matters with {named}: there is only N = {numbers[0]}."
         return result | {"level": "cant_tell", "words": words}
     last = compared[-1]
     for one in compared:
         if one["all"]["level"] != "holds":
             break
         result["holds_up_to"] = one["concurrency"]
-    words = f"With {memory} MB: {_lower(last['all']['words'])}"
+    words = f"With {named}: {_lower(last['all']['words'])}"
     held = result["holds_up_to"]
     if held is not None and held != last["concurrency"]:
         words += f" Up to N = {held} it holds."
@@ -90,11 +96,11 @@ def _headline(run: Run, cells: Sequence[Figures], per_memory: Sequence[Figures])
         f"Can’t tell for {memories}: {why}."
         for why, memories in _reasons([one for one in per_memory if one["level"] == "cant_tell"]).items()
     ]
-    ends = {(one["memory_size_mb"], one["comparison"]["concurrency"]) for one in told}
+    ends = {key_of_figures(one["comparison"]) for one in told}
     short = [
         cell
         for cell in cells
-        if (cell["memory_size_mb"], cell["concurrency"]) in ends
+        if key_of_figures(cell) in ends
         and cell["parallelism"]
         and cell["parallelism"]["most_at_once"] < cell["concurrency"]
     ]
@@ -122,7 +128,7 @@ def _reasons(untold: Sequence[Figures]) -> dict[str, str]:
     for one in untold:
         last = one["comparison"]
         why = last["all"]["why"] if last else f"there is only N = {one['low']}"
-        memories.setdefault(why, []).append(f"{one['memory_size_mb']} MB")
+        memories.setdefault(why, []).append(one["named"])
     return {why: listed(names) for why, names in memories.items()}
 
 
@@ -138,9 +144,7 @@ def _alike(told: Sequence[Figures]) -> list[list[Figures]]:
 
 def _claim(place: str, group: Sequence[Figures]) -> str:
     last = group[0]["comparison"]
-    took = listed(
-        [f"{took_words(one['comparison']['all']['ratio_of_medians'])} ({one['memory_size_mb']} MB)" for one in group]
-    )
+    took = listed([f"{took_words(one['comparison']['all']['ratio_of_medians'])} ({one['named']})" for one in group])
     return (
         f"{place}, the median download at N = {last['concurrency']} took {took} as long as at "
         f"N = {last['base']['concurrency']}: {conclusion(last['all'])}."
@@ -185,7 +189,9 @@ def _cell_caveats(cell: Figures) -> list[str]:
         )
     ids = {one["cell"] for one in cell["repeats"] if one["repeat"] is None}
     if len(ids) > 1:
-        found.append(f"{_named(cell)} pools cells that differ in more than memory and N: {listed(sorted(ids))}.")
+        found.append(
+            f"{_named(cell)} pools cells that differ in more than memory, N, method and sink: {listed(sorted(ids))}."
+        )
     return found
 
 
@@ -194,12 +200,13 @@ def _percent(share: float) -> str:
 
 
 def _named(cell: Figures) -> str:
-    return f"{cell['memory_size_mb']} MB, N = {cell['concurrency']}"
+    return cell_words(key_of_figures(cell))
 
 
 def _only(cell: Figures) -> str:
     most = cell["parallelism"]["most_at_once"]
-    return f"at most {most} of {cell['concurrency']} ran at once with {cell['memory_size_mb']} MB"
+    key = key_of_figures(cell)
+    return f"at most {most} of {key.n} ran at once with {_place_words(_place_of(cell), not key.is_published_way)}"
 
 
 def _place(run: Run) -> str:
@@ -210,5 +217,10 @@ def _lower(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
 
 
-def _memories(cells: Sequence[Figures]) -> list[int]:
-    return sorted({cell["memory_size_mb"] for cell in cells})
+def _place_of(figures: Figures) -> Place:
+    return figures["memory_size_mb"], figures["method"], figures["sink"]
+
+
+def _place_words(place: Place, with_way: bool) -> str:
+    memory, *way = place
+    return f"{memory} MB, {way_words(*way)}" if with_way else f"{memory} MB"

@@ -8,7 +8,13 @@ import pytest
 import report
 
 MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}, "unfinished": 1, "warm_ups": 1}
-PAGES = {"plain": {}, "messy": MESSY, "repeated": {"repeats": 2}, "empty": {"lost": set(range(100))}}
+PAGES = {
+    "plain": {},
+    "messy": MESSY,
+    "repeated": {"repeats": 2},
+    "empty": {"lost": set(range(100))},
+    "methods": {"methods": ("download_file", "stream", "ranges", "crt", "go_stream", "go_ranges")},
+}
 CELLS = '[aria-labelledby="cells-caption"]'
 
 

@@ -77,7 +77,8 @@ def test_the_handler_downloads_a_real_object(sandbox_folder):
 
 
 @pytest.mark.parametrize(
-    ("method", "sink"), [(method, sink) for method in ("stream", "ranges") for sink in ("discard", "memory", "tmp")]
+    ("method", "sink"),
+    [(method, sink) for method in ("stream", "ranges") for sink in ("discard", "memory", "tmp")] + [("crt", "tmp")],
 )
 def test_every_method_downloads_the_same_bytes_into_every_sink(sandbox_folder, monkeypatch, method, sink):
     monkeypatch.setenv("METHOD", method)
@@ -88,11 +89,11 @@ def test_every_method_downloads_the_same_bytes_into_every_sink(sandbox_folder, m
         [record], failed = function.invoke(order(object_bytes=OBJECT_BYTES, checksum=checksum))
         assert (failed, record["status"], record["method"], record["sink"]) == ([], "ok", method, sink), record
         # 16 MiB and a byte are two ranges.
-        assert (record["requests"], record["retries"]) == (2 if method == "ranges" else 1, 0)
+        assert (record["requests"], record["retries"]) == (1 if method == "stream" else 2, 0)
     assert list(sandbox_folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("method", ["stream", "ranges"])
+@pytest.mark.parametrize("method", ["stream", "ranges", "crt"])
 def test_every_method_reports_an_object_that_is_not_there(sandbox_folder, monkeypatch, method):
     monkeypatch.setenv("METHOD", method)
     monkeypatch.setenv("FILE_NAME", "nothing.dat")
@@ -100,6 +101,7 @@ def test_every_method_reports_an_object_that_is_not_there(sandbox_folder, monkey
     assert (record["status"], record["error_type"], record["retries"]) == ("error", "NoSuchKey", 0)
 
 
+# Without crt: it finds out that an object is empty by the ActualObjectSize in S3's 416, which MiniStack leaves out.
 @pytest.mark.parametrize("method", ["stream", "ranges"])
 def test_every_method_downloads_an_empty_object(sandbox_folder, endpoint_url, monkeypatch, method):
     client("s3", endpoint_url).put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key="empty.dat", Body=b"")
@@ -116,7 +118,7 @@ def test_the_handler_reports_an_object_that_is_not_there(sandbox_folder, monkeyp
     assert failed == [record["message_id"]]
 
 
-@pytest.mark.parametrize("method", ["download_file", "stream", "ranges"])
+@pytest.mark.parametrize("method", ["download_file", "stream", "ranges", "crt"])
 def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_the_object_only(endpoint_url, method):
     lambda_client = client("lambda", endpoint_url)
     name = f"stampede-{method}"

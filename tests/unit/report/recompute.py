@@ -63,18 +63,29 @@ def read_json(path, otherwise):
 
 def key_of(row):
     key = (row.get("memory_size"), row.get("concurrency_limit"))
-    return key if all(type(part) is int and part > 0 for part in key) else None
+    return key + way_of(row) if all(type(part) is int and part > 0 for part in key) else None
+
+
+def way_of(values):
+    """(method, sink); records of before there was a choice downloaded as published."""
+    method = values.get("method") or "download_file"
+    usual = {"stream": "discard", "ranges": "memory"}.get(method.removeprefix("go_"), "tmp")
+    return method, values.get("sink") or usual
+
+
+def place(key):
+    return dict(zip(("memory_size_mb", "concurrency", "method", "sink"), key or [None] * 4, strict=True))
 
 
 def parsed(cell, fixed):
-    """(memory, N) of a cell's id or object, with what the plan fixes."""
+    """(memory, N, method, sink) of a cell's id or object, with what the plan fixes."""
     values = dict(fixed)
     if isinstance(cell, dict):
-        values |= dict(re.findall(r"(\w+)=(\d+)", str(cell.get("cell", "")))) | cell
+        values |= dict(re.findall(r"(\w+)=(\w+)", str(cell.get("cell", "")))) | cell
     else:
-        values |= dict(re.findall(r"(\w+)=(\d+)", str(cell)))
+        values |= dict(re.findall(r"(\w+)=(\w+)", str(cell)))
     try:
-        return int(values["memory_size"]), int(values["concurrency_value"])
+        return int(values["memory_size"]), int(values["concurrency_value"]), *way_of(values)
     except (KeyError, ValueError, TypeError):
         return None
 
@@ -91,7 +102,7 @@ def is_download(row):
 
 
 class Cell:
-    """The records of one (memory, N)."""
+    """The records of one (memory, N, method, sink)."""
 
     def __init__(self):
         self.downloads, self.duplicates, self.errors, self.warm_ups, self.inside = [], [], [], [], []
@@ -189,13 +200,14 @@ class Recomputation:
         for (key, kind), group in groups.items():
             messages = {identity(row) for row in group}
             counts = {"records": len(group), "messages": len(messages), "recovered": len(messages & self.seen)}
-            memory, n = key or (None, None)
-            rows.append({"memory_size_mb": memory, "concurrency": n, "error_type": kind} | counts)
-        last = math.inf
-        return sorted(
-            rows,
-            key=lambda r: (r["memory_size_mb"] or last, r["concurrency"] or last, -r["records"], r["error_type"]),
-        )
+            rows.append(place(key) | {"error_type": kind} | counts)
+        nowhere = (math.inf, math.inf, "", "")
+
+        def order(row):
+            at = tuple(row[name] for name in ("memory_size_mb", "concurrency", "method", "sink"))
+            return (nowhere if None in at else at, -row["records"], row["error_type"])
+
+        return sorted(rows, key=order)
 
     def cell(self, key, cell):
         attempts = {}
@@ -222,8 +234,7 @@ class Recomputation:
             row for row in self.sent or [] if row.get("warm_up") != 1 and parsed(row.get("cell"), self.fixed) == key
         ]
         return {
-            "memory_size_mb": key[0],
-            "concurrency": key[1],
+            **place(key),
             "count": len(cell.downloads),
             "duplicates": len(cell.duplicates),
             "errors": len(cell.errors),
@@ -233,6 +244,7 @@ class Recomputation:
             "attempts": attempts,
             "retried": sum(count for name, count in attempts.items() if name not in ("1", "unknown")),
             **self.group((key, "all"), cell.downloads),
+            "client": client(cell.downloads),
             "repeats": repeats,
             "between_repeats": between([one["mean_s"] for one in repeats if one["mean_s"] is not None]),
             "parallelism": together(key[1], measured),
@@ -282,6 +294,26 @@ class Recomputation:
                 value = point(groups["cold"]) - point(groups["warm"])
                 expected[f"difference_of_{figure}_s"] = Interval(ours - theirs, size, value)
         return expected | ({} if size >= 10 else {"why": Text})
+
+
+def client(downloads):
+    """What the downloads took of the function; null where a record lacks a number."""
+
+    def column(name):
+        values = [row.get(name) for row in downloads]
+        is_known = downloads and all(type(value) in (int, float) and value >= 0 for value in values)
+        return np.array(values) if is_known else None
+
+    sizes, cpu, first = column("bytes"), column("client_cpu_seconds"), column("first_byte_seconds")
+    times, retries, requests = column("download_time_seconds"), column("retries"), column("requests")
+    moved, spent = (0 if sizes is None else sizes.sum()), (0 if times is None else times.sum())
+    return {
+        "mbit_per_s": moved / spent * 8 / 1e6 if sizes is not None and spent else None,
+        "cpu_s_per_gib": cpu.sum() / (moved / 2**30) if cpu is not None and moved else None,
+        "first_byte_s": None if first is None else first.mean(),
+        "retries": None if retries is None else int(retries.sum()),
+        "requests": None if requests is None else int(requests.sum()),
+    }
 
 
 def between(means):

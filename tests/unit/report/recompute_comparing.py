@@ -8,7 +8,7 @@ from recompute_expected import Interval, Text
 
 
 class Comparing:
-    """The expected comparisons and verdict for `cells`, records by (memory, N); `stated` is the content to check."""
+    """The expected comparisons and verdict for `cells`, records by (memory, N, method, sink)."""
 
     def __init__(self, cells, resample, stated):
         self.cells, self.resample, self.stated = cells, resample, stated
@@ -17,11 +17,12 @@ class Comparing:
         by_n, by_memory = [], []
         stated = self.stated["comparisons"]
         for key in cells:
-            base = (key[0], min(n for memory, n in cells if memory == key[0]))
+            alike = [other for other in cells if other[2:] == key[2:]]
+            base = (key[0], min(n for memory, n, *_ in alike if memory == key[0]), *key[2:])
             if base != key:
                 at = len(by_n)
                 by_n.append(self.compared(key, base, stated["against_smallest_n"][at]) | scaling(cells, key, base))
-            base = (min(memory for memory, n in cells if n == key[1]), key[1])
+            base = (min(memory for memory, n, *_ in alike if n == key[1]), *key[1:])
             if base != key:
                 by_memory.append(self.compared(key, base, stated["between_memories"][len(by_memory)]))
         return {"against_smallest_n": by_n, "between_memories": by_memory}
@@ -30,9 +31,8 @@ class Comparing:
         sizes = {row.get("bytes") for one in (key, base) for row in self.cells[one].downloads}
         same_size = len(sizes) == 1 and all(type(size) is int for size in sizes)
         return {
-            "memory_size_mb": key[0],
-            "concurrency": key[1],
-            "base": {"memory_size_mb": base[0], "concurrency": base[1]},
+            **place(key),
+            "base": place(base),
             "all": self.effect((key, "all"), (base, "all"), same_size, stated["all"]),
             "inside_window": self.effect((key, "inside"), (base, "inside"), same_size, stated["inside_window"]),
         }
@@ -66,15 +66,17 @@ class Comparing:
 
     def verdict(self, against):
         per_memory = []
-        for memory in sorted({memory for memory, _ in self.cells}):
-            levels = [(one["concurrency"], one["all"]["level"]) for one in against if one["memory_size_mb"] == memory]
+        for memory, method, sink in sorted({(key[0], *key[2:]) for key in self.cells}):
+            shared = {"memory_size_mb": memory, "method": method, "sink": sink}
+            mine = [one for one in against if shared.items() <= one.items()]
+            levels = [(one["concurrency"], one["all"]["level"]) for one in mine]
             held = None
             for n, what in levels:
                 if what != "holds":
                     break
                 held = n
             what = levels[-1][1] if levels else "cant_tell"
-            per_memory.append({"memory_size_mb": memory, "level": what, "words": Text, "holds_up_to": held})
+            per_memory.append(shared | {"level": what, "words": Text, "holds_up_to": held})
         levels = sorted({one["level"] for one in per_memory} or {"cant_tell"})
         caveats = [Text] * len(self.stated["verdict"]["caveats"])
         return {
@@ -84,6 +86,10 @@ class Comparing:
             "reached": Text,
             "caveats": caveats,
         }
+
+
+def place(key):
+    return dict(zip(("memory_size_mb", "concurrency", "method", "sink"), key, strict=True))
 
 
 def scaling(cells, key, base):

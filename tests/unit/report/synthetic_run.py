@@ -5,6 +5,7 @@ import json
 import random
 from collections import deque
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ COST = {
     "expected_s": 400,
 }  # fmt: skip
 
+CLIENT = {"first_byte_seconds": 0.012, "client_cpu_seconds": 0.031, "retries": 0, "requests": 4}
+# Memory, N, repeat (None when there is one only) and method (None when it isn't swept).
+Planned = tuple[int, int, int | None, str | None]
+
 
 @dataclass
 class Synthetic:
@@ -37,7 +42,7 @@ class Synthetic:
     `failing` seqs give an error record on every attempt and end in the dead-letter queue; `retried` seqs fail
     once and then succeed; `duplicated` seqs succeed twice; `lost` seqs leave no trace. `warm_ups` messages for each
     worker come first; with `ramp_per_s`, five workers begin at once and so many more every second; the last
-    `unfinished` cells of the plan were never run.
+    `unfinished` cells of the plan were never run. With `methods` these are swept, too.
     """
 
     memories: tuple[int, ...] = (1024, 2048)
@@ -58,21 +63,24 @@ class Synthetic:
     retried: set[int] = field(default_factory=set)
     duplicated: set[int] = field(default_factory=set)
     lost: set[int] = field(default_factory=set)
+    methods: tuple[str | None, ...] = (None,)
     run_id: str = "synthetic"
 
-    def plan(self) -> list[tuple[int, int, int | None]]:
-        """(memory, N, repeat) of every planned cell; the repeat is None when there is one only."""
+    def plan(self) -> list[Planned]:
+        """Every planned cell."""
         repeats = range(1, self.repeats + 1) if self.repeats > 1 else (None,)
-        return [(memory, n, repeat) for repeat in repeats for memory in self.memories for n in self.concurrencies]
+        order = product(repeats, self.memories, self.concurrencies, self.methods)
+        return [(memory, n, repeat, method) for repeat, memory, n, method in order]
 
-    def finished(self) -> list[tuple[int, int, int | None]]:
+    def finished(self) -> list[Planned]:
         """The part of the plan that was run."""
         planned = self.plan()
         return planned[: len(planned) - self.unfinished]
 
 
-def cell_id(memory: int, n: int, repeat: int | None = None) -> str:
-    return f"memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeat else "")
+def cell_id(memory: int, n: int, repeat: int | None = None, method: str | None = None) -> str:
+    swept = f"method={method}," if method else ""
+    return f"{swept}memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeat else "")
 
 
 def write(directory: Path, synthetic: Synthetic | None = None) -> Path:
@@ -82,11 +90,11 @@ def write(directory: Path, synthetic: Synthetic | None = None) -> Path:
     rng = random.Random(what.seed)
     records, events, sent, dead, accounting = [], [], [], [], []
     clock_ms = STARTED_MS
-    for memory, n, repeat in what.finished():
+    for memory, n, repeat, method in what.finished():
         made = _cell(what, rng, memory, n, clock_ms)
         clock_ms = max([record["finished_at_ms"] for record in made], default=clock_ms) + 30_000
-        cell, total, warm = cell_id(memory, n, repeat), n * what.per_n, n * what.warm_ups
-        records += [record | {"cell": cell} for record in made]
+        cell, total, warm = cell_id(memory, n, repeat, method), n * what.per_n, n * what.warm_ups
+        records += [record | {"cell": cell} | ({"method": method} | CLIENT if method else {}) for record in made]
         sent += [_sent(cell, seq, int(seq >= total)) for seq in range(total + warm)]
         dead += [_dead(cell, seq) for seq in sorted(what.failing) if seq < total]
         accounting.append(_account(cell, total, what, warm))
@@ -111,7 +119,8 @@ def manifest(what: Synthetic) -> dict[str, Any]:
         "started_at": "2025-10-09T08:53:20+00:00",
         "finished_at": "2025-10-09T08:57:58+00:00",
         "plan": {
-            "swept": {"memory_size": list(what.memories), "concurrency_value": list(what.concurrencies)},
+            "swept": {"memory_size": list(what.memories), "concurrency_value": list(what.concurrencies)}
+            | ({"method": list(what.methods)} if what.methods != (None,) else {}),
             "fixed": {"object_size_mb": what.object_bytes // MIB, "ephemeral_storage_mb": 512},
             "messages_per_concurrency": what.per_n,
             "repeats": what.repeats,
@@ -119,6 +128,7 @@ def manifest(what: Synthetic) -> dict[str, Any]:
         },
         "cells": [
             {"cell": cell_id(*cell), "memory_size": cell[0], "concurrency_value": cell[1], "repeat": cell[2] or 1}
+            | ({"method": cell[3]} if cell[3] else {})
             for cell in what.finished()
         ],
         "account": {"account_id": "000000000000", "region": "us-east-1", "concurrent_executions": 1000},

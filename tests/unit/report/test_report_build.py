@@ -8,9 +8,10 @@ from page_parser import Page
 
 import report
 from report import cells, consistency, figures
-from report.measured import spreads
+from report.measured import clients, spreads
 from report.run import load
 from report.summary import summarised
+from report.ways import Key
 
 # Two cells are enough where it isn't the figures that matter.
 SMALL = {"memories": (1024,), "concurrencies": (1, 5)}
@@ -48,7 +49,7 @@ def test_building_again_gives_the_same_bytes(make_run):
 def test_the_saved_query_and_the_records_agree(make_run):
     run = load(make_run(failing={3}, retried={2}, duplicated={4}, lost={9}))
     found = summarised(run)
-    assert found.origin == "the saved query queries/download/summary.cwli over log_events.jsonl"
+    assert found.origin == "the saved query queries/download/methods.cwli over log_events.jsonl"
     assert (found.problems, found.warnings) == ([], [])
     assert [row["count"] for row in found.rows] == [cell.count for _, cell in sorted(spreads(run).items())]
 
@@ -113,7 +114,7 @@ def test_without_log_events_and_cells_the_records_are_counted(make_run):
     text = Page((folder / "report.html").read_text()).text
     assert "From records.jsonl, counted without the saved query." in text
     assert "every figure agrees" not in text
-    assert cells.read(folder / "cells.csv") == cells.from_spreads(spreads(load(folder)))
+    assert cells.read(folder / "cells.csv") == cells.from_spreads(spreads(load(folder)), clients(load(folder)))
 
 
 def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run, monkeypatch):
@@ -126,7 +127,7 @@ def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run
     monkeypatch.setattr("report.summary.insights.evaluate", refuse)
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
-    assert "The saved query queries/download/summary.cwli gave no table: line 2, column 5" in text
+    assert "The saved query queries/download/methods.cwli gave no table: line 2, column 5" in text
     assert "From records.jsonl" in text
 
 
@@ -166,7 +167,7 @@ def test_figures_that_differ_are_named_with_both_values(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(1, 5)))
     rows = cells.from_spreads(spreads(run))
     rows[1] |= {"count": 49, "max_s": 99.5}
-    largest = cells.number_text(spreads(run)[1024, 5].max_s)
+    largest = cells.number_text(spreads(run)[Key(1024, 5)].max_s)
     assert consistency.disagreements(rows, spreads(run)) == [
         "1024 MB, N = 5: the saved query says count = 49, the records say 50.",
         f"1024 MB, N = 5: the saved query says max_s = 99.5, the records say {largest}.",

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report import cells
+from report.measured import Client
 from report.spread import spread
+from report.ways import Key
 
 ROW = {
     "memory_size_mb": 1024,
@@ -16,16 +18,42 @@ ROW = {
     "avg_s": 0.30000000000000004,
     "p75_s": 14.0,
     "max_s": 0.00001,
+    "method": "ranges",
+    "sink": "tmp",
+    "mbit_per_s": 682.25,
+    "cpu_s_per_gib": 0.28,
+    "retries": 3,
 }
+PUBLISHED = {name: ROW[name] for name in cells.PUBLISHED}
 
 
-def test_the_header_is_the_published_one_with_the_count():
-    assert cells.to_csv([]) == "memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s\n"
+def test_the_header_begins_with_the_published_columns():
+    published = "memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s"
+    assert cells.to_csv([]) == f"{published},method,sink,mbit_per_s,cpu_s_per_gib,retries\n"
 
 
 def test_every_digit_is_kept_and_no_exponent_is_written():
     line = cells.to_csv([ROW]).splitlines()[1]
-    assert line == "1024,5,50,0.1,12.380369424819946,0.30000000000000004,14,0.00001"
+    assert line == "1024,5,50,0.1,12.380369424819946,0.30000000000000004,14,0.00001,ranges,tmp,682.25,0.28,3"
+
+
+def test_a_row_that_only_has_the_published_columns_is_of_the_published_way():
+    line = cells.to_csv([PUBLISHED]).splitlines()[1]
+    assert line.endswith(",0.00001,download_file,tmp,,,")
+
+
+def test_a_file_of_the_published_columns_is_read(tmp_path):
+    path = tmp_path / "cells.csv"
+    path.write_text("memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s\n1024,5,50,1,2,3,4,5\n")
+    [row] = cells.read(path)
+    assert (row["max_s"], row["method"], row["sink"], row["retries"]) == (5.0, "download_file", "tmp", None)
+
+
+@pytest.mark.parametrize("name", ["mbit_per_s", "cpu_s_per_gib", "retries"])
+def test_what_no_record_says_is_empty_and_reads_back_as_nothing(tmp_path, name):
+    path = tmp_path / "cells.csv"
+    cells.write(path, [ROW | {name: None}])
+    assert cells.read(path) == [ROW | {name: None}]
 
 
 def test_rows_keep_the_order_of_the_query():
@@ -84,5 +112,13 @@ def test_a_refused_row_leaves_the_old_file_alone(tmp_path):
 
 
 def test_rows_from_spreads_are_sorted_by_memory_and_concurrency():
-    rows = cells.from_spreads({(2048, 1): spread([1.0]), (1024, 10): spread([2.0]), (1024, 5): spread([3.0])})
-    assert [(row["memory_size_mb"], row["concurrency"]) for row in rows] == [(1024, 5), (1024, 10), (2048, 1)]
+    keys = [Key(2048, 1), Key(1024, 10), Key(1024, 5, "stream", "discard"), Key(1024, 5, "crt")]
+    rows = cells.from_spreads({key: spread([1.0]) for key in keys}, {keys[3]: Client(8.0, 0.9, None, 0, 2)})
+    named = [(row["memory_size_mb"], row["concurrency"], row["method"], row["sink"]) for row in rows]
+    assert named == [
+        (1024, 5, "crt", "tmp"),
+        (1024, 5, "stream", "discard"),
+        (1024, 10, "download_file", "tmp"),
+        (2048, 1, "download_file", "tmp"),
+    ]
+    assert [row["cpu_s_per_gib"] for row in rows] == [0.9, None, None, None]

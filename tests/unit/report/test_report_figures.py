@@ -17,6 +17,7 @@ from report.figures import (
     throughput_per_function,
 )
 from report.run import load
+from report.ways import Key
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_every_box_is_drawn_and_named(numbers):
 
 
 def test_a_cell_with_few_downloads_shows_each_of_them(numbers):
-    few = {(1024, 1): [0.2, 0.21, 0.25]}
+    few = {Key(1024, 1): [0.2, 0.21, 0.25]}
     with_dots, without = (drawing.svg(download_seconds.draw(numbers, times)) for times in (few, {}))
     assert with_dots.count("<use ") == without.count("<use ") + 3
 

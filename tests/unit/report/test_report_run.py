@@ -5,13 +5,14 @@ import json
 import pytest
 
 from report.run import RunError, cell_key, cell_words, load
+from report.ways import Key
 
 
 def test_a_whole_run_is_read_without_a_warning(make_run):
     run = load(make_run())
     assert run.warnings == []
     assert (len(run.downloads), len(run.errors), len(run.sent)) == (320, 0, 320)
-    assert run.cell_keys() == [(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
+    assert run.cell_keys() == [Key(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
     assert (run.source, run.region, run.object_bytes) == ("this machine", "us-east-1", 64 * 1024**2)
 
 
@@ -120,13 +121,13 @@ def test_planned_cells_that_were_never_reached_are_known(make_run):
     (folder / "run.json").write_text(json.dumps(manifest))
     (folder / "records.jsonl").write_text("")
     (folder / "accounting.json").write_text("[]")
-    assert load(folder).cell_keys() == [(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
+    assert load(folder).cell_keys() == [Key(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
 
 
 def test_a_cell_is_recognised_by_its_id_and_by_its_variables():
-    assert cell_key("memory_size=1024,concurrency_value=5") == (1024, 5)
-    assert cell_key({"cell": "x", "memory_size": 512, "concurrency_value": 1}) == (512, 1)
-    assert cell_key({"cell": "memory_size=1024,concurrency_value=5"}) == (1024, 5)
+    assert cell_key("memory_size=1024,concurrency_value=5") == Key(1024, 5)
+    assert cell_key({"cell": "x", "memory_size": 512, "concurrency_value": 1}) == Key(512, 1)
+    assert cell_key({"cell": "memory_size=1024,concurrency_value=5"}) == Key(1024, 5)
     assert cell_key("warm-up") is None
     assert cell_key(None) is None
 
@@ -142,9 +143,9 @@ def test_what_a_cell_does_not_name_is_taken_from_the_plan(make_run):
     manifest["plan"]["fixed"]["memory_size"] = 512
     (folder / "run.json").write_text(json.dumps(manifest))
     run = load(folder)
-    assert run.key_of("concurrency_value=7,repeat=2") == (512, 7)
-    assert run.key_of("memory_size=1024,concurrency_value=7") == (1024, 7)
-    assert run.key_of({"concurrency_value": 7}) == (512, 7)
+    assert run.key_of("concurrency_value=7,repeat=2") == Key(512, 7)
+    assert run.key_of("memory_size=1024,concurrency_value=7") == Key(1024, 7)
+    assert run.key_of({"concurrency_value": 7}) == Key(512, 7)
     assert run.key_of("not a cell") is None
 
 

@@ -119,7 +119,7 @@ def test_attempts_retries_and_errors_are_counted(tmp_path):
     (cell,) = numbers["cells"]
     assert cell["attempts"] == {"1": 1, "2": 1, "unknown": 1}
     assert cell["retried"] == numbers["totals"]["retried"] == 1
-    place = {"memory_size_mb": 1024, "concurrency": 1}
+    place = {"memory_size_mb": 1024, "concurrency": 1, "method": "download_file", "sink": "tmp"}
     assert numbers["errors"] == [
         place | {"error_type": "ClientError", "records": 3, "messages": 2, "recovered": 1},
         place | {"error_type": "ReadTimeout", "records": 1, "messages": 1, "recovered": 0},

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from report.overlap import timeline as steps_of
 from report.statistics import parallelism, timeline
 from report.statistics.selection import Cell
+from report.ways import Key
 
 
 def cell(n, downloads, errors=(), duplicates=()):
-    return Cell((1024, n), list(downloads), list(duplicates), list(errors))
+    return Cell(Key(1024, n), list(downloads), list(duplicates), list(errors))
 
 
 def measured(n, downloads, **others):

@@ -1,58 +1,117 @@
-"""The measurement of the Go program against s5cmd: what makes a run no measurement."""
+"""The clients that the Go program is measured against: what makes a run no measurement."""
 
+import os
 import random
 
 import pytest
 
-from bench import download, go_download
+from bench import clients, download, programs, rounds
 from bench.errors import BenchError
+from bench.small_set import small_set
+
+OBJECT = random.Random(4).randbytes(2**20) * 2
 
 
 @pytest.fixture
 def gateway(tmp_path, monkeypatch):
-    """A gateway whose object has 2 MiB."""
+    """A gateway whose object has 2 MiB; `source` beside it is that object."""
     monkeypatch.setattr(download, "OBJECT_MB", 2)
     monkeypatch.setattr(download, "OBJECT_BYTES", 2 * 2**20)
-    return download.Gateway("http://127.0.0.1:9", tmp_path, {})
+    (tmp_path / "source").write_bytes(OBJECT)
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    return download.Gateway("http://127.0.0.1:9", folder, {"PYTHONPATH": "/ours", "AWS_REGION": "us-east-1"})
 
 
-def client(script):
-    return go_download.Client("peer", ["sh", "-c", script, "sh", "{target}"])
+def shell(gateway, script, check=None, placeholder="{file}", **environment):
+    """A side that is a shell script; $1 is where the object, or the folder of objects, is due."""
+    command = ["sh", "-c", script, "sh", placeholder]
+    return clients.program(gateway, "peer", command, check or clients.the_object(), environment)
 
 
-def test_a_run_is_measured_whole_and_leaves_nothing(gateway):
-    one = client('head -c 2097152 /dev/zero > "$1"')
-    one.measured.append(one.run(gateway, go_download._check_size))
-    assert set(one.measured[0]) == {"wall_s", "cpu_s", "peak_mb"}
-    assert "peer: 0." in one.sentence()
+def test_a_run_is_measured_whole_and_leaves_nothing(gateway, tmp_path):
+    side = shell(gateway, f'cp {tmp_path}/source "$1"')
+    rounds.in_turn([side], 3, 1)
+    assert [set(one) for one in side.measured] == [{"wall_s", "cpu_s", "peak_mb"}] * 3
+    assert "peer: 0." in rounds.sentence(side)
     assert list(gateway.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("script", ['head -c 1000 /dev/zero > "$1"', "exit 3", "true"])
-def test_a_run_that_left_no_such_object_is_refused(gateway, script):
-    with pytest.raises(BenchError):
-        client(script).run(gateway, go_download._check_size)
+def test_a_run_that_left_no_such_object_is_refused_and_names_the_client(gateway, script):
+    with pytest.raises(BenchError, match=r"^peer: "):
+        shell(gateway, script).run()
+    assert list(gateway.folder.iterdir()) == []
 
 
-def test_other_bytes_than_were_put_are_refused(gateway, tmp_path):
+def test_other_bytes_than_were_put_are_refused(gateway):
     with pytest.raises(BenchError, match="other bytes"):
-        client('head -c 2097152 /dev/zero > "$1"').run(gateway, go_download._check_content)
+        shell(gateway, 'head -c 2097152 /dev/zero > "$1"').run()
+
+
+def test_a_client_written_in_python_keeps_its_own_packages_and_has_an_empty_home(gateway, tmp_path):
+    script = f'[ -z "$PYTHONPATH" ] && [ -z "$(ls -A "$HOME/objects")" ] && cp {tmp_path}/source "$1"'
+    shell(gateway, script).run()
+    with pytest.raises(BenchError):
+        shell(gateway, script, PYTHONPATH="/given").run()
+
+
+def test_small_objects_count_only_when_all_are_there_with_their_bytes(gateway, tmp_path):
+    small = small_set(5)
     good = tmp_path / "good"
-    good.write_bytes(random.Random(4).randbytes(2**20) * 2)
-    go_download._check_content(good)
+    good.mkdir()
+    for name in small.sizes:
+        (good / name).write_bytes(small._body(name))
+
+    def side(script):
+        return shell(gateway, script, small.checked(), "{folder}")
+
+    side(f'cp {good}/* "$1"').run()
+    for wrong in (
+        f'cp {good}/000[0-3].dat "$1"',  # one is missing
+        f'cp {good}/* "$1"; echo >> "$1/0004.dat"',  # one is larger
+        f'cp {good}/* "$1"; printf x | dd of="$1/0004.dat" conv=notrunc status=none',  # one is another
+    ):
+        with pytest.raises(BenchError, match=r"objects arrived|other bytes"):
+            side(wrong).run()
+
+
+def test_no_two_small_objects_are_alike():
+    small = small_set()
+    assert len(small.sizes) == 1_000
+    assert len({small._body(name)[:100] for name in small.sizes}) == 1_000
+    assert all(len(small._body(name)) == size for name, size in small.sizes.items())
+
+
+def test_every_clients_command_names_the_loopback_endpoint_and_where_the_object_goes(gateway, monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(clients, "program", lambda made, label, command, check, environment=None: seen.append(command))
+    for name in ("transfer", "s5cmd", "aws", "rclone", "aws_version", "rclone_version"):
+        monkeypatch.setattr(programs, name, lambda name=name: f"/bin/{name}")
+    for one in (clients.s5cmd, clients.aws, clients.rclone):
+        one(gateway)
+    for many in (clients.go_many, clients.s5cmd_many, clients.aws_many, clients.rclone_many):
+        many(gateway, small_set(5))
+    clients.go(gateway, "ranges", "tmp")
+    assert len(seen) == 8
+    for command in seen:
+        assert "http://127.0.0.1:9" in " ".join(command)
+        assert {"{file}", "{folder}"} & set(command)
+    clients.go(gateway, "stream", "discard")
+    assert "--output" not in seen[-1]
 
 
 def test_the_binary_is_built_again_only_when_a_source_changes(tmp_path, monkeypatch):
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path))
-    built = go_download.transfer_binary()
-    made_ns = built.stat().st_mtime_ns
-    assert go_download.transfer_binary() == built
-    assert built.stat().st_mtime_ns == made_ns
+    built = programs.transfer()
+    made_ns = os.stat(built).st_mtime_ns  # noqa: PTH116
+    assert programs.transfer() == built
+    assert os.stat(built).st_mtime_ns == made_ns  # noqa: PTH116
 
     changed = tmp_path / "sources"
     changed.mkdir()
     for name in ("go.mod", "go.sum"):
-        (changed / name).write_bytes((go_download.SOURCES / name).read_bytes())
+        (changed / name).write_bytes((programs.SOURCES / name).read_bytes())
     (changed / "main.go").write_text("package main\n\nfunc main() {}\n")
-    monkeypatch.setattr(go_download, "SOURCES", changed)
-    assert go_download.transfer_binary() != built
+    monkeypatch.setattr(programs, "SOURCES", changed)
+    assert programs.transfer() != built

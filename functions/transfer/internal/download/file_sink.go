@@ -63,14 +63,25 @@ func (f *fileSlot) receive(answer *s3.Answer, position int64) (int64, error) {
 	if f.buffer == nil {
 		f.buffer = buffers.Get().([]byte)
 	}
-	n, err := answer.Read(f.buffer)
-	if err != nil {
-		return 0, err
+	n, failed := f.fill(answer)
+	if n == 0 {
+		return 0, failed
 	}
-	if n, err = f.file.WriteAt(f.buffer[:n], position); err != nil {
-		return int64(n), failure.OfFile(err)
+	if written, err := f.file.WriteAt(f.buffer[:n], position); err != nil {
+		return int64(written), failure.OfFile(err)
 	}
-	return int64(n), nil
+	return int64(n), failed
+}
+
+// fill reads until the buffer is full or the answer ends. TLS gives 16 KiB at a time: writing each of them would cost a call,
+// and two visits of every page of the file that a record ends in.
+func (f *fileSlot) fill(answer *s3.Answer) (n int, err error) {
+	for n < len(f.buffer) && answer.Left > 0 && err == nil {
+		var got int
+		got, err = answer.Read(f.buffer[n:])
+		n += got
+	}
+	return n, err
 }
 
 func (f *fileSlot) splice(answer *s3.Answer, position int64) (int64, error) {

@@ -3,13 +3,17 @@ package s3test
 
 import (
 	"bytes"
+	"encoding/pem"
 	"encoding/xml"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -46,7 +50,30 @@ type Server struct {
 func Start(t *testing.T, key string, body []byte) *Server {
 	t.Helper()
 	s := &Server{objects: map[string][]byte{key: body}, generation: 1}
-	running := httptest.NewServer(s)
+	s.announce(t, httptest.NewServer(s))
+	return s
+}
+
+// StartTLS is Start over HTTPS; AWS_CA_BUNDLE names the server's certificate.
+func StartTLS(t *testing.T, key string, body []byte) *Server {
+	t.Helper()
+	s := &Server{objects: map[string][]byte{key: body}, generation: 1}
+	running := httptest.NewUnstartedServer(s)
+	running.Config.ErrorLog = log.New(io.Discard, "", 0) // a certificate that the client refuses is a line there
+	running.StartTLS()
+	s.announce(t, running)
+	bundle := filepath.Join(t.TempDir(), "certificate.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: running.Certificate().Raw})
+	if err := os.WriteFile(bundle, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CA_BUNDLE", bundle)
+	return s
+}
+
+// announce makes a running server the one that the AWS environment names, and ends it with the test.
+func (s *Server) announce(t *testing.T, running *httptest.Server) {
+	t.Helper()
 	t.Cleanup(running.Close)
 	s.URL = running.URL
 	for name, value := range map[string]string{
@@ -56,7 +83,6 @@ func Start(t *testing.T, key string, body []byte) *Server {
 	} {
 		t.Setenv(name, value)
 	}
-	return s
 }
 
 // Put adds an object.

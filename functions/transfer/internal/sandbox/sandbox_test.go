@@ -135,6 +135,28 @@ func TestEveryWayDownloadsEveryByteAndWritesAllKeysInOrder(t *testing.T) {
 	}
 }
 
+func TestOverTLSEveryByteArrivesAlsoAfterACut(t *testing.T) {
+	body := s3test.Random(20*mib + 17)
+	server := s3test.StartTLS(t, key, body)
+	for _, way := range []string{"go_stream tmp", "go_stream discard", "go_ranges tmp", "go_ranges memory"} {
+		server.Cuts = 2
+		method, sink, _ := strings.Cut(way, " ")
+		record, _ := start(t, "METHOD="+method, "SINK="+sink).
+			invoke(order(fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))), time.Minute)
+		expect(t, record, "status", "ok", "bytes", float64(len(body)), "retries", 2)
+	}
+}
+
+func TestAServerWhoseCertificateNobodySignedIsRefused(t *testing.T) {
+	server := s3test.StartTLS(t, key, s3test.Random(1000))
+	t.Setenv("AWS_CA_BUNDLE", "")
+	record, _ := start(t).invoke(order(), time.Minute)
+	expect(t, record, "error_type", "NoConnection", "bytes", 0)
+	if !strings.Contains(record["error_message"].(string), "certificate") || len(server.Requests()) > 0 {
+		t.Error(record)
+	}
+}
+
 func TestAWrongChecksumIsAnErrorForEverySink(t *testing.T) {
 	s3test.Start(t, key, s3test.Random(mib))
 	for _, sink := range []string{"discard", "memory", "tmp"} {

@@ -1,0 +1,178 @@
+"""A sweep over methods and sinks: every table tells them apart, and nothing pools them."""
+
+import io
+import json
+import re
+
+import handmade_run
+import pytest
+import recompute
+from handmade_run import lasting
+from rich.console import Console
+
+import report
+from report import cells, comparing, consistency, statistics, table
+from report.measured import client, clients, spreads
+from report.run import cell_words, load, record_key
+from report.summary import summarised
+from report.ways import Key, way_words
+
+WAYS = {
+    ("download_file", "tmp"): [1.0, 1.2, 1.1, 1.3],
+    ("stream", "discard"): [0.5, 0.6, 0.4, 0.7],
+    ("ranges", "tmp"): [0.3, 0.2, 0.4, 0.3],
+    ("ranges", "memory"): [0.25, 0.2, 0.3, 0.25],
+    ("crt", "tmp"): [0.8, 0.9, 0.7, 0.8],
+}
+PLAN = {"method": ["download_file", "stream", "go_stream"], "concurrency_value": [1], "memory_size": [1024]}
+
+
+def records(n=1):
+    """Records of every way with the same memory and N, as many as make comparisons possible."""
+    made = []
+    for number, ((method, sink), seconds) in enumerate(WAYS.items(), start=1):
+        took = {"client_cpu_seconds": number / 1000, "first_byte_seconds": number / 100, "requests": 2, "retries": 0}
+        cell = f"method={method},sink={sink},concurrency_value={n},memory_size=1024"
+        made += lasting([one * n for one in seconds] * 3, n, method=method, sink=sink, cell=cell, **took)
+    made[-1]["retries"] = 7
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A results folder with every way at N = 1 and N = 5, one planned that never ran, and its log events."""
+    made = [*records(1), *records(5)]
+    directory = handmade_run.write(tmp_path / "run", made, PLAN)
+    events = [{"timestamp": one["finished_at_ms"], "message": json.dumps(one) + "\n"} for one in made]
+    (directory / "log_events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return directory
+
+
+def keys(n):
+    return {Key(1024, n, *way) for way in WAYS}
+
+
+def test_every_way_is_a_cell_of_its_own(folder):
+    run = load(folder)
+    assert set(spreads(run)) == keys(1) | keys(5)
+    assert spreads(run)[Key(1024, 1, "crt")].avg_s == pytest.approx(0.8)
+    assert spreads(run)[Key(1024, 1, "ranges", "memory")].avg_s == pytest.approx(0.25)
+
+
+def test_the_saved_query_has_one_row_a_way_and_agrees_with_the_records(folder):
+    summary = summarised(load(folder))
+    assert (summary.problems, summary.compared, "log_events.jsonl" in summary.origin) == ([], True, True)
+    [crt] = [row for row in summary.rows if (row["method"], row["concurrency"]) == ("crt", 1)]
+    # 12 downloads of 1,000,000 bytes with 5 ms of CPU each, and 7 retries in the last.
+    assert crt["cpu_s_per_gib"] == pytest.approx(0.005 * 2**30 / 1e6)
+    assert crt["mbit_per_s"] == pytest.approx(8 / 0.8)
+    assert (crt["count"], crt["retries"]) == (12, 7)
+    assert len(summary.rows) == 2 * len(WAYS)
+
+
+def test_cells_csv_has_one_line_a_way_after_the_published_columns(folder):
+    report.build(folder)
+    header, *lines = (folder / "cells.csv").read_text().splitlines()
+    assert header.startswith("memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s,method,sink,")
+    assert len(lines) == 2 * len(WAYS)
+    assert {tuple(line.split(",")[8:10]) for line in lines} == set(WAYS)
+
+
+def test_a_figure_of_the_client_that_differs_is_named(folder):
+    run = load(folder)
+    rows = cells.from_spreads(spreads(run), clients(run))
+    [row] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 5)]
+    row["retries"] = 8
+    assert consistency.disagreements(rows, spreads(run), clients(run)) == [
+        "1024 MB, N = 5, crt: the saved query says retries = 8, the records say 7."
+    ]
+
+
+def test_every_number_of_a_run_with_several_ways_can_be_recomputed(folder):
+    numbers = statistics.statistics(load(folder))
+    (folder / "statistics.json").write_text(statistics.to_text(numbers))
+    assert recompute.mismatches(folder) == []
+
+
+def test_each_n_is_compared_with_the_smallest_of_its_own_way_only(folder):
+    compared = statistics.statistics(load(folder))["comparisons"]
+    pairs = [(one["method"], one["sink"], one["base"]["method"], one["base"]["sink"])
+             for one in compared["against_smallest_n"]]  # fmt: skip
+    assert pairs == [(*way, *way) for way in sorted(WAYS)]
+    assert compared["between_memories"] == []
+    # Downloads at N = 5 took five times as long in every way.
+    ratios = [one["all"]["ratio_of_medians"]["value"] for one in compared["against_smallest_n"]]
+    assert ratios == pytest.approx([5] * len(WAYS))
+
+
+def test_the_verdict_names_each_way(folder):
+    verdict = statistics.statistics(load(folder))["verdict"]
+    assert "(1024 MB, crt)" in verdict["headline"]
+    assert "(1024 MB, ranges to tmp)" in verdict["headline"]
+    assert not any("pools cells" in caveat for caveat in verdict["caveats"])
+
+
+def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(folder, capsys):
+    report.build(folder)
+    table.print_table(folder, "table")
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 100
+    for name in ("download_file", "stream", "ranges", "ranges to tmp", "crt", "go_stream"):
+        assert re.search(rf" {name}, ", printed), name
+    table.print_table(folder, "json")
+    rows = json.loads(capsys.readouterr().out)
+    [crt] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 1)]
+    assert (crt["retries"], round(crt["mbit_per_s"], 6)) == (7, 10.0)
+    assert [row["count"] for row in rows if row["method"] == "go_stream"] == [0]  # planned, and never ran
+
+
+def test_on_a_narrow_terminal_nothing_is_cut_off(folder):
+    console = Console(width=80, file=io.StringIO())
+    console.print(table.to_rich(comparing.comparison(load(folder))))
+    printed = console.file.getvalue()
+    assert "…" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_the_published_line_stands_under_the_published_way_only(folder):
+    rows = comparing.comparison(load(folder)).rows
+    assert {row.key.way for row in rows if not row.measured} == {("download_file", "tmp")}
+
+
+def test_markdown_names_the_way(folder, capsys):
+    table.print_table(folder, "markdown")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("| MB | N | method | where |")
+    assert any("| ranges to tmp |" in line for line in lines)
+
+
+def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys):
+    directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
+    table.print_table(directory, "markdown")
+    assert capsys.readouterr().out.startswith("| MB | N | where |")
+
+
+def test_the_page_tells_the_ways_apart_and_what_they_took(folder):
+    page = report.build(folder).read_text()
+    assert "What a download took of the function" in page
+    assert page.count("ranges to tmp") > 5
+    assert "1024 MB, crt" in page  # the pictures' series
+
+
+def test_what_a_record_does_not_say_is_unknown_and_not_nothing():
+    made = lasting([0.5, 0.5], client_cpu_seconds=0.1, retries=0, requests=1)
+    assert client(made).first_byte_s is None
+    made[0]["retries"] = None
+    assert (client(made).retries, client(made).requests) == (None, 2)
+
+
+def test_records_of_before_there_was_a_choice_are_of_the_published_way():
+    [old] = lasting([0.5])
+    assert record_key(old) == Key(1024, 1, "download_file", "tmp")
+    assert record_key(old | {"method": "ranges"}) == Key(1024, 1, "ranges", "memory")
+
+
+def test_a_cell_in_words_names_any_other_way_than_the_published_one():
+    assert cell_words(Key(1024, 5)) == "1024 MB, N = 5"
+    assert cell_words("method=crt,memory_size=1024,concurrency_value=5,repeat=2") == "1024 MB, N = 5, crt, repeat 2"
+    assert [way_words("stream", "discard"), way_words("stream", "tmp")] == ["stream", "stream to tmp"]
