@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from bench.measure import Entry, save
 from bench.table import print_entries
 from loader.progress import say
 
+OUTPUT = Path("results/bench.json")
 # Each measurement takes the number of runs and gives its entry and a line about its servers.
 ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     "download_stream_cpu": download.stream_cpu,
@@ -36,7 +36,7 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen measurements, print the table, write the results; returns the exit status."""
-    chosen = _parser().parse_args(arguments)
+    chosen = session.parser("python -m bench", __doc__, ENTRIES, "entry", OUTPUT).parse_args(arguments)
     names = list(dict.fromkeys(chosen.only)) or list(ENTRIES)
     return session.guarded(lambda: _measure(names, chosen.runs, chosen.output))
 
@@ -54,33 +54,6 @@ def _measure(names: Sequence[str], runs: int, output: Path) -> None:
     notes += [f"machine: {machine.describe()}", f"command: {command} --runs {runs}"]
     print_entries(entries, notes)
     say(f"results: {output}")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, allow_abbrev=False)
-    parser.add_argument(
-        "--only",
-        metavar="NAME",
-        action="append",
-        choices=ENTRIES,
-        default=[],
-        help=f"measure only this entry, may be repeated (default: all: {', '.join(ENTRIES)})",
-    )
-    parser.add_argument(
-        "--runs",
-        metavar="N",
-        type=session.runs,
-        default=session.DEFAULT_RUNS,
-        help="runs of each side (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=Path,
-        default=Path("results/bench.json"),
-        help="the list to write the entries into (default: %(default)s)",
-    )
-    return parser
 
 
 if __name__ == "__main__":

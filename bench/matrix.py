@@ -6,7 +6,6 @@ in results/bench-matrix.json.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import shlex
 import sys
@@ -20,6 +19,7 @@ from bench.matrix_table import Matrix, Row, keep, markdown
 from bench.small_set import LARGEST_BYTES, OBJECTS, SMALLEST_BYTES, small_set
 from loader.progress import say
 
+OUTPUT = Path("results/bench-matrix.json")
 GO_WAYS = [("stream", "discard"), ("stream", "tmp"), ("ranges", "memory"), ("ranges", "tmp")]
 SECONDS_A_LARGE_ROUND, SECONDS_A_SMALL_ROUND = 25, 13
 
@@ -104,7 +104,7 @@ def _rows(sides: dict[tuple[str, str], Side]) -> tuple[Row, ...]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the chosen tables, print and keep them; returns the exit status."""
-    chosen = _parser().parse_args(arguments)
+    chosen = session.parser("python -m bench.matrix", __doc__, TABLES, "table", OUTPUT).parse_args(arguments)
     names = list(dict.fromkeys(chosen.only)) or list(TABLES)
     return session.guarded(lambda: _measure(names, chosen.runs, chosen.output))
 
@@ -122,33 +122,6 @@ def _measure(names: Sequence[str], runs: int, output: Path) -> None:
     command = "python -m bench.matrix " + shlex.join([part for name in names for part in ("--only", name)])
     print(f"command: {command} --runs {runs}")
     say(f"results: {output}")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.matrix", description=__doc__, allow_abbrev=False)
-    parser.add_argument(
-        "--only",
-        metavar="TABLE",
-        action="append",
-        choices=TABLES,
-        default=[],
-        help=f"measure only this table, may be repeated (default: all: {', '.join(TABLES)})",
-    )
-    parser.add_argument(
-        "--runs",
-        metavar="N",
-        type=session.runs,
-        default=session.DEFAULT_RUNS,
-        help="rounds of all clients (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=Path,
-        default=Path("results/bench-matrix.json"),
-        help="the list to write the tables into (default: %(default)s)",
-    )
-    return parser
 
 
 if __name__ == "__main__":

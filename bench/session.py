@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 from bench.errors import BenchError
 from loader.errors import RunError, UsageError
@@ -29,8 +30,31 @@ def guarded(measure: Callable[[], None]) -> int:
     return 0
 
 
-def runs(text: str) -> int:
-    """Read the value of --runs. Raises argparse.ArgumentTypeError."""
+def parser(program: str, description: str, names: Collection[str], what: str, output: Path) -> argparse.ArgumentParser:
+    """The options: which of `names` (each a `what`: entry or table) to measure, how often, and where to keep it."""
+    made = argparse.ArgumentParser(prog=program, description=description, allow_abbrev=False)
+    made.add_argument(
+        "--only",
+        metavar=what.upper(),
+        action="append",
+        choices=names,
+        default=[],
+        help=f"measure only this {what}, may be repeated (default: all: {', '.join(names)})",
+    )
+    made.add_argument(
+        "--runs", metavar="N", type=_runs, default=DEFAULT_RUNS, help="runs of each side (default: %(default)s)"
+    )
+    made.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        default=output,
+        help="the JSON list to write the results into (default: %(default)s)",
+    )
+    return made
+
+
+def _runs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of runs; use a whole number from 1 to 100")
     return int(text)

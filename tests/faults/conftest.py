@@ -1,11 +1,26 @@
-"""Makes the sandbox fixtures of the download function available to its fault tests."""
+"""What the fault tests share: the sandbox fixtures of the download function, and a certificate for loopback."""
 
+import ssl
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 # Both folders by hand: pytest adds a folder only once it has collected a test there.
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "unit" / "download")]
 
 from sandbox_fixtures import sandbox, sandbox_environment, start_s3  # noqa: E402
 
-__all__ = ["sandbox", "sandbox_environment", "start_s3"]
+from bench import servers  # noqa: E402
+
+__all__ = ["certificate", "sandbox", "sandbox_environment", "start_s3"]
+
+
+@pytest.fixture(scope="session")
+def certificate():
+    """A certificate for 127.0.0.1 that signs itself: the `path` of its file, and a server's `context`."""
+    with servers.certificate() as made:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(made.certificate, made.key)
+        yield SimpleNamespace(path=str(made.certificate), context=context)

@@ -1,9 +1,6 @@
 """Downloads over TLS: every method gets the right bytes from a server whose certificate it has checked."""
 
-import ssl
-import subprocess
 import zlib
-from types import SimpleNamespace
 
 import pytest
 from faulty_s3 import ALWAYS, Faults, FaultyS3
@@ -14,19 +11,6 @@ MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB
 each_method = pytest.mark.parametrize("method", ["download_file", "stream", "ranges", "crt"])
 each_own_http = pytest.mark.parametrize("method", ["stream", "ranges"])
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that signs itself: its file, and a server's context."""
-    folder = tmp_path_factory.mktemp("certificate")
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", "req", *kind, *name, *files], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
-    return SimpleNamespace(path=str(folder / "certificate.pem"), context=context)
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import datetime
 import json
 import select
 import socket
-import ssl
-import subprocess
 import threading
 from types import SimpleNamespace
 
@@ -107,19 +105,6 @@ def test_what_follows_an_answer_unasked_makes_the_connection_unusable():
 def test_what_is_no_answer_is_refused(head):
     with pytest.raises(ValueError):
         read_answer(head + b"\r\n\r\n", at_end=False)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that signs itself: its file, and a server's context."""
-    folder = tmp_path_factory.mktemp("certificate")
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", "req", *kind, *name, *files], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
-    return SimpleNamespace(path=str(folder / "certificate.pem"), context=context)
 
 
 @pytest.fixture(autouse=True)
