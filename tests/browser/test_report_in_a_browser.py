@@ -45,6 +45,13 @@ def test_the_page_never_scrolls_sideways(page, open_tab, name, width):
     assert tab.run("document.documentElement.scrollWidth") <= tab.run("innerWidth") == width
 
 
+def test_no_table_has_to_be_scrolled_on_a_wide_screen(page, open_tab):
+    tab = open_tab(page("plain"), 1200)
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wide = "[...document.querySelectorAll('.scroll')].map(s => s.scrollWidth - s.clientWidth)"
+    assert set(tab.run(wide)) == {0}
+
+
 def test_every_picture_is_visible_and_fills_its_place(page, open_tab):
     for width in (390, 1200):
         tab = open_tab(page("plain"), width)
