@@ -26,7 +26,7 @@ run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, th
 test: $(READY) ## Every test (under 10 minutes once the providers are built)
 	$(BIN)/python -m emulator.providers
 	@$(MAKE) --no-print-directory chromium
-	$(BIN)/pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 # The report is tested in a real browser. STAMPEDE_NO_BROWSER=1 leaves those tests out.
 .PHONY: chromium

@@ -132,7 +132,7 @@ def test_a_download_that_would_outlast_the_function_is_stopped(start_s3, crt, sa
     function = crt()
     began_s = time.monotonic()
     record = failure(function, sandbox_environment, remaining_s=MARGIN_S + 0.7)
-    assert time.monotonic() - began_s < 0.7 + GRACE_S + 0.5
+    assert time.monotonic() - began_s < 0.7 + GRACE_S + 2
     assert record["error_type"] == "DeadlineExceeded"
     s3.faults.trickle_bytes = None
     [record], _ = function.invoke(order(object_bytes=OBJECT))

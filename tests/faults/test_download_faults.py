@@ -178,7 +178,7 @@ def test_a_trickling_body_cannot_hold_the_invocation_and_blocks_the_next_until_i
     function = sandbox()
     began_s = time.monotonic()
     [first], _ = function.invoke(order(), remaining_s=MARGIN_S + 0.5)
-    assert time.monotonic() - began_s < 0.5 + GRACE_S + 1
+    assert time.monotonic() - began_s < 0.5 + GRACE_S + 2
     assert first["error_type"] == "DeadlineExceeded"
     assert list(sandbox_environment.iterdir()) == []
 
@@ -207,7 +207,7 @@ def test_an_interruption_while_bytes_arrive_goes_up_and_stops_the_download(start
             function.invoke(order())
     finally:
         timer.cancel()
-    assert time.monotonic() - began_s < 2
+    assert time.monotonic() - began_s < 5
     assert s3.count("GET") == parts_of(40 * MIB)
     assert_the_download_ends()
     assert list(sandbox_environment.iterdir()) == []

@@ -213,7 +213,7 @@ def test_a_download_that_would_outlast_the_function_is_stopped_at_once(
     function = way(method, sink)
     began_s = time.monotonic()
     record = failure(function, sandbox_environment, remaining_s=MARGIN_S + 0.4)
-    assert time.monotonic() - began_s < 0.9
+    assert time.monotonic() - began_s < MARGIN_S  # long before Lambda would end it
     assert record["error_type"] == "DeadlineExceeded"
     assert 0 < record["bytes"] < OBJECT
     assert record["requests"] == min(requests_of(method, OBJECT), 4)
@@ -228,7 +228,7 @@ def test_the_wait_before_a_retry_ends_at_the_deadline(start_s3, way, sandbox_env
     monkeypatch.setattr(RetryPolicy, "delay_s", lambda self, retry: 30)
     began_s = time.monotonic()
     record = failure(function, sandbox_environment, remaining_s=MARGIN_S + 0.3)
-    assert time.monotonic() - began_s < 0.8
+    assert time.monotonic() - began_s < MARGIN_S
     assert (record["error_type"], record["requests"]) == ("DeadlineExceeded", 1)
 
 
