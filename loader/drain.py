@@ -7,6 +7,7 @@ dead-letter queue. What is still open when nothing moves any more, or at the dea
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -145,6 +146,7 @@ class _Waiting:
         self._sqs = target.client("sqs")
         self._ledger = Ledger()
         start_ms = self._read_sent() - CLOCK_SKEW_MS
+        self._complete_records()
         for record in folder.rows("records.jsonl"):
             self._ledger.record(record)
         known = folder.rows("log_events.jsonl")
@@ -194,6 +196,12 @@ class _Waiting:
             run_id = self._folder.run_id
             raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends some")
         return first_ms
+
+    def _complete_records(self) -> None:
+        """Append records whose events are stored already: a drain was killed between the two appends of `_store`."""
+        stored = sum(1 for _ in self._folder.rows("records.jsonl"))
+        own = (one for one in records(self._folder.rows("log_events.jsonl")) if one["run_id"] == self._folder.run_id)
+        self._folder.append("records.jsonl", itertools.islice(own, stored, None))
 
     def _counts(self, url_name: str) -> tuple[int, int]:
         names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")

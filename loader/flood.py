@@ -157,7 +157,7 @@ def orders(run_id: str, cell: str, count: int, extras: dict[str, int], first_seq
 def sent_log(folder: RunFolder, cell: str, *, warm_up: bool = False) -> Iterator[Callable[[list[Accepted]], None]]:
     """Opens the run's sent.jsonl for one flood; gives the function that appends a batch, on disk when it returns."""
     before, after = json.dumps({"cell": cell})[:-1], f', "warm_up": {int(warm_up)}}}\n'
-    with (folder.path / "sent.jsonl").open("a") as file:
+    with folder.appending("sent.jsonl") as file:
 
         def append(batch: list[Accepted]) -> None:
             file.write(

@@ -7,15 +7,17 @@ file names.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from loader.errors import UsageError
 
 FORMAT = 1
+_CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
@@ -82,8 +84,15 @@ class RunFolder:
         text = "".join(json.dumps(row) + "\n" for row in rows)
         if not text:
             return
-        with (self.path / name).open("a") as file:
+        with self.appending(name) as file:
             file.write(text)
+
+    def appending(self, name: str) -> TextIO:
+        """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row
+        would continue it."""
+        path = self.path / name
+        _cut_torn_line(path)
+        return path.open("a")
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of a JSON-lines file; a torn last line (a killed writer) is left out."""
@@ -95,6 +104,25 @@ class RunFolder:
             for line in file:
                 if line.endswith("\n"):
                     yield json.loads(line)
+
+
+def _cut_torn_line(path: Path) -> None:
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        return
+    with file:
+        end = keep = file.seek(0, os.SEEK_END)
+        while keep > 0:
+            start = max(0, keep - _CHUNK_BYTES)
+            file.seek(start)
+            newline = file.read(keep - start).rfind(b"\n")
+            if newline >= 0:
+                keep = start + newline + 1
+                break
+            keep = start
+        if keep < end:
+            file.truncate(keep)
 
 
 def checked_run_id(run_id: str) -> str:

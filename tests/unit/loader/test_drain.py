@@ -106,6 +106,18 @@ def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
     assert [row["seq"] for row in folder.rows("records.jsonl")] == [0, 1]
 
 
+@pytest.mark.parametrize("torn", ["", '{"concurrency_limit": 5, "run_'])
+def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, torn):
+    send(folder, 0, 1, 2)
+    lines = [record(0), record(1, run_id="another"), record(1), "REPORT"]
+    wait(aws.play({"queue": 0, "lines": [*lines, record(2)]}), folder)
+    rows = list(folder.rows("records.jsonl"))
+    folder.write_text("records.jsonl", json.dumps(rows[0]) + "\n" + torn)
+    [one] = wait(aws.play({"queue": 0, "lines": [*lines, record(2)]}), folder)
+    assert (one.succeeded, one.unaccounted, one.duplicates) == (3, 0, 0)
+    assert list(folder.rows("records.jsonl")) == rows
+
+
 def test_only_the_cell_that_is_asked_for_is_waited_for_and_all_are_accounted_for(aws, folder):
     send(folder, 0, cell=OTHER)
     send(folder, 0)

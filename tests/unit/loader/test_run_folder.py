@@ -40,3 +40,21 @@ def test_a_file_is_replaced_whole(tmp_path):
     folder.write_json("run.json", {"a": 2})
     assert folder.read_json("run.json") == {"a": 2}
     assert [path.name for path in folder.path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize("torn", ["", '{"a": ', "x" * 200_000])
+def test_a_row_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path, torn):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.append("sent.jsonl", [{"a": 1}])
+    with (folder.path / "sent.jsonl").open("a") as file:
+        file.write(torn)
+    folder.append("sent.jsonl", [{"a": 2}])
+    assert list(folder.rows("sent.jsonl")) == [{"a": 1}, {"a": 2}]
+    assert (folder.path / "sent.jsonl").read_text() == '{"a": 1}\n{"a": 2}\n'
+
+
+def test_a_file_that_is_only_a_torn_line_begins_anew(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    (folder.path / "sent.jsonl").write_text('{"a"')
+    folder.append("sent.jsonl", [{"a": 2}])
+    assert list(folder.rows("sent.jsonl")) == [{"a": 2}]
