@@ -18,7 +18,8 @@ from bench import machine, servers, session
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.flood import CELL, EXTRAS, Queue, made_queue, run_folder
-from loader.accounting import Ledger
+from loader.accounting import account
+from loader.arguments import positive_int
 from loader.flood import flood
 from loader.progress import say
 from loader.run_folder import RunFolder
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--messages",
         metavar="N",
-        type=int,
+        type=positive_int,
         action="append",
         help=f"measure this number, may be repeated (default: {', '.join(map(str, COUNTS))})",
     )
@@ -53,12 +54,8 @@ def flood_once(url: str, queue_url: str, folder: str, count: int) -> None:
 
 def account_once(folder: str, count: int) -> None:
     """What the second process does: set what was sent against the records."""
-    ledger = Ledger()
-    for row in RunFolder(Path(folder)).rows("sent.jsonl"):
-        ledger.sent(row)
-    for row in RunFolder(Path(folder)).rows("records.jsonl"):
-        ledger.record(row)
-    [one] = ledger.accounts()
+    run = RunFolder(Path(folder))
+    [one] = account(run.rows("sent.jsonl"), run.rows("records.jsonl"), ())
     if (one.sent, one.succeeded, one.unaccounted, one.duplicates) != (count, count, 0, 0):
         raise BenchError(one.sentence())
 

@@ -10,7 +10,7 @@ import argparse
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,9 +146,7 @@ class _Waiting:
         self._sqs = target.client("sqs")
         self._ledger = Ledger()
         start_ms = self._read_sent() - CLOCK_SKEW_MS
-        self._complete_records()
-        for record in folder.rows("records.jsonl"):
-            self._ledger.record(record)
+        self._read_records()
         known = folder.rows("log_events.jsonl")
         self._events = LogEvents(target.client("logs"), target["log_group_name"], start_ms, known)
         self._abandoned = abandoned_keys(folder)
@@ -197,11 +195,24 @@ class _Waiting:
             raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends some")
         return first_ms
 
-    def _complete_records(self) -> None:
-        """Append records whose events are stored already: a drain was killed between the two appends of `_store`."""
-        stored = sum(1 for _ in self._folder.rows("records.jsonl"))
-        own = (one for one in records(self._folder.rows("log_events.jsonl")) if one["run_id"] == self._folder.run_id)
-        self._folder.append("records.jsonl", itertools.islice(own, stored, None))
+    def _read_records(self) -> None:
+        """Enter the stored records into the ledger. Those whose events alone are stored are added: a drain was killed
+        between the two appends of `_store`."""
+        stored = 0
+        for record in self._folder.rows("records.jsonl"):
+            self._ledger.record(record)
+            stored += 1
+        self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
+
+    def _own(self, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The records of this run among log events."""
+        return (record for record in records(events) if record["run_id"] == self._folder.run_id)
+
+    def _add_records(self, own: Iterable[dict[str, Any]]) -> None:
+        new = list(own)
+        self._folder.append("records.jsonl", new)
+        for record in new:
+            self._ledger.record(record)
 
     def _counts(self, url_name: str) -> tuple[int, int]:
         names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
@@ -220,9 +231,7 @@ class _Waiting:
 
     def _is_abandoned(self, event: dict[str, Any]) -> bool:
         """Whether it is a late record of an attempt at a cell that was set aside."""
-        return any(
-            record["run_id"] == self._folder.run_id and _key(record) in self._abandoned for record in records([event])
-        )
+        return any(_key(record) in self._abandoned for record in self._own([event]))
 
     def _store_new_events(self) -> None:
         """Page by page: a drain that comes late finds millions of events."""
@@ -232,11 +241,8 @@ class _Waiting:
     def _store(self, fresh: list[dict[str, Any]]) -> None:
         self._strangers += sum(record["run_id"] is None for record in records(fresh))
         fresh = [event for event in fresh if not self._is_abandoned(event)]
-        own = [record for record in records(fresh) if record["run_id"] == self._folder.run_id]
         self._folder.append("log_events.jsonl", fresh)
-        self._folder.append("records.jsonl", own)
-        for record in own:
-            self._ledger.record(record)
+        self._add_records(self._own(fresh))
 
 
 def _key(row: dict[str, Any]) -> tuple[str, int]:

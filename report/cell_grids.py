@@ -205,11 +205,15 @@ def _grid(
 
 
 def _heads(numbers: Numbers) -> list[Column]:
-    return head_columns(told_apart(numbers["cells"]))
+    return head_columns(_with_way(numbers))
 
 
 def _named(numbers: Numbers, cell: Mapping[str, Any]) -> list[Entry]:
-    return coordinates(key_of_figures(cell), told_apart(numbers["cells"]))
+    return coordinates(key_of_figures(cell), _with_way(numbers))
+
+
+def _with_way(numbers: Numbers) -> bool:
+    return told_apart(map(key_of_figures, numbers["cells"]))
 
 
 def _small(value: float | None, pattern: str) -> Entry:

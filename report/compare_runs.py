@@ -17,7 +17,7 @@ from report.statistics import rules
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.effect import effect
 from report.statistics.selection import cells
-from report.ways import Key
+from report.ways import Key, told_apart
 
 PAGE = "comparison.html"
 LEVELS = {
@@ -162,7 +162,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
 
 def _grid(pair: Pair) -> Grid:
     base, other = pair.base.letter, pair.side.letter
-    with_way = any(not key.is_published_way for key in pair.effects)
+    with_way = told_apart(pair.effects)
     heads = head_columns(with_way)
     columns = [
         *heads,

@@ -5,7 +5,7 @@ from report.comparing import Comparison
 from report.comparing import Row as Line
 from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
 from report.phrases import share, speed
-from report.ways import Key
+from report.ways import Key, told_apart
 
 COLUMNS = [
     Column("where", words=True),
@@ -19,7 +19,7 @@ COLUMNS = [
 
 def published_grid(beside: Comparison) -> Grid:
     """One group a cell: the measured line, and under it the published one where there is one."""
-    with_way = any(not line.key.is_published_way for line in beside.rows)
+    with_way = told_apart(line.key for line in beside.rows)
     groups: dict[Key, list[Row]] = {}
     for line in beside.rows:
         group = groups.setdefault(line.key, [])

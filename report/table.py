@@ -15,7 +15,7 @@ from report import cells
 from report.comparing import Comparison, Row, comparison
 from report.phrases import NOTHING
 from report.run import load
-from report.ways import Key, way_words
+from report.ways import Key, told_apart, way_words
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
@@ -88,7 +88,7 @@ def client_text(row: Row) -> tuple[str, str]:
 
 def tells_ways_apart(table: Comparison) -> bool:
     """Whether any line is of another way to download than the published one, so that all must say theirs."""
-    return any(not row.key.is_published_way for row in table.rows)
+    return told_apart(row.key for row in table.rows)
 
 
 def to_csv(table: Comparison) -> str:

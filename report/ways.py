@@ -48,6 +48,6 @@ def as_figures(key: Key) -> dict[str, Any]:
     return dict(zip(("memory_size_mb", "concurrency", "method", "sink"), key, strict=True))
 
 
-def told_apart(cells: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the ways of these cells of statistics.json must be named: any but the published one."""
-    return any(not key_of_figures(cell).is_published_way for cell in cells)
+def told_apart(keys: Iterable[Key]) -> bool:
+    """Whether the ways of these cells must be named: any but the published one."""
+    return any(not key.is_published_way for key in keys)

@@ -8,7 +8,7 @@ from typing import Any
 
 from report.figures.drawing import MARKERS, SERIES
 from report.phrases import listed
-from report.ways import told_apart, way_words
+from report.ways import key_of_figures, told_apart, way_words
 
 Cell = Mapping[str, Any]
 Numbers = Mapping[str, Any]
@@ -32,7 +32,7 @@ def by_memory(numbers: Numbers) -> list[Series]:
     for cell in numbers["cells"]:
         if cell["count"] or cell["errors"]:
             groups.setdefault((cell["memory_size_mb"], cell["method"], cell["sink"]), []).append(cell)
-    named = told_apart(numbers["cells"])
+    named = told_apart(map(key_of_figures, numbers["cells"]))
     return [
         Series(
             f"{memory} MB, {way_words(*way)}" if named else f"{memory} MB",

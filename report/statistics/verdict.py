@@ -25,7 +25,7 @@ def verdict(run: Run, cells: Sequence[Figures], against_smallest: Sequence[Figur
     `cells` and `against_smallest` are those of statistics.json.
     """
     places = sorted({_place_of(cell) for cell in cells})
-    named = {place: _place_words(place, told_apart(cells)) for place in places}
+    named = {place: _place_words(place, told_apart(map(key_of_figures, cells))) for place in places}
     per_memory = [_one_memory(place, named[place], cells, against_smallest) for place in places]
     levels = {one["level"] for one in per_memory}
     level = levels.pop() if len(levels) == 1 else "mixed" if levels else "cant_tell"
