@@ -13,15 +13,21 @@ from bench.table import print_entries
 from loader.progress import say
 
 OUTPUT = Path("results/bench.json")
+_AGAINST_DOWNLOAD_FILE = {
+    name: download.against_download_file(name, method, sink, figure, tls=name.endswith("_https"))
+    for name, method, sink, figure in (
+        ("download_stream_cpu", "stream", "discard", "cpu_s"),
+        ("download_stream_cpu_https", "stream", "discard", "cpu_s"),
+        ("download_ranges_cpu", "ranges", "tmp", "cpu_s"),
+        ("download_ranges_wall", "ranges", "tmp", "seconds"),
+        ("download_crt_cpu", "crt", "tmp", "cpu_s"),
+        ("download_crt_wall", "crt", "tmp", "seconds"),
+    )
+}
 # Each measurement takes the number of runs and gives its entry and a line about its servers.
 ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
-    "download_stream_cpu": download.stream_cpu,
-    "download_stream_cpu_https": download.stream_cpu_https,
+    **_AGAINST_DOWNLOAD_FILE,
     "download_stream_wall": download.stream_wall,
-    "download_ranges_cpu": download.ranges_cpu,
-    "download_ranges_wall": download.ranges_wall,
-    "download_crt_cpu": download.crt_cpu,
-    "download_crt_wall": download.crt_wall,
     "download_go_ranges_wall": go_download.ranges_wall,
     "download_go_ranges_cpu": go_download.ranges_cpu,
     "download_go_ranges_cpu_https": go_download.ranges_cpu_https,

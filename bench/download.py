@@ -153,42 +153,6 @@ def peer(made: Gateway, name: str, *arguments: str) -> Side:
     return Side(name, run)
 
 
-def stream_cpu(runs: int) -> tuple[Entry, str]:
-    """`stream` against `download_file`: CPU seconds a GiB over plain HTTP."""
-    with gateway() as made:
-        return _against_download_file("download_stream_cpu", made, "stream", "discard", runs, "cpu_s")
-
-
-def stream_cpu_https(runs: int) -> tuple[Entry, str]:
-    """`stream` against `download_file`: CPU seconds a GiB over HTTPS, with a local certificate that is verified."""
-    with gateway(tls=True) as made:
-        return _against_download_file("download_stream_cpu_https", made, "stream", "discard", runs, "cpu_s")
-
-
-def ranges_cpu(runs: int) -> tuple[Entry, str]:
-    """`ranges` to a file against `download_file`: CPU seconds a GiB."""
-    with gateway() as made:
-        return _against_download_file("download_ranges_cpu", made, "ranges", "tmp", runs, "cpu_s")
-
-
-def ranges_wall(runs: int) -> tuple[Entry, str]:
-    """`ranges` to a file against `download_file`: seconds of the download."""
-    with gateway() as made:
-        return _against_download_file("download_ranges_wall", made, "ranges", "tmp", runs, "seconds")
-
-
-def crt_cpu(runs: int) -> tuple[Entry, str]:
-    """`crt` to a file against `download_file`: CPU seconds a GiB."""
-    with gateway() as made:
-        return _against_download_file("download_crt_cpu", made, "crt", "tmp", runs, "cpu_s")
-
-
-def crt_wall(runs: int) -> tuple[Entry, str]:
-    """`crt` to a file against `download_file`: seconds of the download."""
-    with gateway() as made:
-        return _against_download_file("download_crt_wall", made, "crt", "tmp", runs, "seconds")
-
-
 def stream_wall(runs: int) -> tuple[Entry, str]:
     """`stream` against a bare socket: MiB/s from connecting to the last byte."""
     name = "download_stream_wall"
@@ -201,14 +165,23 @@ def stream_wall(runs: int) -> tuple[Entry, str]:
     return samples.entry(name, "MiB/s", higher_is_better=True), _setting(sides, made)
 
 
-def _against_download_file(
-    name: str, made: Gateway, method: str, sink: str, runs: int, figure: str
-) -> tuple[Entry, str]:
-    put_object(made)
-    sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
+def against_download_file(
+    name: str, method: str, sink: str, figure: str, *, tls: bool = False
+) -> Callable[[int], tuple[Entry, str]]:
+    """The measurement `name`: our `method` to `sink` against boto3's `download_file` to a file, over HTTP or HTTPS.
+
+    `figure` is "cpu_s" (CPU seconds a GiB, the whole process) or "seconds" (the download alone).
+    """
     unit = "CPU-s/GiB" if figure == "cpu_s" else "s"
-    samples = _alternate(name, sides, runs, lambda one: one[figure] * 2**30 / OBJECT_BYTES, unit)
-    return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
+
+    def measure(runs: int) -> tuple[Entry, str]:
+        with gateway(tls=tls) as made:
+            put_object(made)
+            sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
+            samples = _alternate(name, sides, runs, lambda one: one[figure] * 2**30 / OBJECT_BYTES, unit)
+        return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
+
+    return measure
 
 
 def _alternate(
