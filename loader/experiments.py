@@ -44,8 +44,3 @@ EXPERIMENTS = {
         },
     ),
 }
-
-
-def cell_name(cell: Mapping[str, Any]) -> str:
-    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
-    return ",".join(f"{name}={value}" for name, value in cell.items())

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from loader.errors import UsageError
-from loader.experiments import Experiment, cell_name
+from loader.experiments import Experiment
+from report.cell_settings import cell_name
 
 INFRA = Path(__file__).resolve().parent.parent / "infra"
 MAX_CELLS = 1000

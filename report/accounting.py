@@ -3,9 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from report.run import Run, cell_key, cell_words
+from report.run import Run
 from report.ways import Key
 
 COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected")
@@ -28,9 +29,9 @@ def ledger(run: Run) -> Ledger:
     """The accounting of `run`: accounting.json, or the same counted from the other files when it's missing."""
     counted = recounted(run)
     if run.accounting is None:
-        return Ledger(rows=counted, stored=False, problems=_problems(counted))
-    rows = sorted(map(_whole, run.accounting), key=_order)
-    return Ledger(rows=rows, stored=True, problems=_problems(rows) + _differences(run.accounting, counted))
+        return Ledger(rows=counted, stored=False, problems=_problems(run, counted))
+    rows = sorted(map(_whole, run.accounting), key=partial(_order, run))
+    return Ledger(rows=rows, stored=True, problems=_problems(run, rows) + _differences(run, run.accounting, counted))
 
 
 def recounted(run: Run) -> list[dict[str, Any]]:
@@ -44,12 +45,13 @@ def recounted(run: Run) -> list[dict[str, Any]]:
     if run.sent is None:
         return []
     sent, dead = _messages(run.sent), _messages(run.dead_letters)
-    good_records = run.downloads + [record for record in run.warm_ups if record["status"] == "ok"]
-    bad_records = run.errors + [record for record in run.warm_ups if record["status"] == "error"]
+    others = run.warm_ups + run.foreign
+    good_records = run.downloads + [record for record in others if record.get("status") == "ok"]
+    bad_records = run.errors + [record for record in others if record.get("status") == "error"]
     succeeded, failed = _messages(good_records), _messages(bad_records)
     extra = Counter(record.get("cell") for record in good_records)
     rows = []
-    for cell in sorted(sent, key=lambda cell: _order({"cell": cell})):
+    for cell in sorted(sent, key=lambda cell: _order(run, {"cell": cell})):
         good = succeeded[cell] & sent[cell]
         lost = (dead[cell] & sent[cell]) - good
         bad = (failed[cell] & sent[cell]) - good - lost
@@ -82,15 +84,19 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
     return {"cell": str(row.get("cell"))} | counts
 
 
-def _order(row: dict[str, Any]) -> tuple[Any, str]:
-    return cell_key(row["cell"]) or Key(0, 0), row["cell"]
+def _order(run: Run, row: dict[str, Any]) -> tuple[Any, str]:
+    return run.key_of(row["cell"]) or Key(0, 0), row["cell"]
 
 
-def _problems(rows: list[dict[str, Any]]) -> list[str]:
+def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
     found = []
+    foreign = Counter(str(record.get("cell")) for record in run.foreign)
+    for cell, count in foreign.items():
+        why = next(run.cells.difference(record) for record in run.foreign if str(record.get("cell")) == cell)
+        found.append(f"{run.cell_words(cell)}: {count} records ran under other settings ({why}) and are in no figure.")
     for row in rows:
         known = row["succeeded"] + row["failed"] + row["dead_lettered"]
-        cell = cell_words(row["cell"])
+        cell = run.cell_words(row["cell"])
         if row["unaccounted"]:
             found.append(f"{cell}: {row['unaccounted']} of {row['sent']} messages are unaccounted for.")
         elif row["sent"] != known:
@@ -101,11 +107,11 @@ def _problems(rows: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _differences(stored: list[dict[str, Any]], counted: list[dict[str, Any]]) -> list[str]:
+def _differences(run: Run, stored: list[dict[str, Any]], counted: list[dict[str, Any]]) -> list[str]:
     """Where accounting.json and the other files disagree; a count that it lacks is no disagreement."""
     again = {row["cell"]: row for row in counted}
     return [
-        f"{cell_words(row['cell'])}: accounting.json says {name} = {row[name]}, "
+        f"{run.cell_words(row['cell'])}: accounting.json says {name} = {row[name]}, "
         f"counted again from the other files it is {again[row['cell']][name]}."
         for row in stored
         if row.get("cell") in again

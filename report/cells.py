@@ -22,6 +22,8 @@ WAY = ("method", "sink")
 # Empty where a record doesn't say it.
 CLIENT = ("mbit_per_s", "cpu_s_per_gib", "retries")
 HEADER = PUBLISHED + WAY + CLIENT
+# What else the run swept, as object_size_mb=4; a column only where it swept anything else.
+SETTINGS = "settings"
 
 
 class CellsError(ValueError):
@@ -47,6 +49,8 @@ def checked(row: Mapping[str, Any]) -> dict[str, Any]:
         result[name] = _number(name, row[name])
     result["method"] = method = str(row.get("method") or METHOD)
     result["sink"] = str(row.get("sink") or default_sink(method))
+    if row.get(SETTINGS):
+        result[SETTINGS] = str(row[SETTINGS])
     for name in CLIENT:
         result[name] = None if row.get(name) in (None, "") else _number(name, row[name])
     return result
@@ -68,9 +72,10 @@ def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     """The text of cells.csv for the rows of the saved query, in their order. Raises CellsError."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    for row in rows:
-        writer.writerow([_text(value) for value in checked(row).values()])
+    complete = [checked(row) for row in rows]
+    header = (*HEADER, SETTINGS) if any(row.get(SETTINGS) for row in complete) else HEADER
+    writer.writerow(header)
+    writer.writerows([_text(row.get(name)) for name in header] for row in complete)
     return text.getvalue()
 
 

@@ -12,12 +12,12 @@ from report.comparing import size_words
 from report.figures import Picture, drawing, run_ratios
 from report.grid import Column, Entry, Grid, coordinates, head_columns, number, single_lines, words
 from report.phrases import between, listed, seconds, speed
-from report.run import Run, RunError, cell_words, load
+from report.run import Run, RunError, load
 from report.statistics import rules
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.effect import effect
 from report.statistics.selection import cells
-from report.ways import Key, told_apart
+from report.ways import Key, key_words, told_apart
 
 PAGE = "comparison.html"
 LEVELS = {
@@ -218,7 +218,7 @@ def _alone(pair: Pair) -> list[str]:
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
         missing = sorted(side.cells.keys() - other.cells.keys())
         if missing:
-            found.append(f"Only {side.letter} has {listed([cell_words(key) for key in missing])}.")
+            found.append(f"Only {side.letter} has {listed([key_words(key) for key in missing])}.")
     return found
 
 

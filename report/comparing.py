@@ -37,11 +37,12 @@ class Row:
     sink: str = SINK
     cpu_s_per_gib: float | None = None
     retries: int | None = None
+    settings: str = ""
 
     @property
     def key(self) -> Key:
         """The cell that the line is of."""
-        return Key(self.memory_size_mb, self.concurrency, self.method, self.sink)
+        return Key(self.memory_size_mb, self.concurrency, self.method, self.sink, self.settings)
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def comparison(
                 key.n,
                 method=key.method,
                 sink=key.sink,
+                settings=key.settings,
                 source=run.source,
                 measured=True,
                 **figures,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from report.run import Run, cell_key
+from report.run import Run
 from report.ways import Key
 
 # Long enough to recognise a body, short enough for a phone.
@@ -47,7 +47,7 @@ def failures(run: Run) -> list[Failure]:
         messages = {_message(record) for record in records}
         example = str(records[0].get("error_message") or "")
         found.append(Failure(cell, error_type, len(records), len(messages), len(messages & succeeded), example))
-    return sorted(found, key=lambda failure: (_order(failure.cell), -failure.records, failure.error_type))
+    return sorted(found, key=lambda failure: (_order(run, failure.cell), -failure.records, failure.error_type))
 
 
 def dead_letters(run: Run) -> list[DeadLetters]:
@@ -57,12 +57,12 @@ def dead_letters(run: Run) -> list[DeadLetters]:
         groups.setdefault(_cell(letter), []).append(letter)
     return [
         DeadLetters(cell, len(letters), str(letters[0].get("body") or "")[:BODY_LENGTH])
-        for cell, letters in sorted(groups.items(), key=lambda group: _order(group[0]))
+        for cell, letters in sorted(groups.items(), key=lambda group: _order(run, group[0]))
     ]
 
 
-def _order(cell: str) -> tuple[Key, str]:
-    return cell_key(cell) or Key(0, 0), cell
+def _order(run: Run, cell: str) -> tuple[Key, str]:
+    return run.key_of(cell) or Key(0, 0), cell
 
 
 def _cell(row: dict[str, Any]) -> str:

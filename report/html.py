@@ -29,7 +29,7 @@ from report.grid import Grid
 from report.measured import spreads
 from report.phrases import duration, unbroken
 from report.published_grid import published_grid
-from report.run import Run, cell_words
+from report.run import Run
 from report.summary import Summary
 
 Numbers = Mapping[str, Any]
@@ -66,7 +66,6 @@ def _templates() -> Environment:
     )
     templates.filters |= {
         "unbroken": unbroken,
-        "cell_words": cell_words,
         "inlined": inlined,
         "thousands": "{:,}".format,
     }
@@ -84,6 +83,7 @@ def _context(
     book = accounting.ledger(run)
     return {
         "run": run,
+        "cell_words": run.cell_words,
         "numbers": numbers,
         "verdict": numbers["verdict"],
         "level": cell_grids.LEVELS[numbers["verdict"]["level"]],

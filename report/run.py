@@ -1,14 +1,14 @@
 """Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a warning."""
 
 import json
-import re
 from dataclasses import dataclass, field
-from itertools import product
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from report import cells, jsonl
-from report.ways import METHOD, Key, default_sink, way_words
+from report.cell_settings import IN_RECORDS, CellSettings
+from report.ways import METHOD, Key, default_sink, key_words
 
 FORMAT = 1
 FILES = (
@@ -19,6 +19,9 @@ FILES = (
     "accounting.json",
     "dead_letters.jsonl",
 )
+
+# Where a record that was read keeps what its cell has of the other swept variables; no record has such a key itself.
+SETTINGS = "(settings)"
 
 # Whole numbers beyond this aren't exact as doubles; a time of more than 30 years is none.
 LARGEST_WHOLE = 2**53
@@ -34,7 +37,8 @@ class Run:
     """What a results folder holds. `accounting` and `stored_rows` are None when their file isn't there.
 
     `downloads` are the records with status ok and a usable time, `errors` those with status error; `warm_ups` are
-    those of warm-up messages, whatever their status, and are in neither of them: they count in no figure.
+    those of warm-up messages, whatever their status, and are in neither of them: they count in no figure. Nor do
+    `foreign` ones, whose own settings aren't those of their cell.
     """
 
     directory: Path
@@ -42,6 +46,7 @@ class Run:
     downloads: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     warm_ups: list[dict[str, Any]] = field(default_factory=list)
+    foreign: list[dict[str, Any]] = field(default_factory=list)
     sent: list[dict[str, Any]] | None = None
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     accounting: list[dict[str, Any]] | None = None
@@ -88,31 +93,48 @@ class Run:
         planned = self._plan("fixed").get("object_size_mb")
         return int(planned * 1024**2) if not sizes and isinstance(planned, int | float) else None
 
+    @cached_property
+    def cells(self) -> CellSettings:
+        """What each cell was set to, as run.json has it."""
+        return CellSettings(self.manifest)
+
     def cell_keys(self) -> list[Key]:
-        """Every cell, planned or seen in a record, sorted by memory, concurrency, method and sink."""
+        """Every cell, planned, flooded or seen in a record, sorted by its coordinates."""
         seen = {record_key(record) for record in self.downloads + self.errors + self.warm_ups}
-        planned = {self.key_of(cell) for cell in [*_as_list(self.manifest.get("cells")), *self._swept()]}
-        accounted = {self.key_of(row.get("cell")) for row in self.accounting or []}
-        return sorted(key for key in seen | planned | accounted if key is not None)
+        named = {
+            self.key_of(cell) for cell in [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
+        }
+        return sorted(key for key in seen | named if key is not None)
 
     def key_of(self, cell: object) -> Key | None:
-        """The coordinates of a cell, from its id or an object with them; what it doesn't name was the same in all cells
-        and is taken from the plan.
-        """
-        fixed = self._plan("fixed")
-        if isinstance(cell, dict):
-            return cell_key(fixed | _coordinates(cell.get("cell")) | cell)
-        return cell_key(fixed | _coordinates(cell)) if isinstance(cell, str) else None
+        """The coordinates of a cell from its id: as run.json has them, else as its records do; never by its text."""
+        values = self.cells.of(cell)
+        if values is None:
+            return self._keys_of_records.get(cell) if isinstance(cell, str) else None
+        found = (values.get(name) for name in IN_RECORDS)
+        return _key(*found, self.cells.others(cell)) or self._keys_of_records.get(cell)
+
+    def cell_words(self, cell: object) -> str:
+        """A cell in words, from its id; an id that nothing is known of as it is."""
+        key = self.key_of(cell)
+        if key is None:
+            return str(cell)
+        repeat = self.cells.repeat(cell)
+        return key_words(key) + ("" if repeat is None else f", repeat {repeat}")
+
+    @cached_property
+    def _keys_of_records(self) -> dict[str, Key]:
+        keys: dict[str, Key] = {}
+        for record in [*self.downloads, *self.errors, *self.warm_ups]:
+            key = record_key(record)
+            if key is not None and isinstance(record.get("cell"), str):
+                keys.setdefault(record["cell"], key)
+        return keys
 
     def _plan(self, part: str) -> dict[str, Any]:
         plan = self.manifest.get("plan")
         values = plan.get(part) if isinstance(plan, dict) else None
         return values if isinstance(values, dict) else {}
-
-    def _swept(self) -> list[dict[str, Any]]:
-        """The planned matrix: `cells` of run.json lists only those that were reached."""
-        values = {name: _as_list(swept) for name, swept in self._plan("swept").items()}
-        return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
 
 
 def load(run_dir: Path) -> Run:
@@ -128,8 +150,8 @@ def load(run_dir: Path) -> Run:
         raise RunError(f"{run_dir}: not a results folder, it has none of {', '.join(FILES)}.")
     warnings: list[str] = []
     manifest = _manifest(run_dir, warnings)
-    records = _lines(run_dir / "records.jsonl", warnings)
-    downloads, errors, warm_ups = _sorted_out(records or [], warnings)
+    records, foreign = _own_records(_lines(run_dir / "records.jsonl", warnings) or [], CellSettings(manifest))
+    downloads, errors, warm_ups = _sorted_out(records, warnings)
     sent = _lines(run_dir / "sent.jsonl", warnings)
     dead = _lines(run_dir / "dead_letters.jsonl", warnings)
     return Run(
@@ -138,6 +160,7 @@ def load(run_dir: Path) -> Run:
         downloads=downloads,
         errors=errors,
         warm_ups=warm_ups,
+        foreign=foreign,
         sent=None if sent is None else [row for _, row in sent],
         dead_letters=[row for _, row in dead or []],
         accounting=_accounting(run_dir, warnings),
@@ -148,45 +171,15 @@ def load(run_dir: Path) -> Run:
 
 def record_key(record: dict[str, Any]) -> Key | None:
     """The cell of a record, from its own coordinates; None when it lacks them."""
-    return _key(record.get("memory_size"), record.get("concurrency_limit"), record.get("method"), record.get("sink"))
+    return _key(*(record.get(field) for field in IN_RECORDS.values()), record.get(SETTINGS, ""))
 
 
-_COORDINATE = re.compile(r"(\w+)=(\w{1,40})(?!\w)")
-
-
-def _coordinates(cell: object) -> dict[str, Any]:
-    """What a cell id says, numbers as numbers; {} for anything else."""
-    found = _COORDINATE.findall(cell) if isinstance(cell, str) else []
-    return {name: int(text) if text.isdecimal() and len(text) <= 15 else text for name, text in found}
-
-
-def cell_key(cell: object) -> Key | None:
-    """The coordinates of a cell from its id (`memory_size=1024,concurrency_value=5`) or an object with them."""
-    found = _coordinates(cell.get("cell")) | cell if isinstance(cell, dict) else _coordinates(cell)
-    return _key(found.get("memory_size"), found.get("concurrency_value"), found.get("method"), found.get("sink"))
-
-
-def repeat_of(cell: str) -> int | None:
-    """Which repeat a cell id names, None when it names none."""
-    repeat = _coordinates(cell).get("repeat")
-    return repeat if isinstance(repeat, int) else None
-
-
-def cell_words(cell: object) -> str:
-    """A cell (its id, or its coordinates) in words; another text as it is."""
-    key = cell if isinstance(cell, tuple) else cell_key(cell)
-    if not key:
-        return str(cell)
-    way = "" if key.is_published_way else f", {way_words(*key.way)}"
-    repeat = repeat_of(cell) if isinstance(cell, str) else None
-    return f"{key.memory_mb} MB, N = {key.n}{way}" + ("" if repeat is None else f", repeat {repeat}")
-
-
-def _key(memory: object, n: object, method: object, sink: object) -> Key | None:
+def _key(memory: object, n: object, method: object, sink: object, settings: str) -> Key | None:
     if not all(type(part) is int and 1 <= part < LARGEST_WHOLE for part in (memory, n)):  # type: ignore
         return None
     method = method if isinstance(method, str) and method else METHOD
-    return Key(memory, n, method, sink if isinstance(sink, str) and sink else default_sink(method))  # type: ignore
+    sink = sink if isinstance(sink, str) and sink else default_sink(method)
+    return Key(memory, n, method, sink, settings)  # type: ignore
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
@@ -245,6 +238,21 @@ def _lines(path: Path, warnings: list[str]) -> list[tuple[int, dict[str, Any]]] 
     return rows
 
 
+def _own_records(
+    records: list[tuple[int, dict[str, Any]]], cells: CellSettings
+) -> tuple[list[tuple[int, dict[str, Any]]], list[dict[str, Any]]]:
+    """The records that agree with their cells, with what else the run swept noted in them; and the others."""
+    own, foreign = [], []
+    for number, record in records:
+        if cells.difference(record) is not None:
+            foreign.append(record)
+            continue
+        if others := cells.others(record.get("cell")):
+            record[SETTINGS] = others
+        own.append((number, record))
+    return own, foreign
+
+
 def _sorted_out(
     records: list[tuple[int, dict[str, Any]]], warnings: list[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
@@ -266,7 +274,3 @@ def _sorted_out(
                 "and, when ok, download_time_seconds); left out."
             )
     return downloads, errors, warm_ups
-
-
-def _as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

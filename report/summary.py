@@ -2,6 +2,7 @@
 records.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -12,6 +13,7 @@ from queries import insights
 from report import cells, consistency, jsonl
 from report.measured import clients, spreads
 from report.run import Run
+from report.ways import key_of_figures
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,41 @@ def _evaluated(run: Run, events: Path) -> tuple[list[dict[str, Any]], list[str]]
     text = (files("queries") / run.experiment / "methods.cwli").read_text(encoding="utf-8")
     # Other runs may have written to the same log group in the same hour.
     text = insights.with_filters(text, {"run_id": run.run_id})
+    warnings: list[str] = []
+    lines: Path | list[dict[str, Any]] = events
+    if run.foreign or any(run.cells.others(cell) for cell in run.cells.names()):
+        lines, warnings = _lines(events)
+        return _rows_by_settings(run, text, lines), warnings
     try:
         return insights.evaluate(text, events).rows, []
     except insights.EventsError:
-        lines, warnings = jsonl.read(events)
-        return insights.evaluate(text, [row for _, row in lines]).rows, warnings
+        lines, warnings = _lines(events)
+        return insights.evaluate(text, lines).rows, warnings
+
+
+def _lines(events: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    lines, warnings = jsonl.read(events)
+    return [row for _, row in lines], warnings
+
+
+def _rows_by_settings(run: Run, text: str, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the query over the lines of each group of cells that differ in more than its columns tell, without
+    records that aren't of their own cell."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        record = _record(line)
+        if record is not None and run.cells.difference(record) is None:
+            groups.setdefault(run.cells.others(record.get("cell")), []).append(line)
+    rows = []
+    for settings, group in groups.items():
+        told = {cells.SETTINGS: settings} if settings else {}
+        rows += [row | told for row in insights.evaluate(text, group).rows]
+    return sorted(rows, key=lambda row: key_of_figures(cells.checked(row)))
+
+
+def _record(line: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        record = json.loads(str(line.get("message")))
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

@@ -20,7 +20,7 @@ from report.ways import Key, told_apart, way_words
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
 PLAIN_WIDTH = 100
-COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "measured")
+COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name not in ("measured", "settings"))
 
 
 def print_table(run_dir: Path, form: str = "table") -> None:
@@ -95,9 +95,10 @@ def to_csv(table: Comparison) -> str:
     """The table as CSV with every digit; an unknown figure is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    columns = _columns(table)
+    writer.writerow(columns)
     for row in table.rows:
-        values = [getattr(row, name) for name in COLUMNS]
+        values = [getattr(row, name) for name in columns]
         writer.writerow(
             ["" if v is None else v if isinstance(v, str) else cells.number_text(v) for v in values],
         )
@@ -106,7 +107,13 @@ def to_csv(table: Comparison) -> str:
 
 def to_json(table: Comparison) -> str:
     """The table as a JSON array of objects, numbers as numbers, an unknown figure null."""
-    return json.dumps([{name: getattr(row, name) for name in COLUMNS} for row in table.rows], indent=2) + "\n"
+    columns = _columns(table)
+    return json.dumps([{name: getattr(row, name) for name in columns} for row in table.rows], indent=2) + "\n"
+
+
+def _columns(table: Comparison) -> tuple[str, ...]:
+    """The columns, and one for what else was swept where anything was."""
+    return (*COLUMNS, "settings") if any(row.settings for row in table.rows) else COLUMNS
 
 
 def to_markdown(table: Comparison) -> str:

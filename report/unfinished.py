@@ -4,7 +4,7 @@ from itertools import product
 from typing import Any
 
 from report.phrases import listed
-from report.run import Run, cell_words
+from report.run import Run
 
 # A sentence that names more than this is not read to its end.
 NAMED = 6
@@ -36,7 +36,7 @@ def sentences(run: Run) -> list[str]:
     missing = unfinished(run)
     if not missing:
         return []
-    named = [cell_words(cell) for cell in missing[:NAMED]]
+    named = [run.cell_words(cell) for cell in missing[:NAMED]]
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
     which = f"{', '.join(named)}{more}" if more else listed(named)
     were = "was" if len(missing) == 1 else "were"

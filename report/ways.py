@@ -1,4 +1,5 @@
-"""Which downloads belong together: the same memory, N, and way of downloading, which is a method and a sink."""
+"""Which downloads belong together: the same memory, N, and way of downloading, which is a method, a sink, and whatever
+else was swept."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -8,17 +9,21 @@ METHOD, SINK = "download_file", "tmp"
 
 
 class Key(NamedTuple):
-    """The coordinates of a cell: memory in MB and concurrency (N), as published, and how it downloads."""
+    """The coordinates of a cell: memory in MB and concurrency (N), as published, and how it downloads.
+
+    `settings` are the other variables that the run swept, as `object_size_mb=4`; empty where it swept none.
+    """
 
     memory_mb: int
     n: int
     method: str = METHOD
     sink: str = SINK
+    settings: str = ""
 
     @property
-    def way(self) -> tuple[str, str]:
-        """Method and sink."""
-        return self.method, self.sink
+    def way(self) -> tuple[str, ...]:
+        """Method and sink, and the settings where there are any."""
+        return (self.method, self.sink, self.settings) if self.settings else (self.method, self.sink)
 
     @property
     def is_published_way(self) -> bool:
@@ -33,19 +38,28 @@ def default_sink(method: str) -> str:
     return "memory" if method.endswith("ranges") else SINK
 
 
-def way_words(method: str, sink: str) -> str:
-    """A way in words: the method, and the sink where it isn't the method's own."""
-    return method if sink == default_sink(method) else f"{method} to {sink}"
+def way_words(method: str, sink: str, settings: str = "") -> str:
+    """A way in words: the method, the sink where it isn't the method's own, and the settings."""
+    words = method if sink == default_sink(method) else f"{method} to {sink}"
+    return f"{words}, {settings}" if settings else words
+
+
+def key_words(key: Key) -> str:
+    """A cell's coordinates in words."""
+    way = "" if key.is_published_way else f", {way_words(*key.way)}"
+    return f"{key.memory_mb} MB, N = {key.n}{way}"
 
 
 def key_of_figures(figures: Mapping[str, Any]) -> Key:
     """The key of a cell as it stands in statistics.json or cells.csv."""
-    return Key(figures["memory_size_mb"], figures["concurrency"], figures["method"], figures["sink"])
+    names = ("memory_size_mb", "concurrency", "method", "sink")
+    return Key(*(figures[name] for name in names), figures.get("settings") or "")
 
 
 def as_figures(key: Key) -> dict[str, Any]:
     """The same the other way round."""
-    return dict(zip(("memory_size_mb", "concurrency", "method", "sink"), key, strict=True))
+    names = ("memory_size_mb", "concurrency", "method", "sink", "settings")
+    return dict(zip(names if key.settings else names[:-1], key, strict=False))
 
 
 def told_apart(keys: Iterable[Key]) -> bool:

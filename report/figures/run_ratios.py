@@ -9,8 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from report.figures import drawing
 from report.phrases import listed
-from report.run import cell_words
-from report.ways import Key
+from report.ways import Key, key_words
 
 NAME = "run_ratios"
 READING = (
@@ -30,7 +29,7 @@ class Line:
     @property
     def label(self) -> str:
         """How the axis names it."""
-        return cell_words(self.key)
+        return key_words(self.key)
 
 
 def words(lines: Sequence[Line]) -> str:

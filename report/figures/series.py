@@ -28,10 +28,11 @@ class Series:
 
 def by_memory(numbers: Numbers) -> list[Series]:
     """The cells with at least one download or error, one Series a memory size and way, ascending."""
-    groups: dict[tuple[int, str, str], list[Cell]] = {}
+    groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in numbers["cells"]:
         if cell["count"] or cell["errors"]:
-            groups.setdefault((cell["memory_size_mb"], cell["method"], cell["sink"]), []).append(cell)
+            key = key_of_figures(cell)
+            groups.setdefault((key.memory_mb, *key.way), []).append(cell)
     named = told_apart(map(key_of_figures, numbers["cells"]))
     return [
         Series(

@@ -87,7 +87,7 @@ def _errors(run: Run) -> list[dict[str, Any]]:
             row["memory_size_mb"] is None,
             row["memory_size_mb"] or 0,
             row["concurrency"] or 0,
-            (row["method"] or "", row["sink"] or ""),
+            (row["method"] or "", row["sink"] or "", row.get("settings", "")),
             -row["records"],
             row["error_type"],
         ),

@@ -5,13 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from report.measured import client, is_size
-from report.run import cell_words, repeat_of
 from report.spread import quantile
 from report.statistics import distribution, parallelism, rules
 from report.statistics.bootstrap import Sample
 from report.statistics.cold import cold_against_warm
 from report.statistics.selection import Cell, Record
-from report.ways import Key, as_figures
+from report.ways import Key, as_figures, key_words
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,14 @@ class Measured:
 
 def measured(cell: Cell) -> Measured:
     """Everything that can be said of one cell on its own."""
-    label = cell_words(cell.key)
+    label = key_words(cell.key)
     parts = cell.by_repeat()
     timed = {name: parallelism.measure(part) for name, part in parts.items()}
     overlapping = [one for one in timed.values() if one]
     inside = [record for one in overlapping for record in one.inside]
     everything = Sample(cell.seconds, f"{label}, all")
     inside_sample = Sample((r["download_time_seconds"] for r in inside), f"{label}, inside the window")
-    repeats = [_repeat(name, part, timed[name]) for name, part in parts.items()]
+    repeats = [_repeat(name, cell.repeat_of(name), part, timed[name]) for name, part in parts.items()]
     figures = {
         **as_figures(cell.key),
         **_counts(cell),
@@ -76,11 +75,11 @@ def _group(downloads: list[Record], sample: Sample) -> dict[str, Any]:
     return {"seconds": seconds, "mbit_per_s": distribution.speed(downloads, seconds["mean_interval"])}
 
 
-def _repeat(name: str, part: Cell, timed: parallelism.Repeat | None) -> dict[str, Any]:
+def _repeat(name: str, number: int | None, part: Cell, timed: parallelism.Repeat | None) -> dict[str, Any]:
     ordered = sorted(part.seconds)
     return {
         "cell": name,
-        "repeat": repeat_of(name),
+        "repeat": number,
         "count": len(ordered),
         "mean_s": distribution.mean(ordered) if ordered else None,
         "median_s": quantile(ordered, 0.5) if ordered else None,

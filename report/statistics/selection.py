@@ -1,10 +1,10 @@
 """Sorts the records of a run into cells: what counts as a download, what is a duplicate, what ran at all."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from report.run import Run, record_key, repeat_of
+from report.run import Run, record_key
 from report.ways import Key
 
 Record = Mapping[str, Any]
@@ -25,6 +25,7 @@ class Cell:
     errors: list[Record] = field(default_factory=list)
     warm_ups: list[Record] = field(default_factory=list)
     sent: int | None = None
+    repeat_of: Callable[[str], int | None] = lambda cell: None
 
     @property
     def seconds(self) -> list[float]:
@@ -38,12 +39,12 @@ class Cell:
             for record in getattr(self, name):
                 cell = str(record.get("cell") or "no cell named")
                 getattr(parts.setdefault(cell, Cell(self.key)), name).append(record)
-        return dict(sorted(parts.items(), key=lambda item: (repeat_of(item[0]) or 0, item[0])))
+        return dict(sorted(parts.items(), key=lambda item: (self.repeat_of(item[0]) or 0, item[0])))
 
 
 def cells(run: Run) -> list[Cell]:
     """Every cell of `run`, planned or seen, sorted by its key. Records without coordinates are in none."""
-    found = {key: Cell(key) for key in run.cell_keys()}
+    found = {key: Cell(key, repeat_of=run.cells.repeat) for key in run.cell_keys()}
     first, further = first_of_each(run.downloads)
     for name, records in (
         ("downloads", first),
@@ -54,7 +55,7 @@ def cells(run: Run) -> list[Cell]:
         for record in records:
             key = record_key(record)
             if key is not None:
-                getattr(found.setdefault(key, Cell(key)), name).append(record)
+                getattr(found[key], name).append(record)
     messages = sent(run)
     for key, cell in found.items():
         cell.sent = None if messages is None else messages.get(key, 0)

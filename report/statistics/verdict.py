@@ -4,19 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from report.phrases import listed
-from report.run import Run, cell_words
+from report.run import Run
 from report.statistics import rules
 from report.statistics.comparisons import conclusion, took_words
-from report.ways import key_of_figures, told_apart, way_words
+from report.ways import key_of_figures, key_words, told_apart, way_words
 
 Figures = Mapping[str, Any]
-# What the largest and the smallest N that are compared have in common: memory in MB, method, sink.
-Place = tuple[int, str, str]
+# What the largest and the smallest N that are compared have in common: memory in MB, method, sink, other settings.
+Place = tuple[Any, ...]
 
 # Below this share of the download time at full N, figures "at N" are mostly figures of less.
 ENOUGH_AT_FULL = 0.5
 
-_PER_MEMORY = ("memory_size_mb", "method", "sink", "level", "words", "holds_up_to")
+_PLACE = ("memory_size_mb", "method", "sink", "settings")
+_PER_MEMORY = (*_PLACE, "level", "words", "holds_up_to")
 
 
 def verdict(run: Run, cells: Sequence[Figures], against_smallest: Sequence[Figures]) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def verdict(run: Run, cells: Sequence[Figures], against_smallest: Sequence[Figur
     return {
         "level": level,
         "headline": _headline(run, cells, per_memory),
-        "per_memory": [{name: one[name] for name in _PER_MEMORY} for one in per_memory],
+        "per_memory": [{name: one[name] for name in _PER_MEMORY if name in one} for one in per_memory],
         "reached": reached_words(cells),
         "caveats": _caveats(run, cells, against_smallest),
     }
@@ -68,7 +69,7 @@ def _one_memory(place: Place, named: str, cells: Sequence[Figures], against: Seq
     """The largest N of one memory and way against its smallest; `named` is how sentences name them."""
     numbers = [cell["concurrency"] for cell in cells if _place_of(cell) == place]
     compared = [one for one in against if _place_of(one) == place]
-    result = dict(zip(("memory_size_mb", "method", "sink"), place, strict=True))
+    result = dict(zip(_PLACE, place, strict=False))
     result |= {"named": named, "comparison": None, "holds_up_to": None, "low": min(numbers)}
     if not compared:
         words = f"Can’t tell whether N matters with {named}: there is only N = {numbers[0]}."
@@ -200,7 +201,7 @@ def _percent(share: float) -> str:
 
 
 def _named(cell: Figures) -> str:
-    return cell_words(key_of_figures(cell))
+    return key_words(key_of_figures(cell))
 
 
 def _only(cell: Figures) -> str:
@@ -218,7 +219,8 @@ def _lower(sentence: str) -> str:
 
 
 def _place_of(figures: Figures) -> Place:
-    return figures["memory_size_mb"], figures["method"], figures["sink"]
+    key = key_of_figures(figures)
+    return key.memory_mb, *key.way
 
 
 def _place_words(place: Place, with_way: bool) -> str:

@@ -70,5 +70,10 @@ def write(
         "target": "aws",
         "account": {"region": "us-east-1"},
     }
-    (directory / "run.json").write_text(json.dumps(head | {"plan": {"swept": plan or {}, "fixed": {}}} | manifest))
+    repeated = {
+        made["cell"]: int(made["cell"].rpartition("=")[2]) for made in records if ",repeat=" in str(made["cell"])
+    }
+    head["plan"] = {"swept": plan or {}, "fixed": {}, "repeats": max(repeated.values(), default=1)}
+    head["cells"] = [{"cell": name, "repeat": repeat} for name, repeat in repeated.items()]
+    (directory / "run.json").write_text(json.dumps(head | manifest))
     return directory

@@ -20,7 +20,7 @@ def test_without_downloads_there_is_nothing_to_set_the_published_figures_beside(
 
 
 def test_a_planned_largest_n_without_downloads_is_not_passed_over(tmp_path):
-    run = Run(tmp_path, {"cells": ["memory_size=1024,concurrency_value=500"]})
+    run = Run(tmp_path, {"cells": [{"cell": "a", "memory_size": 1024, "concurrency_value": 500}]})
     cells = {Key(1024, n): spread([1.0] * 10) for n in (1, 5)}
     assert "from N = 1 to N = 500" in answer.published_sentence(run, cells)
 

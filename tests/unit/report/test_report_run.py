@@ -1,10 +1,14 @@
 """Reading a results folder: tolerant of damage, strict about another format."""
 
+import csv
 import json
+import re
 
 import pytest
 
-from report.run import RunError, cell_key, cell_words, load
+from report.accounting import ledger
+from report.rebuild import build
+from report.run import RunError, load
 from report.ways import Key
 
 
@@ -124,29 +128,79 @@ def test_planned_cells_that_were_never_reached_are_known(make_run):
     assert load(folder).cell_keys() == [Key(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
 
 
-def test_a_cell_is_recognised_by_its_id_and_by_its_variables():
-    assert cell_key("memory_size=1024,concurrency_value=5") == Key(1024, 5)
-    assert cell_key({"cell": "x", "memory_size": 512, "concurrency_value": 1}) == Key(512, 1)
-    assert cell_key({"cell": "memory_size=1024,concurrency_value=5"}) == Key(1024, 5)
-    assert cell_key("warm-up") is None
-    assert cell_key(None) is None
-
-
-def test_a_cell_in_words_names_its_repeat():
-    assert cell_words("memory_size=1024,concurrency_value=5,repeat=2") == "1024 MB, N = 5, repeat 2"
-    assert cell_words("memory_size=1024,concurrency_value=5") == "1024 MB, N = 5"
-
-
-def test_what_a_cell_does_not_name_is_taken_from_the_plan(make_run):
-    folder = make_run()
-    manifest = json.loads((folder / "run.json").read_text())
-    manifest["plan"]["fixed"]["memory_size"] = 512
+def described(make_run, **changes):
+    """A run whose plan and cells are replaced."""
+    folder = make_run(memories=(1024,), concurrencies=(2,))
+    manifest = json.loads((folder / "run.json").read_text()) | changes
     (folder / "run.json").write_text(json.dumps(manifest))
+    return load(folder)
+
+
+def test_a_cell_is_known_by_run_json_and_not_by_the_text_of_its_id(make_run):
+    swept = {"memory_size": [1024, 2048], "instance_type": ["m5a.4xlarge", "m5a.8xlarge"]}
+    run = described(make_run, cells=[], plan={"fixed": {"concurrency_value": 5}, "swept": swept, "repeats": 2})
+    assert run.key_of("memory_size=1024,instance_type=m5a.8xlarge,repeat=2") == Key(
+        1024, 5, settings="instance_type=m5a.8xlarge"
+    )
+    assert len(set(run.cell_keys())) == 5  # the four of the plan, and the one that the records are of
+    assert run.key_of("memory_size=512,concurrency_value=7") is None
+    assert run.key_of("not a cell") is run.key_of(None) is None
+
+
+def test_a_cell_that_run_json_does_not_know_is_known_by_its_records(make_run):
+    run = described(make_run, cells=[], plan={})
+    [cell] = {record["cell"] for record in run.downloads}
+    assert run.key_of(cell) == Key(1024, 2)
+
+
+def test_a_cell_flooded_by_hand_is_known_by_what_the_stack_was(make_run):
+    settings = {"mine": {"memory_size": 512, "concurrency_value": 3, "method": "stream", "sink": "tmp"}}
+    run = described(make_run, cells=[], plan={}, settings=settings)
+    assert run.key_of("mine") == Key(512, 3, "stream", "tmp")
+
+
+def test_a_cell_in_words_names_its_repeat_and_what_else_was_swept(make_run):
+    swept = {"memory_size": [1024], "concurrency_value": [5], "object_size_mb": [1, 4]}
+    run = described(make_run, cells=[], plan={"fixed": {}, "swept": swept, "repeats": 2})
+    name = "memory_size=1024,concurrency_value=5,object_size_mb=4,repeat=2"
+    assert run.cell_words(name) == "1024 MB, N = 5, download_file, object_size_mb=4, repeat 2"
+    assert run.cell_words("mine") == "mine"
+
+
+def test_a_record_of_other_settings_than_its_cell_is_a_problem_and_in_no_figure(make_run):
+    folder = make_run(memories=(1024, 2048), concurrencies=(2,))
+    for name in ("records.jsonl", "log_events.jsonl"):  # one that came back under the next cell's settings
+        text = (folder / name).read_text()
+        (folder / name).write_text(re.sub(r'(memory_size.{0,1}": )1024', r"\g<1>2048", text, count=1))
+    build(folder)
+    rows = (folder / "cells.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[:3] for row in rows] == [["1024", "2", "19"], ["2048", "2", "20"]]
     run = load(folder)
-    assert run.key_of("concurrency_value=7,repeat=2") == Key(512, 7)
-    assert run.key_of("memory_size=1024,concurrency_value=7") == Key(1024, 7)
-    assert run.key_of({"concurrency_value": 7}) == Key(512, 7)
-    assert run.key_of("not a cell") is None
+    assert (len(run.downloads), len(run.foreign)) == (39, 1)
+    [problem] = ledger(run).problems
+    assert "1 records ran under other settings (memory_size 2048 where the cell has 1024)" in problem
+    assert "are in no figure" in (folder / "report.html").read_text()
+
+
+def test_cells_that_differ_in_another_variable_have_a_row_each(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(2,))
+    cell = re.compile(r'(concurrency_value=2)(.{4,8}"seq.{0,2}": )(\d+)')
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["cells"], manifest["plan"]["swept"]["object_size_mb"] = [], [1, 4]
+    (folder / "run.json").write_text(json.dumps(manifest))
+    for name in ("records.jsonl", "log_events.jsonl", "sent.jsonl"):
+        sized = cell.sub(
+            lambda m: f"{m[1]},object_size_mb={'14'[int(m[3]) % 2]}{m[2]}{m[3]}", (folder / name).read_text()
+        )
+        (folder / name).write_text(sized)
+    (folder / "accounting.json").unlink()
+    build(folder)
+    with (folder / "cells.csv").open() as file:
+        assert [(row["count"], row["settings"]) for row in csv.DictReader(file)] == [
+            ("10", "object_size_mb=1"),
+            ("10", "object_size_mb=4"),
+        ]
+    assert "no figure" not in (folder / "report.html").read_text()
 
 
 def test_warm_ups_are_kept_apart_from_the_downloads(make_run):

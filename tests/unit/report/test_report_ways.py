@@ -13,9 +13,9 @@ from rich.console import Console
 import report
 from report import cells, comparing, consistency, statistics, table
 from report.measured import client, clients, spreads
-from report.run import cell_words, load, record_key
+from report.run import load, record_key
 from report.summary import summarised
-from report.ways import Key, way_words
+from report.ways import Key, key_words, way_words
 
 WAYS = {
     ("download_file", "tmp"): [1.0, 1.2, 1.1, 1.3],
@@ -173,6 +173,6 @@ def test_records_of_before_there_was_a_choice_are_of_the_published_way():
 
 
 def test_a_cell_in_words_names_any_other_way_than_the_published_one():
-    assert cell_words(Key(1024, 5)) == "1024 MB, N = 5"
-    assert cell_words("method=crt,memory_size=1024,concurrency_value=5,repeat=2") == "1024 MB, N = 5, crt, repeat 2"
+    assert key_words(Key(1024, 5)) == "1024 MB, N = 5"
+    assert key_words(Key(1024, 5, "crt", "tmp", "object_size_mb=4")) == "1024 MB, N = 5, crt, object_size_mb=4"
     assert [way_words("stream", "discard"), way_words("stream", "tmp")] == ["stream", "stream to tmp"]
