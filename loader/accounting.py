@@ -6,12 +6,15 @@ messages out of one work order, and that must show as a duplicate and not as two
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from loader.errors import RunError
 from loader.message_marks import DEAD, ERRED, OK, SENT, CellMarks
+from loader.run_folder import RunFolder
+from report.cell_settings import CellSettings
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class CellAccount:
     `succeeded`: at least one ok record. `dead_lettered`: no ok record and in the dead-letter queue. `failed`: error
     records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
     records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
-    sending was never confirmed.
+    sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
+    figure, though their messages have come to their end.
     """
 
     cell: str
@@ -32,6 +36,12 @@ class CellAccount:
     unaccounted: int
     duplicates: int
     unexpected: int
+    foreign: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of the cell can't be accounted for."""
+        return bool(self.unaccounted or self.foreign)
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
@@ -47,6 +57,7 @@ class CellAccount:
             (self.unaccounted, "UNACCOUNTED"),
             (self.duplicates, "duplicate records"),
             (self.unexpected, "records of messages never confirmed as sent"),
+            (self.foreign, "records with other settings than the cell's, KEPT OUT of the figures"),
         ):
             line += f"; {count} {word}" if count else ""
         return line
@@ -58,26 +69,25 @@ class Ledger:
 
     def __init__(self) -> None:
         self._cells: dict[str, CellMarks] = {}
+        self._foreign: Counter[str] = Counter()
 
     def sent(self, row: Mapping[str, Any]) -> None:
         """A row of sent.jsonl."""
         self._mark(row, SENT)
 
-    def record(self, row: Mapping[str, Any]) -> None:
-        """A record: a success, or an error."""
+    def record(self, row: Mapping[str, Any], *, is_foreign: bool = False) -> None:
+        """A record: a success, or an error; `is_foreign` where its settings aren't those of its cell."""
         self._mark(row, OK if row["status"] == "ok" else ERRED)
+        self._foreign[row["cell"]] += is_foreign
 
-    def dead_letters(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """All messages in the dead-letter queue at this moment, instead of those told before."""
-        for marks in self._cells.values():
-            marks.clear(DEAD)
-        for row in rows:
-            self._mark(row, DEAD)
+    def dead_letter(self, row: Mapping[str, Any]) -> None:
+        """A message that was seen in the dead-letter queue."""
+        self._mark(row, DEAD)
 
     def accounts(self, cell: str | None = None) -> list[CellAccount]:
         """One account a cell, or of `cell` only, in the order in which their first rows came."""
         names = self._cells if cell is None else {cell} & self._cells.keys()
-        accounts = (_cell_account(name, self._cells[name]) for name in names)
+        accounts = (_cell_account(name, self._cells[name], self._foreign[name]) for name in names)
         return [one for one in accounts if one.sent or one.unexpected]
 
     def _mark(self, row: Mapping[str, Any], mark: int) -> None:
@@ -91,18 +101,27 @@ def account(
     sent: Iterable[Mapping[str, Any]],
     records: Iterable[Mapping[str, Any]],
     dead_letters: Iterable[Mapping[str, Any]],
+    settings: CellSettings | None = None,
 ) -> list[CellAccount]:
-    """Set sent messages against records and dead letters of one run; one account a cell, in order of sending."""
+    """Set sent messages against records and dead letters of one run, and records against the settings of their cells;
+    one account a cell, in order of sending."""
     ledger = Ledger()
     for row in sent:
         ledger.sent(row)
     for row in records:
-        ledger.record(row)
-    ledger.dead_letters(dead_letters)
+        ledger.record(row, is_foreign=settings is not None and settings.difference(row) is not None)
+    for row in dead_letters:
+        ledger.dead_letter(row)
     return ledger.accounts()
 
 
-def _cell_account(cell: str, marks: CellMarks) -> CellAccount:
+def stored_accounts(folder: RunFolder) -> list[CellAccount]:
+    """The account of a whole run, counted again from what its folder holds."""
+    files = (folder.rows(name) for name in ("sent.jsonl", "records.jsonl", "dead_letters.jsonl"))
+    return account(*files, CellSettings(folder.read_json("run.json", {})))
+
+
+def _cell_account(cell: str, marks: CellMarks, foreign: int) -> CellAccount:
     return CellAccount(
         cell=cell,
         sent=marks.count(all_of=SENT),
@@ -112,11 +131,13 @@ def _cell_account(cell: str, marks: CellMarks) -> CellAccount:
         unaccounted=marks.count(all_of=SENT, none_of=OK | ERRED | DEAD),
         duplicates=marks.repeated[OK],
         unexpected=marks.count(all_of=OK, none_of=SENT) + marks.count(all_of=ERRED, none_of=SENT | OK),
+        foreign=foreign,
     )
 
 
 def check(accounts: Iterable[CellAccount]) -> None:
-    """Raise RunError naming the cells in which messages can't be accounted for."""
-    open_cells = [one for one in accounts if one.unaccounted]
+    """Raise RunError naming the cells in which something can't be accounted for."""
+    open_cells = [one for one in accounts if one.is_open]
     if open_cells:
-        raise RunError("not every message is accounted for: " + "; ".join(one.sentence() for one in open_cells))
+        what = "message is accounted for" if any(one.unaccounted for one in open_cells) else "record is of its own cell"
+        raise RunError(f"not every {what}: " + "; ".join(one.sentence() for one in open_cells))

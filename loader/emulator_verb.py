@@ -11,6 +11,7 @@ from typing import Any
 from emulator import ministack, stack
 from loader.errors import UsageError
 from loader.progress import say
+from loader.stack_lock import disown, holding
 from loader.target import local_terraform
 
 # What a first try needs: small enough for a laptop, the same shape as on AWS.
@@ -34,16 +35,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
-    if arguments.action == "stop":
-        return _stop()
     if arguments.action == "status":
         return _status()
     if arguments.set and not arguments.apply:
         raise UsageError("--set: goes with --apply; add --apply")
     variables = LOCAL_VARIABLES | dict(_assignment(text) for text in arguments.set)
-    emulator = start()
-    if arguments.apply:
-        apply_copy(emulator.endpoint_url, variables)
+    with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
+        if arguments.action == "stop":
+            return _stop()
+        emulator = start()
+        if arguments.apply:
+            apply_copy(emulator.endpoint_url, variables)
+            disown("local")
     print(emulator.endpoint_url)
     say(
         "by hand: export AWS_ENDPOINT_URL="
@@ -85,6 +88,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _stop() -> int:
     stopped = ministack.stop(stack.STATE_DIR)
     stack.forget_state()
+    disown("local")
     say("stopped the embedded AWS; everything in it is gone" if stopped else "no embedded AWS is running")
     return 0
 

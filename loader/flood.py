@@ -20,15 +20,18 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
 from loader.arguments import positive_int
-from loader.errors import RunError
-from loader.experiments import EXPERIMENTS, cell_name
+from loader.errors import RunError, UsageError
+from loader.experiments import EXPERIMENTS
 from loader.progress import bar, say
+from loader.run_description import settings_of
 from loader.run_folder import FORMAT, RunFolder
 from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES, Accepted, Order, Outcome, send
 from loader.sqs.signing import quoted
+from loader.stack_lock import holding
 from loader.tables import FORMATS, print_rows
 from loader.target import Target
 from loader.unfinished_cell import ABANDONED
+from report.cell_settings import cell_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     queue_url = _queue_url(target, arguments.queue_name)
     size_bytes = object_bytes(target)
-    folder = RunFolder.create(arguments.results_dir, arguments.run)
-    _describe(folder, target)
-    outcome = flood(target, folder, cell, count, queue_url=queue_url, size_bytes=size_bytes)
+    with holding(target.kind, "flood", arguments.run or "") as note_run:
+        folder = RunFolder.create(arguments.results_dir, arguments.run)
+        note_run(folder.run_id)
+        _describe(folder, target, cell)
+        outcome = flood(target, folder, cell, count, queue_url=queue_url, size_bytes=size_bytes, knows_all_sent=False)
     print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
@@ -87,10 +92,12 @@ def flood(
     size_bytes: int | None = None,
     warm_up: bool = False,
     start_at_ms: int | None = None,
+    knows_all_sent: bool = True,
 ) -> Outcome:
     """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
 
-    `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the functions wait until then. Returns the
+    `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier
+    flood of the cell may have been killed (`knows_all_sent` false) a gap is left for what it sent last. Returns the
     outcome even when some were refused (`check` raises for that). Raises RunError when the object is missing or the
     queue can't be reached.
     """
@@ -111,26 +118,28 @@ def flood(
             outcome = send(
                 target,
                 queue_url or target["queue_url"],
-                orders(folder.run_id, cell, count, extras, first_seq(folder, cell)),
+                orders(folder.run_id, cell, count, extras, first_seq(folder, cell, knows_all_sent=knows_all_sent)),
                 accepted,
             )
     say(outcome.sentence(), style="red" if outcome.failed else None)
     return outcome
 
 
-def first_seq(folder: RunFolder, cell: str) -> int:
+def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> int:
     """The number of the cell's next message: after those already sent.
 
-    Behind an attempt that was cut off a gap stays for the batches then in flight: nobody confirmed them, and if they
-    were accepted all the same their records must not pass for those of new messages.
+    Behind an attempt that was cut off, or may have been (`knows_all_sent` false), a gap stays for the batches then in
+    flight: nobody confirmed them, and if they were accepted all the same their records must not pass for those of new
+    messages.
     """
     last_sent, last_cut_off = (
         max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=None)
         for name in ("sent.jsonl", ABANDONED)
     )
-    ends = [-1 if last_sent is None else last_sent]
+    gap = IN_FLIGHT * MAX_ENTRIES
+    ends = [-1 if last_sent is None else last_sent + (0 if knows_all_sent else gap)]
     if last_cut_off is not None:
-        ends.append(last_cut_off + IN_FLIGHT * MAX_ENTRIES)
+        ends.append(last_cut_off + gap)
     return max(ends) + 1
 
 
@@ -194,21 +203,28 @@ def _queue_url(target: Target, queue_name: str | None) -> str:
         raise targets.explain(error, f"--queue-name {queue_name!r}", target) from None
 
 
-def _describe(folder: RunFolder, target: Target) -> None:
-    """Give a run that was started by hand the run.json that drain, query and report look at."""
-    if folder.read_json("run.json") is None:
-        description: dict[str, Any] = {
-            "stampede_version": version("stampede"),
-            "format": FORMAT,
-            "run_id": folder.run_id,
-            "experiment": target["experiment"],
-            "target": target.kind,
-            "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
-            "finished_at": None,
-            "plan": {"fixed": {"object_size_mb": target["object_size_mb"]}},
-            "cells": [],
-            "account": {"account_id": target["account_id"], "region": target.region},
-            "versions": {},
-            "machine": {},
-        }
-        folder.write_json("run.json", description)
+def _describe(folder: RunFolder, target: Target, cell: str) -> None:
+    """Give a run that was started by hand the run.json that drain, query and report look at, with what the stack is.
+
+    Raises UsageError where the cell was flooded under other settings: its records would be mixed.
+    """
+    description: dict[str, Any] = folder.read_json("run.json") or {
+        "stampede_version": version("stampede"),
+        "format": FORMAT,
+        "run_id": folder.run_id,
+        "experiment": target["experiment"],
+        "target": target.kind,
+        "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
+        "finished_at": None,
+        "plan": {"fixed": {"object_size_mb": target["object_size_mb"]}},
+        "cells": [],
+        "account": {"account_id": target["account_id"], "region": target.region},
+        "versions": {},
+        "machine": {},
+    }
+    now, before = settings_of(target), description.setdefault("settings", {}).get(cell)
+    if before not in (None, now):
+        changed = ", ".join(f"{name}={before.get(name)}" for name in now if now[name] != before.get(name))
+        raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; name this one otherwise")
+    description["settings"][cell] = now
+    folder.write_json("run.json", description)

@@ -36,14 +36,6 @@ class CellMarks:
         if marks & mark:
             self.repeated[mark] += 1
 
-    def clear(self, mark: int) -> None:
-        """Take a mark from every message."""
-        without = bytes(marks & ~mark for marks in range(256))
-        for page in self._pages.values():
-            page[:] = page.translate(without)
-        self._odd = {seq: marks & ~mark for seq, marks in self._odd.items()}
-        self.repeated[mark] = 0
-
     def count(self, *, all_of: int, none_of: int = 0) -> int:
         """How many messages carry all marks of `all_of` and none of `none_of`."""
         wanted = [marks for marks in range(16) if marks & all_of == all_of and not marks & none_of]

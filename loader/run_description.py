@@ -14,6 +14,7 @@ from loader.plan import Cell, Plan
 from loader.run_folder import FORMAT, RunFolder
 from loader.target import Target
 from loader.terraform import Terraform
+from report.cell_settings import IN_RECORDS
 
 
 class RunDescription:
@@ -33,6 +34,7 @@ class RunDescription:
             "finished_at": None,
             "plan": plan.as_dict(),
             "cells": stored.get("cells", []),
+            "settings": stored.get("settings", {}),
             "account": stored.get("account", {}),
             "versions": stored.get("versions", {}),
             "machine": machine(),
@@ -62,6 +64,11 @@ class RunDescription:
         )
         self.write()
 
+    def begin_cell(self, name: str, target: Target) -> None:
+        """Note what the stack is while the cell is flooded: its records are set against that."""
+        self._values["settings"][name] = settings_of(target)
+        self.write()
+
     def finished_cell(self, cell: Cell, started_at: datetime) -> None:
         """Note a finished cell, at once."""
         self._values["cells"].append(
@@ -79,6 +86,11 @@ class RunDescription:
         """Note the end of the run."""
         self._values["finished_at"] = _text(datetime.now(UTC))
         self.write()
+
+
+def settings_of(target: Target) -> dict[str, Any]:
+    """Those variables of the applied stack that every record repeats."""
+    return {name: target[name] for name in IN_RECORDS}
 
 
 def machine() -> dict[str, Any]:

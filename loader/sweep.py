@@ -11,8 +11,9 @@ import sys
 
 from loader import doctor
 from loader.accounting import check
-from loader.arguments import dollars, seconds
+from loader.arguments import dollars
 from loader.cost import Estimate, check_budget
+from loader.drain import add_deadline_option
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
 from loader.plan import Plan
@@ -20,7 +21,9 @@ from loader.plan_options import add_plan_options, plan_of
 from loader.progress import say
 from loader.report_verb import build_and_print
 from loader.run_folder import FORMAT, RunFolder
+from loader.stack_lock import holding
 from loader.sweep_run import SweepRun
+from loader.swept_stack import SweptStack
 from loader.tables import FORMATS, print_rows
 
 
@@ -38,14 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=dollars,
         help="don't start when the estimated cost is above this (default: no limit)",
     )
-    parser.add_argument(
-        "--deadline-s",
-        metavar="SECONDS",
-        type=seconds,
-        default=1800.0,
-        help="give up on a cell after this many seconds (default: %(default)s)",
-    )
+    add_deadline_option(parser)
     parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy)")
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="use, and destroy at the end, a stack that was applied by hand or by another run (default: refuse)",
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="print plan, duration and cost, and change nothing (default: off)"
     )
@@ -62,10 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         _print_dry_run(plan, estimate, arguments.format)
         return 0
-    doctor.refuse_if_impossible(plan)
-    folder = folder or RunFolder.create(arguments.results_dir)
-    sweep = SweepRun(plan, folder, estimate, deadline_s=arguments.deadline_s, keep=arguments.keep)
-    accounts = sweep.run()
+    with holding(plan.target, "sweep") as note_run:
+        doctor.refuse_if_impossible(plan)
+        folder = folder or RunFolder.create(arguments.results_dir)
+        note_run(folder.run_id)
+        stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
+        accounts = SweepRun(plan, folder, estimate, stack, arguments.deadline_s).run()
     build_and_print(folder.path, arguments.format)
     say(f"go back to it with `stampede report {folder.path}`", style="dim")
     if arguments.format == "table":

@@ -9,14 +9,12 @@ from datetime import UTC, datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from emulator import ministack, stack
-from emulator.providers import prepare
-from loader import emulator_verb
 from loader import target as targets
-from loader.accounting import CellAccount
+from loader.accounting import CellAccount, stored_accounts
+from loader.collecting import Collecting
 from loader.cost import Estimate
 from loader.dataset import put_object
-from loader.drain import drain
+from loader.drain import Drained, drain
 from loader.errors import RunError
 from loader.flood import check as check_flood
 from loader.flood import flood
@@ -24,8 +22,8 @@ from loader.plan import Cell, Plan
 from loader.progress import say
 from loader.run_description import RunDescription
 from loader.run_folder import RunFolder
+from loader.swept_stack import SweptStack
 from loader.target import Target
-from loader.terraform import Terraform
 from loader.unfinished_cell import set_aside
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
@@ -35,10 +33,13 @@ PURGE_S = {"local": 2.0, "aws": 60.0}
 class SweepRun:
     """One sweep in progress: its plan, its folder, and the stack that it holds."""
 
-    def __init__(self, plan: Plan, folder: RunFolder, estimate: Estimate, *, deadline_s: float, keep: bool) -> None:
-        self._plan, self._folder, self._estimate = plan, folder, estimate
-        self._deadline_s, self._keep = deadline_s, keep
+    def __init__(
+        self, plan: Plan, folder: RunFolder, estimate: Estimate, stack: SweptStack, deadline_s: float | None
+    ) -> None:
+        self._plan, self._folder, self._estimate, self._stack = plan, folder, estimate, stack
+        self._deadline_s = deadline_s
         self._description = RunDescription(folder, plan, estimate)
+        self._target: Target | None = None  # of the last cell that was applied
 
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
@@ -48,72 +49,83 @@ class SweepRun:
         self._description.write()
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
         say(f"run {self._folder.run_id}: {len(left)} cells to run on {self._plan.target}", style="bold")
-        terraform = self._prepare()
-        try:
-            accounts = self._cells(terraform, left)
-        except KeyboardInterrupt:
-            self._say_how_to_go_on()
-            self._keep = self._keep or not _wants_destroy()
-            raise
-        except BaseException:
-            self._say_how_to_go_on()
-            raise
-        finally:
-            self._take_down(terraform)
+        if left:
+            self._stack.open()
+            try:
+                self._cells(left)
+            except KeyboardInterrupt:
+                self._say_how_to_go_on()
+                self._stack.keep = self._stack.keep or not _wants_destroy()
+                raise
+            except BaseException:
+                self._say_how_to_go_on()
+                raise
+            finally:
+                self._fetch_what_is_owed()
+                self._stack.take_down(self._plan.variables(self._plan.cells()[0]))
         self._description.finish()
-        return accounts
+        return stored_accounts(self._folder)
 
-    def _prepare(self) -> Terraform:
-        """Start what the target needs, and get Terraform ready to apply; undone here if it fails half-way."""
-        prepare()  # first: where providers have to be built this takes minutes
-        if self._plan.target == "aws":
-            terraform = targets.aws_terraform()
-            terraform.init()
-            return terraform
-        emulator = emulator_verb.start(follow_parent=not self._keep)
-        try:
-            stack.lay_out()
-            terraform = targets.local_terraform(emulator.endpoint_url)
-            say("terraform init on the local copy of infra/ (a few seconds)")
-            terraform.init()
-        except BaseException:
-            ministack.stop(stack.STATE_DIR)
-            raise
-        return terraform
-
-    def _cells(self, terraform: Terraform, left: list[Cell]) -> list[CellAccount]:
-        accounts: list[CellAccount] = []
+    def _cells(self, left: list[Cell]) -> None:
         for number, cell in enumerate(left, start=1):
             how_long = "about a minute: the provider waits 25 s for each queue" if number == 1 else "about 10 s"
             say(f"cell {number} of {len(left)}: {cell.name}: applying ({how_long})", style="bold")
-            terraform.apply(self._plan.variables(cell))
-            target = self._target(terraform)
+            self._target = target = self._stack.apply(self._plan.variables(cell))
             if number == 1:
-                self._description.describe(target, terraform)
+                self._description.describe(target, self._stack.terraform)
                 put_object(target, target["object_size_mb"])
                 started = time.monotonic()  # the queues and the object are made once: no cell to come takes so long
-            accounts = self._cell(target, cell)
+            else:
+                put_object(target, target["object_size_mb"])  # its size may be swept; the right one is left alone
+            self._cell(target, cell)
             if number < len(left):
                 self._say_what_is_left(left[number:], started, left[:number])
-        return accounts
 
-    def _cell(self, target: Target, cell: Cell) -> list[CellAccount]:
-        """Warm up, flood and drain one cell; it counts as finished once every message has come to rest."""
+    def _cell(self, target: Target, cell: Cell) -> None:
+        """Warm up, flood and drain one cell; it is finished once every message has come to rest.
+
+        Raises RunError where one hasn't: it would run inside the next cell, under other settings.
+        """
         if set_aside(self._folder, cell.name):
             _empty_queue(target)
         started_at = datetime.now(UTC)
+        self._description.begin_cell(cell.name, target)
         if warm_ups := self._plan.warm_up_messages(cell):
             say(f"warming up with {warm_ups} messages")
             check_flood(flood(target, self._folder, cell.name, warm_ups, warm_up=True))
-            drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=True)
+            self._drain(target, cell, quiet=True)
         start_at_ms = None
         if self._plan.start_barrier_s is not None:
             start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
         outcome = flood(target, self._folder, cell.name, self._plan.messages(cell), start_at_ms=start_at_ms)
-        accounts = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s)
+        self._drain(target, cell)
         check_flood(outcome)
         self._description.finished_cell(cell, started_at)
-        return accounts
+
+    def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> Drained:
+        drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
+        if drained.left:
+            raise RunError(f"{cell.name} has not come to rest, so no other cell may begin: {drained.left}")
+        return drained
+
+    def _fetch_what_is_owed(self) -> None:
+        """Look for late log lines of finished cells a last time: the log group goes with the stack."""
+        target, finished = self._target, self._description.finished
+        if target is None or not _owed(stored_accounts(self._folder), finished):
+            return
+        collecting = Collecting(target, self._folder)
+        try:
+            collecting.look_again()
+            accounts = collecting.close()
+        except (BotoCoreError, ClientError) as error:
+            say(f"{targets.explain(error, 'looking for late log lines', target)}", style="yellow")
+            accounts = collecting.accounts()
+        if (owed := _owed(accounts, finished)) and not self._stack.keep:
+            say(
+                f"{owed} messages still owe their record, and the log group {target['log_group_name']} is destroyed "
+                "with the stack: a line that comes now is lost (--keep leaves the group, for `stampede drain`)",
+                style="red",
+            )
 
     def _say_what_is_left(self, left: list[Cell], started: float, done: list[Cell]) -> None:
         """An estimate from the plan, corrected by how the cells so far compared with it."""
@@ -122,55 +134,15 @@ class SweepRun:
         left_s = planned_left_s * (time.monotonic() - started) / planned_done_s
         say(f"{len(left)} cells left, about {left_s / 60:.1f} min", style="dim")
 
-    def _target(self, terraform: Terraform) -> Target:
-        outputs = terraform.outputs()
-        if self._plan.target == "local":
-            return targets.local(outputs, terraform.environment["AWS_ENDPOINT_URL"])
-        return Target("aws", outputs)
-
-    def _take_down(self, terraform: Terraform) -> None:
-        """Destroy the stack and stop the emulator, also after a failure or Ctrl-C; says what stays if that fails."""
-        if self._keep:
-            say(f"kept: the stack in {terraform.directory}; take it down with {self._how_to_remove(terraform)}")
-            return
-        is_local = self._plan.target == "local"
-        say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
-        try:
-            if is_local:
-                _delete_local_queues(terraform)
-            terraform.destroy(self._plan.variables(self._plan.cells()[0]), refresh=not is_local)
-        except BaseException as error:
-            say(f"the stack could not be destroyed; do it with {self._how_to_remove(terraform)}", style="red")
-            if not isinstance(error, RunError):
-                raise
-        finally:
-            if is_local:
-                ministack.stop(stack.STATE_DIR)
-                stack.forget_state()
-
-    def _how_to_remove(self, terraform: Terraform) -> str:
-        if self._plan.target == "local":
-            return "`stampede emulator stop`"
-        return f"`terraform -chdir={terraform.directory} destroy`"
-
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
         command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.run_id}"
         say(f"the finished cells are stored; go on with `{command}`", style="yellow")
 
 
-def _delete_local_queues(terraform: Terraform) -> None:
-    """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the deletion
-    spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
-    outputs = terraform.outputs()
-    if not outputs:
-        return
-    target = targets.local(outputs, terraform.environment["AWS_ENDPOINT_URL"])
-    try:
-        for name in ("queue_url", "dead_letter_queue_url"):
-            target.client("sqs").delete_queue(QueueUrl=target[name])
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, "deleting the local queues", target) from None
+def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
+    """Messages of `cells` without a trace."""
+    return sum(one.unaccounted for one in accounts if one.cell in cells)
 
 
 def _empty_queue(target: Target) -> None:

@@ -112,6 +112,32 @@ def local(outputs: dict[str, Any], endpoint_url: str) -> Target:
     return Target("local", outputs, endpoint_url)
 
 
+# What no waiting mends, within the patience of a run.
+_FINAL_CODES = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "AccessDenied",
+        "AccessDeniedException",
+        "ResourceNotFoundException",
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "QueueDoesNotExist",
+    }
+)
+_FINAL_ERRORS = frozenset({"NoCredentialsError", "PartialCredentialsError", "ParamValidationError"})
+
+
+def is_final(error: BotoCoreError | ClientError) -> bool:
+    """Whether the same call will fail again however often it is made: credentials, permissions, a missing resource."""
+    if isinstance(error, ClientError):
+        return error.response["Error"].get("Code", "") in _FINAL_CODES
+    return type(error).__name__ in _FINAL_ERRORS
+
+
 def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
     """Turn what boto3 raised while `doing` into one line with the way out."""
     where = f"in {target.region}" + (f" at {target.endpoint_url}" if target.endpoint_url else "")

@@ -49,6 +49,22 @@ class Terraform:
         flags = () if refresh else ("-refresh=false",)
         self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *_variable_flags(variables))
 
+    def destroy_command(self, variables: Mapping[str, Any]) -> str:
+        """The command that destroys the stack, as a user can copy it into a shell."""
+        program = Path(terraform_binary()).name
+        return shlex.join([program, f"-chdir={self.directory}", "destroy", *_variable_flags(variables)])
+
+    def resources(self) -> list[str]:
+        """Addresses of the resources in the state, without data sources; none without a state. Raises RunError."""
+        try:
+            listed = self._run("state", "list", quiet=True)
+        except RunError as error:
+            if "No state file was found" in str(error):
+                return []
+            raise
+        addresses = listed.split()
+        return [one for one in addresses if not re.search(r"(^|\.)data\.", one)]
+
     def outputs(self) -> dict[str, Any]:
         """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
         return plain_outputs(self._run("output", "-json", quiet=True))

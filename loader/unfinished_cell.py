@@ -13,7 +13,7 @@ from loader.progress import say
 from loader.run_folder import RunFolder
 
 ABANDONED = "abandoned.jsonl"
-_FILES = ("sent.jsonl", "records.jsonl", "log_events.jsonl")
+_FILES = ("sent.jsonl", "records.jsonl", "dead_letters.jsonl", "log_events.jsonl")
 
 
 def set_aside(folder: RunFolder, cell: str) -> int:

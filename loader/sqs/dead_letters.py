@@ -1,42 +1,70 @@
-"""Looks into the dead-letter queue without taking anything out of it."""
+"""Reads the dead-letter queue without taking anything out of it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-# While we look, a message is hidden from other readers; it is shown again right after.
-LOOK_TIMEOUT_S = 60
-MAX_RECEIVES = 20_000
+# A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:
+# what a reader that is killed has hidden comes back by itself.
+HIDE_S = 600
+# SQS refuses to hide more than 120,000 messages of one queue at a time (SQS quotas, in-flight messages).
+MOST_LETTERS = 100_000
+
+Letter = dict[str, Any]
 
 
-def look(sqs: Any, queue_url: str) -> list[dict[str, Any]]:
-    """Every message of the dead-letter queue as {"run_id", "cell", "seq", "message_id", "body"}, left in the queue.
+class DeadLetters:
+    """The letters of one queue, each read once: every receive counts in SQS, and a long queue takes minutes to page.
 
-    Coordinates are None where the body is no work order. Raises what boto3 raises.
+    `known` are ids of letters that an earlier process has read.
     """
-    found: dict[str, dict[str, Any]] = {}
-    handles: list[str] = []
-    try:
-        for _ in range(MAX_RECEIVES):
-            answer = sqs.receive_message(
-                QueueUrl=queue_url,
+
+    def __init__(self, sqs: Any, queue_url: str, known: Iterable[str] = ()) -> None:
+        self._sqs, self._url = sqs, queue_url
+        self._known = set(known)
+        self._handles: dict[str, str] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many were read as can be."""
+        return len(self._known) >= MOST_LETTERS
+
+    def look(self, count: int) -> Iterator[list[Letter]]:
+        """Letters not read before, as {"run_id", "cell", "seq", "message_id", "body"}, when the queue holds `count`.
+
+        Coordinates are None where the body is no work order. Nothing is asked while no more letters are there than were
+        read. Raises what boto3 raises.
+        """
+        while len(self._known) < min(count, MOST_LETTERS):
+            answer = self._sqs.receive_message(
+                QueueUrl=self._url,
                 MaxNumberOfMessages=10,
-                VisibilityTimeout=LOOK_TIMEOUT_S,
+                VisibilityTimeout=HIDE_S,
                 WaitTimeSeconds=1,  # long polling asks every server of the queue, so empty means empty
             )
             messages = answer.get("Messages", [])
             if not messages:
-                break
-            for message in messages:
-                handles.append(message["ReceiptHandle"])
-                found[message["MessageId"]] = _letter(message)
-    finally:
-        _show_again(sqs, queue_url, handles)
-    return list(found.values())
+                return
+            self._handles |= {message["MessageId"]: message["ReceiptHandle"] for message in messages}
+            # By id: a letter that is shown while its neighbours are still read comes twice.
+            news = {message["MessageId"]: message for message in messages if message["MessageId"] not in self._known}
+            self._known.update(news)
+            yield [_letter(message) for message in news.values()]
+
+    def show_again(self) -> None:
+        """Let other readers see at once what was read here. Raises what boto3 raises."""
+        handles, self._handles = list(self._handles.values()), {}
+        for start in range(0, len(handles), 10):
+            entries = [
+                {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                for index, handle in enumerate(handles[start : start + 10])
+            ]
+            self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 
 
-def _letter(message: dict[str, Any]) -> dict[str, Any]:
+def _letter(message: dict[str, Any]) -> Letter:
     try:
         body = json.loads(message["Body"])
     except ValueError:
@@ -44,12 +72,3 @@ def _letter(message: dict[str, Any]) -> dict[str, Any]:
     order = body if isinstance(body, dict) else {}
     coordinates = {name: order.get(name) for name in ("run_id", "cell", "seq")}
     return coordinates | {"message_id": message["MessageId"], "body": message["Body"]}
-
-
-def _show_again(sqs: Any, queue_url: str, handles: list[str]) -> None:
-    for start in range(0, len(handles), 10):
-        entries = [
-            {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-            for index, handle in enumerate(handles[start : start + 10])
-        ]
-        sqs.change_message_visibility_batch(QueueUrl=queue_url, Entries=entries)

@@ -1,67 +1,14 @@
-"""The drain waits for what is on its way, stores each event once, and names what is left."""
+"""The drain waits for what is on its way, however late it comes, stores each event once, and names what is left."""
 
 import json
 
 import pytest
+from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
+from loader import collecting
 from loader.drain import drain
+from loader.errors import RunError
 from loader.run_folder import RunFolder
-from loader.target import Target
-
-CELL, OTHER = "memory_size=1024,concurrency_value=5", "memory_size=2048,concurrency_value=5"
-
-
-def record(seq, status="ok", cell=CELL, run_id="r"):
-    coordinates = {"run_id": run_id, "cell": cell, "seq": seq, "status": status}
-    return json.dumps({"concurrency_limit": 5} | coordinates)
-
-
-class Aws(Target):
-    """Stands in for a stack: `steps` holds, for each look, the log lines that are new, the messages in the queue and
-    the bodies in the dead-letter queue. The last step stays."""
-
-    def play(self, *steps):
-        vars(self)["steps"], vars(self)["lines"] = list(steps), []
-        return self
-
-    @property
-    def step(self):
-        return self.steps[0]
-
-    def client(self, service, **config):
-        return self
-
-    def get_queue_attributes(self, QueueUrl, AttributeNames):
-        count = self.step["queue"] if QueueUrl == "queue" else len(self.step.get("dead", ()))
-        return {"Attributes": dict.fromkeys(AttributeNames, "0") | {AttributeNames[0]: str(count)}}
-
-    def receive_message(self, QueueUrl, **options):
-        if self.step.pop("looked_at", False):
-            return {}
-        self.step["looked_at"] = True
-        return {"Messages": [{"MessageId": body, "ReceiptHandle": body, "Body": body} for body in self.step["dead"]]}
-
-    def change_message_visibility_batch(self, QueueUrl, Entries):
-        return None
-
-    def get_paginator(self, name):
-        return self
-
-    def paginate(self, logGroupName, startTime):
-        self.lines.extend(self.step.pop("lines", ()))
-        texts = enumerate(self.lines)
-        events = [{"timestamp": 1_000_000, "message": line + "\n", "logStreamName": f"s{i}"} for i, line in texts]
-        return [{"events": events[:2]}, {"events": events[2:]}]
-
-    def sleep(self, seconds):
-        if len(self.steps) > 1:
-            self.steps.pop(0)
-
-
-@pytest.fixture
-def aws():
-    outputs = {"queue_url": "queue", "dead_letter_queue_url": "dead", "log_group_name": "group", "region": "us-east-1"}
-    return Aws("local", outputs)
 
 
 @pytest.fixture
@@ -69,66 +16,235 @@ def folder(tmp_path):
     return RunFolder.create(tmp_path, "r")
 
 
-def send(folder, *seqs, cell=CELL):
-    folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1_000_000} for seq in seqs])
+@pytest.fixture
+def aws(monkeypatch):
+    stack = SimulatedAws("aws", OUTPUTS).begin()
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
+    return stack
+
+
+def send(folder, *seqs, cell="a", at_s=0):
+    folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": EPOCH_MS + at_s * 1000} for seq in seqs])
 
 
 def wait(aws, folder, **options):
-    now = [0.0]
+    return drain(aws, folder, clock=aws.clock, sleep=aws.sleep, **options)
 
-    def clock():
-        now[0] += 1
-        return now[0]
 
-    return drain(aws, folder, deadline_s=60, clock=clock, sleep=aws.sleep, **options)
+def seqs(folder, name="records.jsonl"):
+    return [row["seq"] for row in folder.rows(name)]
 
 
 def test_it_waits_for_records_that_come_later_and_stores_each_once(aws, folder):
     send(folder, 0, 1, 2)
-    aws.play(
-        {"queue": 2, "lines": ["START", record(0)]},
-        {"queue": 0, "lines": [record(1), record(1, run_id="another")]},
-        {"queue": 0, "lines": [record(2), "REPORT"]},
-    )
-    [one] = wait(aws, folder)
-    assert (one.sent, one.succeeded, one.unaccounted, one.duplicates) == (3, 3, 0, 0)
-    assert [row["seq"] for row in folder.rows("records.jsonl")] == [0, 1, 2]
+    for second, line in enumerate(["START", record(0), record(1), record(1, run_id="another"), record(2), "REPORT"]):
+        aws.log(line, at_s=second)
+    aws.__dict__["in_flight_until_s"] = 8
+    drained = wait(aws, folder)
+    [one] = drained.accounts
+    assert (one.sent, one.succeeded, one.unaccounted, one.duplicates, drained.left) == (3, 3, 0, 0, "")
+    assert seqs(folder) == [0, 1, 2]
     assert len(list(folder.rows("log_events.jsonl"))) == 6
     assert folder.read_json("accounting.json") == [one.as_dict()]
 
 
 def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
     send(folder, 0)
-    wait(aws.play({"queue": 0, "lines": [record(0)]}), folder)
-    send(folder, 1)
-    [one] = wait(aws.play({"queue": 0, "lines": [record(0), record(1)]}), folder)
+    aws.log(record(0), at_s=1)
+    wait(aws, folder)
+    send(folder, 1, at_s=20)
+    aws.log(record(1), at_s=21)
+    [one] = wait(aws, folder).accounts
     assert (one.sent, one.succeeded, one.duplicates) == (2, 2, 0)
-    assert [row["seq"] for row in folder.rows("records.jsonl")] == [0, 1]
+    assert seqs(folder) == [0, 1]
 
 
 @pytest.mark.parametrize("torn", ["", '{"concurrency_limit": 5, "run_'])
 def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, torn):
     send(folder, 0, 1, 2)
-    lines = [record(0), record(1, run_id="another"), record(1), "REPORT"]
-    wait(aws.play({"queue": 0, "lines": [*lines, record(2)]}), folder)
+    for second, line in enumerate([record(0), record(1, run_id="another"), record(1), "REPORT", record(2)]):
+        aws.log(line, at_s=second)
+    wait(aws, folder)
     rows = list(folder.rows("records.jsonl"))
     folder.write_text("records.jsonl", json.dumps(rows[0]) + "\n" + torn)
-    [one] = wait(aws.play({"queue": 0, "lines": [*lines, record(2)]}), folder)
+    [one] = wait(aws, folder).accounts
     assert (one.succeeded, one.unaccounted, one.duplicates) == (3, 0, 0)
     assert list(folder.rows("records.jsonl")) == rows
 
 
 def test_only_the_cell_that_is_asked_for_is_waited_for_and_all_are_accounted_for(aws, folder):
-    send(folder, 0, cell=OTHER)
+    send(folder, 0, cell="b")
     send(folder, 0)
-    accounts = wait(aws.play({"queue": 0, "lines": [record(0)]}), folder, cell=CELL)
-    assert [(one.cell, one.succeeded, one.unaccounted) for one in accounts] == [(OTHER, 0, 1), (CELL, 1, 0)]
+    aws.log(record(0), at_s=1)
+    accounts = wait(aws, folder, cell="a").accounts
+    assert [(one.cell, one.succeeded, one.unaccounted) for one in accounts] == [("b", 0, 1), ("a", 1, 0)]
 
 
-def test_a_message_in_the_dead_letter_queue_is_done_and_one_without_a_trace_is_named(aws, folder, capsys):
-    send(folder, 0, 1, 2)
-    letters = [json.dumps({"run_id": run_id, "cell": CELL, "seq": 1}) for run_id in ("r", "another")]
-    [one] = wait(aws.play({"queue": 0, "lines": [record(0), record(1, "error")], "dead": letters}), folder)
-    assert (one.succeeded, one.dead_lettered, one.failed, one.unaccounted) == (1, 1, 0, 1)
-    assert [row["seq"] for row in folder.rows("dead_letters.jsonl")] == [1]
+def test_a_message_without_a_trace_is_named(aws, folder, capsys):
+    send(folder, 0, 1)
+    aws.log(record(0), at_s=1)
+    drained = wait(aws, folder)
+    with pytest.raises(RunError, match="1 UNACCOUNTED"):
+        drained.check()
     assert "1 UNACCOUNTED" in capsys.readouterr().err
+
+
+# How long.
+
+
+@pytest.mark.parametrize("visibility_timeout_s", [360, 720])
+def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter(folder, monkeypatch, visibility_timeout_s):
+    aws = SimulatedAws("aws", OUTPUTS | {"visibility_timeout_s": visibility_timeout_s}).begin()
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
+    send(folder, 0, 1)
+    aws.log(record(0), at_s=1)
+    dead_at_s = 5 * visibility_timeout_s + 30
+    for attempt in range(5):
+        aws.log(record(1, "error", attempt=attempt + 1), at_s=2 + attempt * visibility_timeout_s)
+    aws.bury(dead_at_s, run_id="r", cell="a", seq=1)
+    aws.__dict__["in_flight_until_s"] = dead_at_s
+    drained = wait(aws, folder)
+    [one] = drained.accounts
+    assert (one.succeeded, one.dead_lettered, drained.left) == (1, 1, "")
+    assert aws.now_s < dead_at_s + 30
+
+
+def test_at_a_deadline_that_was_given_it_says_what_is_still_on_its_way(aws, folder):
+    send(folder, 0)
+    aws.log(record(0, "error"), at_s=1)
+    aws.__dict__["in_flight_until_s"] = 1e9
+    drained = wait(aws, folder, deadline_s=60)
+    with pytest.raises(RunError, match=r"deadline of 60 s .* 1 in flight"):
+        drained.check()
+    assert 60 < aws.now_s < 70
+
+
+def test_a_stuck_message_ends_the_wait_by_itself_at_last(aws, folder):
+    send(folder, 0)
+    aws.__dict__["in_flight_until_s"] = 1e9
+    assert "no message has moved for 2760 s" in wait(aws, folder).left
+
+
+# Late lines.
+
+
+@pytest.mark.parametrize("late_s", [100, 187, 550])
+def test_a_line_that_comes_minutes_late_is_found(aws, folder, late_s):
+    send(folder, *range(5))
+    for seq in range(5):
+        aws.log(record(seq), at_s=seq, seen_at_s=seq + (late_s if seq == 0 else 0))
+    for second in range(5, 300, 20):  # newer lines of others move the edge far beyond the late one
+        aws.log(f"REPORT {second}", at_s=second)
+    drained = wait(aws, folder)
+    drained.check()
+    assert sorted(seqs(folder)) == list(range(5))
+    assert len(list(folder.rows("log_events.jsonl"))) == len({str(row) for row in folder.rows("log_events.jsonl")})
+
+
+def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, folder):
+    send(folder, 0, 1)
+    aws.log(record(0), at_s=1, seen_at_s=3000)
+    aws.log(record(1), at_s=200)
+    assert wait(aws, folder).accounts[0].unaccounted == 1
+    aws.sleep(3600)
+    began_s = aws.now_s
+    wait(aws, folder).check()
+    assert aws.now_s - began_s < 10
+
+
+# Answers that are errors.
+
+
+@pytest.mark.parametrize("code", ["no answer", "InternalError", "ThrottlingException", "ServiceUnavailable"])
+@pytest.mark.parametrize("operation", ["GetQueueAttributes", "FilterLogEvents"])
+def test_a_poll_that_fails_is_asked_again(aws, folder, capsys, operation, code):
+    send(folder, 0)
+    aws.log(record(0), at_s=30)
+    aws.fail(operation, code, between_s=(0, 120))
+    wait(aws, folder).check()
+    assert capsys.readouterr().err.count("asking again") == 1
+
+
+def test_a_failure_on_the_second_page_of_the_lines_loses_none(aws, folder):
+    send(folder, *range(8))
+    for seq in range(8):
+        aws.log(record(seq), at_s=seq)
+    aws.sleep(10)
+    answer = aws.filter_log_events
+    calls = []
+
+    def failing_once(**asked):
+        calls.append(asked)
+        if len(calls) == 2:
+            aws.fail("FilterLogEvents", "InternalError", between_s=(aws.now_s, aws.now_s + 1))
+        return answer(**asked)
+
+    aws.__dict__["filter_log_events"] = failing_once
+    wait(aws, folder).check()
+    assert sorted(seqs(folder)) == list(range(8))
+
+
+@pytest.mark.parametrize("code", ["ExpiredToken", "AccessDenied", "AWS.SimpleQueueService.NonExistentQueue"])
+def test_an_error_that_no_waiting_mends_ends_it_at_once(aws, folder, code):
+    send(folder, 0)
+    aws.fail("GetQueueAttributes", code, between_s=(0, 1e9))
+    with pytest.raises(RunError):
+        wait(aws, folder)
+    assert aws.now_s == 0
+
+
+def test_where_aws_never_answers_the_deadline_ends_it_with_its_error(aws, folder):
+    send(folder, 0)
+    aws.fail("GetQueueAttributes", "no answer", between_s=(0, 1e9))
+    with pytest.raises(RunError, match="no answer"):
+        wait(aws, folder, deadline_s=120)
+
+
+# Dead letters.
+
+
+def test_each_dead_letter_is_read_once_however_often_the_drain_looks(aws, folder):
+    send(folder, *range(40))
+    for seq in range(40):
+        aws.bury(20 * seq, run_id="r" if seq % 2 else "another", cell="a", seq=seq)
+    for seq in range(0, 40, 2):
+        aws.log(record(seq), at_s=seq)
+    aws.__dict__["in_flight_until_s"] = 810
+    wait(aws, folder).check()
+    assert sorted(seqs(folder, "dead_letters.jsonl")) == list(range(1, 40, 2))
+    assert aws.count("ReceiveMessage") <= 60
+    assert aws.received == {}, "the letters are shown again"
+    wait(aws, folder).check()
+    assert len(seqs(folder, "dead_letters.jsonl")) == 20
+
+
+def test_letters_that_were_read_before_a_receive_failed_are_kept(aws, folder):
+    send(folder, *range(25))
+    for seq in range(25):
+        aws.bury(0, run_id="r", cell="a", seq=seq)
+    receive, calls = aws.receive_message, []
+
+    def failing_once(**asked):
+        calls.append(asked)
+        if len(calls) == 3:
+            raise_error = aws.failures
+            raise_error.append(("ReceiveMessage", "InternalError", aws.now_s, aws.now_s + 1))
+        return receive(**asked)
+
+    aws.__dict__["receive_message"] = failing_once
+    wait(aws, folder).check()
+    assert sorted(seqs(folder, "dead_letters.jsonl")) == list(range(25))
+
+
+# Records and their cells.
+
+
+def test_a_record_with_other_settings_than_its_cell_is_a_problem_of_the_account(aws, folder):
+    folder.write_json("run.json", {"settings": {"a": {"concurrency_value": 5, "memory_size": 1024}}})
+    send(folder, 0, 1)
+    aws.log(record(0, memory_size=1024), at_s=1)
+    aws.log(record(1, memory_size=2048), at_s=2)
+    drained = wait(aws, folder)
+    assert drained.accounts[0].foreign == 1
+    with pytest.raises(RunError, match="1 records with other settings than the cell's"):
+        drained.check()

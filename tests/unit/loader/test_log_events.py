@@ -7,24 +7,27 @@ from loader.log_events import OVERLAP_MS, LogEvents
 
 
 class Logs:
-    """Stands in for boto3's client of CloudWatch Logs: gives the events since `startTime`, in pages of 3."""
+    """Stands in for boto3's client of CloudWatch Logs: gives the events since `startTime`, in pages of 3.
+
+    An empty page with the token it was asked with comes `repeats` times before each further page.
+    """
 
     def __init__(self):
         self.events = []
+        self.repeats = self.left = 0
 
-    def get_paginator(self, name):
-        assert name == "filter_log_events"
-        return self
-
-    def paginate(self, logGroupName, startTime):
+    def filter_log_events(self, logGroupName, startTime, nextToken="0"):
+        first = int(nextToken)
+        if first and self.left:
+            self.left -= 1
+            return {"events": [], "nextToken": nextToken}
+        self.left = self.repeats
         found = sorted((event for event in self.events if event[0] >= startTime), key=lambda event: event[0])
-        for start in range(0, max(len(found), 1), 3):
-            yield {
-                "events": [
-                    {"timestamp": at_ms, "message": text + "\n", "logStreamName": "s"}
-                    for at_ms, text in found[start : start + 3]
-                ]
-            }
+        page = [
+            {"timestamp": at_ms, "message": text + "\n", "logStreamName": "s"}
+            for at_ms, text in found[first : first + 3]
+        ]
+        return {"events": page} | ({"nextToken": str(first + 3)} if first + 3 < len(found) else {})
 
 
 @pytest.fixture
@@ -49,6 +52,32 @@ def test_events_of_an_earlier_process_are_not_fetched_again(logs):
     logs.events = [(1_000, "old"), (1_001, "new")]
     known = [{"timestamp": 1_000, "message": "old", "logStream": "s"}]
     assert texts(LogEvents(logs, "group", 0, known).fetch()) == ["new"]
+
+
+def test_a_token_that_is_repeated_on_empty_pages_is_followed(logs):
+    logs.events = [(1_000 + i, f"a{i}") for i in range(7)]
+    logs.repeats = 3
+    assert texts(LogEvents(logs, "group", 0).fetch()) == [f"a{i}" for i in range(7)]
+
+
+def test_a_token_that_is_repeated_for_ever_ends_this_fetch_and_the_next_one_goes_on(logs):
+    events = LogEvents(logs, "group", 0)
+    logs.events = [(1_000 + i, f"a{i}") for i in range(7)]
+    logs.repeats = 10**9
+    assert texts(events.fetch()) == ["a0", "a1", "a2"]
+    logs.repeats = logs.left = 0
+    assert texts(events.fetch()) == ["a3", "a4", "a5", "a6"]
+
+
+def test_what_showed_long_after_its_time_is_found_by_reading_again_and_nothing_else(logs):
+    events = LogEvents(logs, "group", 0)
+    logs.events = [(1_000, "a"), (2_000 + OVERLAP_MS, "b"), (2_001 + OVERLAP_MS, "c")]
+    stored = [event for page in events.fetch() for event in page]
+    logs.events += [(1_001, "late"), (1_002, "later")]
+    assert texts(events.fetch()) == []
+    found = [event for page in events.fetch_again(0, stored) for event in page]
+    assert [event["message"] for event in found] == ["late", "later"]
+    assert texts(events.fetch_again(0, [*stored, *found])) == texts(events.fetch()) == []
 
 
 def test_the_same_text_at_another_time_is_another_event(logs):

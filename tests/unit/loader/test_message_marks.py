@@ -25,19 +25,6 @@ def test_marks_count_as_sets_would(added, wanted, unwanted):
     if wanted != unwanted:
         assert marks.count(all_of=wanted, none_of=unwanted) == len(sets[wanted] - sets[unwanted])
         assert marks.count(all_of=wanted | unwanted) == len(sets[wanted] & sets[unwanted])
-        marks.clear(unwanted)
-        assert marks.count(all_of=unwanted) == marks.repeated[unwanted] == 0
-        assert marks.count(all_of=wanted) == len(sets[wanted])
-
-
-def test_dead_letters_that_were_taken_out_of_the_queue_are_dead_no_more():
-    ledger = Ledger()
-    for seq in range(3):
-        ledger.sent({"cell": "a", "seq": seq})
-    ledger.dead_letters([{"cell": "a", "seq": 0}, {"cell": "a", "seq": 1}])
-    ledger.dead_letters([{"cell": "a", "seq": 1}])
-    [one] = ledger.accounts()
-    assert (one.dead_lettered, one.unaccounted) == (1, 2)
 
 
 def test_a_million_messages_are_accounted_for_in_two_megabytes():

@@ -1,0 +1,167 @@
+"""What a run sent and what came of it so far: log events, records and dead letters, stored as they arrive."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from loader.accounting import CellAccount, Ledger
+from loader.errors import RunError
+from loader.log_events import LogEvents, records
+from loader.patience import State
+from loader.progress import say
+from loader.run_folder import RunFolder
+from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
+from loader.target import Target
+from loader.unfinished_cell import abandoned_keys
+from report.cell_settings import CellSettings
+
+CLOCK_SKEW_MS = 60_000
+
+
+class Collecting:
+    """One run's messages; with `cell` the state is of that cell only, the account always of the whole run."""
+
+    def __init__(self, target: Target, folder: RunFolder, cell: str | None = None) -> None:
+        """Take up what is stored. Raises RunError when the run sent nothing, UsageError without credentials."""
+        self._target, self._folder, self._cell = target, folder, cell
+        self._sqs = target.client("sqs")
+        self._settings = CellSettings(folder.read_json("run.json", {}))
+        self._ledger = Ledger()
+        self._abandoned = abandoned_keys(folder)
+        self._strangers = 0
+        self._is_full_said = False
+        self._first_sent_ms: dict[str, int] = {}
+        self._read_sent()
+        self._read_records()
+        known = folder.rows("log_events.jsonl")
+        start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
+        self._events = LogEvents(target.client("logs"), target["log_group_name"], start_ms, known)
+        self._letters = self._take_up_dead_letters()
+
+    @property
+    def sent_count(self) -> int:
+        """Messages to wait for."""
+        return sum(one.sent for one in self._ledger.accounts(self._cell))
+
+    def look(self) -> State:
+        """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
+        pending, in_flight = self._counts("queue_url")
+        dead_count = sum(self._counts("dead_letter_queue_url"))
+        for page in self._events.fetch():
+            self._store(page)
+        self._read_dead_letters(dead_count)
+        accounts = self._ledger.accounts(self._cell)
+        return State(
+            sent=sum(one.sent for one in accounts),
+            finished=sum(one.succeeded + one.dead_lettered for one in accounts),
+            failed=sum(one.failed for one in accounts),
+            without_record=sum(one.unaccounted for one in accounts),
+            pending=pending,
+            in_flight=in_flight,
+            dead=sum(one.dead_lettered for one in accounts),
+        )
+
+    def look_again(self) -> int:
+        """Read all log lines again since the first message of the cells that owe records; returns how many were new.
+
+        CloudWatch may show a line minutes after its time, where `look` doesn't ask any more. Raises what boto3 raises.
+        """
+        owing = [one.cell for one in self._ledger.accounts(self._cell) if one.unaccounted]
+        if not owing:
+            return 0
+        since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
+        found = 0
+        for page in self._events.fetch_again(since_ms, self._folder.rows("log_events.jsonl")):
+            self._store(page)
+            found += len(page)
+        return found
+
+    def is_long_past(self, seconds: float) -> bool:
+        """Whether the newest message and the newest record known are older than `seconds`."""
+        return time.time() - self._newest_ms / 1000 > seconds
+
+    def accounts(self) -> list[CellAccount]:
+        """The account of the whole run as it stands."""
+        return self._ledger.accounts()
+
+    def close(self) -> list[CellAccount]:
+        """Write the account, show the dead letters again, and return it. Raises what boto3 raises, afterwards."""
+        accounts = self._ledger.accounts()
+        self._folder.write_json("accounting.json", [one.as_dict() for one in accounts])
+        if self._strangers:
+            say(f"{self._strangers} error records in this time carry no work order (their message bodies were none)")
+        self._letters.show_again()
+        return accounts
+
+    def _read_sent(self) -> None:
+        self._newest_ms = 0
+        for row in self._folder.rows("sent.jsonl"):
+            self._ledger.sent(row)
+            cell, at_ms = row["cell"], row["sent_at_ms"]
+            self._first_sent_ms[cell] = min(at_ms, self._first_sent_ms.get(cell, at_ms))
+            self._newest_ms = max(self._newest_ms, at_ms)
+        if not self._first_sent_ms:
+            run_id = self._folder.run_id
+            raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends some")
+
+    def _read_records(self) -> None:
+        """Enter the stored records. Those whose events alone are stored are added: a drain was killed between the two
+        appends of `_store`."""
+        stored = 0
+        for record in self._folder.rows("records.jsonl"):
+            self._enter(record)
+            stored += 1
+        self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
+
+    def _take_up_dead_letters(self) -> DeadLetters:
+        known = []
+        for letter in self._folder.rows("dead_letters.jsonl"):
+            self._ledger.dead_letter(letter)
+            known.append(letter["message_id"])
+        return DeadLetters(self._sqs, self._target["dead_letter_queue_url"], known)
+
+    def _read_dead_letters(self, count: int) -> None:
+        for letters in self._letters.look(count):
+            own = [one for one in letters if one["run_id"] == self._folder.run_id and not self._is_abandoned(one)]
+            self._folder.append("dead_letters.jsonl", own)
+            for letter in own:
+                self._ledger.dead_letter(letter)
+        if self._letters.is_full and not self._is_full_said:
+            self._is_full_said = True
+            say(f"only the first {MOST_LETTERS:,} dead letters are read: SQS hides no more at a time", style="yellow")
+
+    def _own(self, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The records of this run among log events."""
+        return (record for record in records(events) if record["run_id"] == self._folder.run_id)
+
+    def _store(self, fresh: list[dict[str, Any]]) -> None:
+        self._strangers += sum(record["run_id"] is None for record in records(fresh))
+        fresh = [event for event in fresh if not any(map(self._is_abandoned, self._own([event])))]
+        self._folder.append("log_events.jsonl", fresh)
+        self._add_records(self._own(fresh))
+
+    def _add_records(self, own: Iterable[dict[str, Any]]) -> None:
+        new = list(own)
+        self._folder.append("records.jsonl", new)
+        for record in new:
+            self._enter(record)
+
+    def _enter(self, record: dict[str, Any]) -> None:
+        self._newest_ms = max(self._newest_ms, record.get("finished_at_ms") or 0)
+        self._ledger.record(record, is_foreign=self._settings.difference(record) is not None)
+
+    def _is_abandoned(self, row: dict[str, Any]) -> bool:
+        """Whether it is of an attempt at a cell that was set aside, and came late."""
+        return (row["cell"], row["seq"]) in self._abandoned
+
+    def _counts(self, url_name: str) -> tuple[int, int]:
+        names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
+        answer = self._sqs.get_queue_attributes(
+            QueueUrl=self._target[url_name],
+            AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"],
+        )["Attributes"]
+        visible = sum(int(answer[name]) for name in names)
+        return visible, int(answer["ApproximateNumberOfMessagesNotVisible"])

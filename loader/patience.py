@@ -1,0 +1,114 @@
+"""How long a drain waits for what, and when a cell has come to rest. Pure: the same state gives the same answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loader.target import Target
+
+# Between two looks.
+POLL_S = {"local": 0.5, "aws": 5.0}
+# SQS's counts are approximate for about a minute after a change (SQS guide, GetQueueAttributes): the queue counts as
+# empty once it has looked so for longer than that.
+SETTLE_S = {"local": 5.0, "aws": 90.0}
+# CloudWatch Logs shows events within seconds as a rule; 187 s have been seen. The emulator shows them at once.
+LATE_S = {"local": 10.0, "aws": 600.0}
+# While records are owed and the queue is empty, all log lines of the cell are read again this often.
+READ_AGAIN_S = {"local": 3.0, "aws": 30.0}
+
+
+@dataclass(frozen=True)
+class State:
+    """What one look showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
+
+    `finished` messages have succeeded or are dead letters, `failed` ones have left error records only, `without_record`
+    no trace at all.
+    """
+
+    sent: int
+    finished: int
+    failed: int
+    without_record: int
+    pending: int
+    in_flight: int
+    dead: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing visible, delayed or in flight."""
+        return self.pending == 0 and self.in_flight == 0
+
+    @property
+    def is_done(self) -> bool:
+        """Every message has succeeded or is dead-lettered, and the queue is empty."""
+        return self.is_empty and self.finished >= self.sent
+
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """What only ever moves because a message did."""
+        return self.finished, self.failed, self.without_record, self.dead
+
+    def words(self) -> str:
+        """The state in words, for the progress display."""
+        return (
+            f"{self.finished}/{self.sent} done, {self.pending} in the queue, {self.in_flight} in flight, "
+            f"{self.without_record} without a record, {self.dead} in the dead-letter queue"
+        )
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds between looks, until an empty queue is believed, for late log lines, and until a drain gives up.
+
+    `deadline_s` counts from the start of the drain where the user gave it (`is_given`), else from the last time that a
+    message made progress.
+    """
+
+    poll_s: float
+    settle_s: float
+    late_s: float
+    read_again_s: float
+    deadline_s: float
+    is_given: bool
+
+    @classmethod
+    def of(cls, target: Target, deadline_s: float | None) -> Patience:
+        """The patience for a stack. Raises UsageError where its outputs lack the queue's values."""
+        kind = target.kind
+        return cls(
+            POLL_S[kind],
+            SETTLE_S[kind],
+            LATE_S[kind],
+            READ_AGAIN_S[kind],
+            default_deadline_s(target) if deadline_s is None else deadline_s,
+            deadline_s is not None,
+        )
+
+    def is_at_rest(self, state: State, quiet_s: float, *, is_long_past: bool) -> bool:
+        """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing
+        has moved for `quiet_s`; that takes longer while records are owed, unless all happened so long ago
+        (`is_long_past`) that no line is late any more."""
+        if state.is_done:
+            return True
+        waits_for_lines = state.without_record and not is_long_past
+        return state.is_empty and quiet_s > (self.late_s if waits_for_lines else self.settle_s)
+
+    def is_over(self, waited_s: float, unmoved_s: float) -> bool:
+        """Whether the deadline has passed, `waited_s` after the start and `unmoved_s` after the last progress."""
+        return (waited_s if self.is_given else unmoved_s) > self.deadline_s
+
+    def deadline_words(self) -> str:
+        """The deadline in words."""
+        if self.is_given:
+            return f"the deadline of {self.deadline_s:.0f} s (--deadline-s) has passed"
+        return f"no message has moved for {self.deadline_s:.0f} s (--deadline-s sets another limit)"
+
+
+def default_deadline_s(target: Target) -> float:
+    """Seconds without progress after which no message of the stack can be on its way any more.
+
+    SQS moves a message to the dead-letter queue at the receive after the last of `max_receive_count` visibility
+    timeouts (SQS guide, dead-letter queues). One more for the receive that begins them, and the time that log lines may
+    be late.
+    """
+    return (target["max_receive_count"] + 1) * target["visibility_timeout_s"] + LATE_S["aws"]

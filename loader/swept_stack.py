@@ -1,0 +1,143 @@
+"""The stack that a sweep applies again and again and takes down at the end, with the emulator under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from emulator import ministack, stack
+from emulator.providers import prepare
+from loader import emulator_verb, stack_lock
+from loader import target as targets
+from loader.errors import RunError, UsageError
+from loader.progress import say
+from loader.target import Target
+from loader.terraform import Terraform
+
+
+class SweptStack:
+    """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down` ends it."""
+
+    def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
+        self._kind, self._run_id, self._take_over = kind, run_id, take_over
+        self.keep = keep
+        self._started_emulator = False
+        self._terraform: Terraform | None = None
+        self._applied: Mapping[str, Any] = {}
+
+    @property
+    def terraform(self) -> Terraform:
+        """Terraform where the stack is; there after `open`."""
+        assert self._terraform is not None
+        return self._terraform
+
+    def open(self) -> None:
+        """Start what the target needs, and get Terraform ready to apply; undone here if it fails half-way.
+
+        Raises UsageError when a stack is applied that isn't this run's and the user didn't ask to take it over.
+        """
+        prepare()  # first: where providers have to be built this takes minutes
+        self._started_emulator = self._kind == "local" and self._start_emulator()
+        try:
+            if self._kind == "aws":
+                self._terraform = targets.aws_terraform()
+            else:
+                stack.lay_out()
+                self._terraform = targets.local_terraform(ministack.running(stack.STATE_DIR).endpoint_url)
+                say("terraform init on the local copy of infra/ (a few seconds)")
+            self._terraform.init()
+            self._refuse_foreign()
+        except BaseException:
+            if self._started_emulator:
+                ministack.stop(stack.STATE_DIR)
+            raise
+        stack_lock.own(self._kind, self._run_id, started_emulator=self._started_emulator)
+
+    def apply(self, variables: Mapping[str, Any]) -> Target:
+        """Apply the stack with these variables; returns where it is. Raises RunError."""
+        self._applied = variables
+        self.terraform.apply(variables)
+        outputs = self.terraform.outputs()
+        if self._kind == "local":
+            return targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+        return Target("aws", outputs)
+
+    def take_down(self, variables: Mapping[str, Any]) -> None:
+        """Destroy the stack and stop an emulator that a sweep started, after a failure or Ctrl-C too; says what stays.
+
+        `variables` are valid ones, for a stack that nothing was applied to yet.
+        """
+        self._applied = self._applied or variables
+        if self.keep:
+            say(f"kept: the stack in {self.terraform.directory}; take it down with {self.how_to_remove()}")
+            return
+        is_local = self._kind == "local"
+        say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
+        try:
+            if is_local:
+                self._delete_local_queues()
+            self.terraform.destroy(self._applied, refresh=not is_local)
+            stack_lock.disown(self._kind)
+        except BaseException as error:
+            self._say_what_stays(error)
+            if not isinstance(error, RunError):
+                raise
+        finally:
+            if self._started_emulator:
+                ministack.stop(stack.STATE_DIR)
+                stack.forget_state()
+                stack_lock.disown(self._kind)
+
+    def how_to_remove(self) -> str:
+        """The command that removes the stack, for a user to copy."""
+        if self._kind == "local":
+            return "`stampede emulator stop`"
+        return f"`{self.terraform.destroy_command(self._applied)}`"
+
+    def _start_emulator(self) -> bool:
+        """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
+        joins = ministack.running(stack.STATE_DIR) is not None
+        emulator_verb.start(follow_parent=not self.keep)
+        return not joins or bool(stack_lock.owner("local").get("started_emulator"))
+
+    def _refuse_foreign(self) -> None:
+        # The local stack of somebody who tries it by hand may be used by a sweep that leaves it there.
+        if self._take_over or (self._kind == "local" and self.keep):
+            return
+        applied = self.terraform.resources()
+        owner = stack_lock.owner(self._kind).get("run_id")
+        if not applied or owner == self._run_id:
+            return
+        whose = f"by run {owner}" if owner else "by hand"
+        removal = "`stampede emulator stop`" if self._kind == "local" else "`terraform -chdir=infra destroy`"
+        raise UsageError(
+            f"--target {self._kind}: a stack of {len(applied)} resources is applied already ({whose}), and a sweep "
+            f"would change it and destroy it in the end; remove it with {removal}, or use --take-over"
+        )
+
+    def _say_what_stays(self, error: BaseException) -> None:
+        say(f"the stack could not be destroyed; do it with {self.how_to_remove()}", style="red")
+        if not isinstance(error, RunError):
+            return
+        say(str(error), style="red")
+        try:
+            left = self.terraform.resources()
+        except RunError:
+            return
+        if left:
+            say(f"still there, as far as Terraform knows: {', '.join(left)}", style="red")
+
+    def _delete_local_queues(self) -> None:
+        """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
+        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
+        outputs = self.terraform.outputs()
+        if not outputs:
+            return
+        target = targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+        try:
+            for name in ("queue_url", "dead_letter_queue_url"):
+                target.client("sqs").delete_queue(QueueUrl=target[name])
+        except (BotoCoreError, ClientError) as error:
+            raise targets.explain(error, "deleting the local queues", target) from None

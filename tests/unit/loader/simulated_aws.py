@@ -1,0 +1,107 @@
+"""A stack as AWS may behave, on a clock that only sleeping moves: a queue, dead letters, and late log lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from loader.target import Target
+
+EPOCH_MS = 1_700_000_000_000
+OUTPUTS = {
+    "queue_url": "queue",
+    "dead_letter_queue_url": "dead",
+    "log_group_name": "group",
+    "region": "us-east-1",
+    "visibility_timeout_s": 360,
+    "max_receive_count": 5,
+}
+
+
+def record(seq: int, status: str = "ok", cell: str = "a", run_id: str = "r", **more: Any) -> str:
+    """The log line of one record."""
+    return json.dumps({"concurrency_limit": 5, "run_id": run_id, "cell": cell, "seq": seq, "status": status} | more)
+
+
+class SimulatedAws(Target):
+    """Everything is told beforehand with the second (from 0) in which it becomes visible; `now_s` is the clock."""
+
+    def begin(self) -> SimulatedAws:
+        vars(self).update(
+            now_s=0.0, lines=[], in_flight_until_s=0.0, letters=[], received={}, failures=[], asked=[], page_size=3
+        )
+        return self
+
+    # What happens.
+
+    def log(self, text: str, *, at_s: float, seen_at_s: float | None = None) -> None:
+        """A line with the timestamp `at_s` that CloudWatch shows from `seen_at_s` on."""
+        self.lines.append((at_s if seen_at_s is None else seen_at_s, EPOCH_MS + int(at_s * 1000), text))
+
+    def bury(self, at_s: float, **order: Any) -> None:
+        """A message that becomes a dead letter."""
+        self.letters.append((at_s, json.dumps(order)))
+
+    def fail(self, operation: str, code: str, *, between_s: tuple[float, float]) -> None:
+        """An operation that ends with an error in this time; the code "no answer" is a connection that isn't made."""
+        self.failures.append((operation, code, *between_s))
+
+    # The clock of the drain.
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.__dict__["now_s"] += seconds
+
+    # The API.
+
+    def client(self, service: str, **config: Any) -> SimulatedAws:
+        return self
+
+    def get_queue_attributes(self, QueueUrl: str, AttributeNames: list[str]) -> dict[str, Any]:
+        self._call("GetQueueAttributes")
+        counts = dict.fromkeys(AttributeNames, "0")
+        if QueueUrl == "queue":
+            counts["ApproximateNumberOfMessagesNotVisible"] = str(int(self.now_s < self.in_flight_until_s))
+        else:
+            counts["ApproximateNumberOfMessages"] = str(sum(at_s <= self.now_s for at_s, _ in self.letters))
+        return {"Attributes": counts}
+
+    def receive_message(self, QueueUrl: str, VisibilityTimeout: int, **options: Any) -> dict[str, Any]:
+        self._call("ReceiveMessage")
+        found = []
+        for number, (at_s, body) in enumerate(self.letters):
+            if at_s <= self.now_s and self.received.get(number, -1) < self.now_s and len(found) < 10:
+                self.received[number] = self.now_s + VisibilityTimeout
+                found.append({"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body})
+        return {"Messages": found} if found else {}
+
+    def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
+        for entry in Entries:
+            del self.received[int(entry["ReceiptHandle"])]
+
+    def filter_log_events(self, logGroupName: str, startTime: int, nextToken: str = "0") -> dict[str, Any]:
+        self._call("FilterLogEvents")
+        seen = [(at, text) for seen_at_s, at, text in self.lines if seen_at_s <= self.now_s and at >= startTime]
+        first = int(nextToken)
+        page = [
+            {"timestamp": at, "message": text + "\n", "logStreamName": "s"}
+            for at, text in sorted(seen)[first : first + self.page_size]
+        ]
+        more = first + self.page_size < len(seen)
+        return {"events": page} | ({"nextToken": str(first + self.page_size)} if more else {})
+
+    def count(self, operation: str) -> int:
+        """How often it was asked for."""
+        return self.asked.count(operation)
+
+    def _call(self, operation: str) -> None:
+        self.asked.append(operation)
+        for failing, code, from_s, to_s in self.failures:
+            if failing == operation and from_s <= self.now_s < to_s:
+                if code == "no answer":
+                    raise EndpointConnectionError(endpoint_url="http://nowhere")
+                raise ClientError({"Error": {"Code": code, "Message": "in AWS's words"}}, operation)

@@ -1,0 +1,211 @@
+"""A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
+
+import json
+
+import pytest
+from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+
+from loader import collecting, stack_lock, sweep_run, swept_stack
+from loader.accounting import check
+from loader.drain import drain
+from loader.errors import RunError, UsageError
+from loader.experiments import EXPERIMENTS
+from loader.plan import make_plan
+from loader.run_description import RunDescription
+from loader.run_folder import RunFolder
+from loader.sqs.sending import Outcome
+from loader.sweep_run import SweepRun
+from loader.swept_stack import SweptStack
+
+
+class Cost:
+    """Stands in for an estimate."""
+
+    def as_dict(self):
+        return {}
+
+    def cell_seconds(self, cell):
+        return 1.0
+
+
+class Stack:
+    """Stands in for Terraform: applies nothing, remembers what it was asked, and plays `happen` for each cell."""
+
+    def __init__(self, aws, happen):
+        self.aws, self.happen, self.keep, self.said, self.terraform = aws, happen, False, [], None
+
+    def open(self):
+        self.said.append("open")
+
+    def apply(self, variables):
+        self.said.append(variables["concurrency_value"])
+        self.aws.outputs.update(variables)
+        return self.aws
+
+    def take_down(self, variables):
+        self.said.append("take down")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path, "r")
+
+
+@pytest.fixture
+def aws(monkeypatch):
+    stack = SimulatedAws("aws", OUTPUTS | {"memory_size": 1024, "method": "stream", "sink": "discard"}).begin()
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
+    return stack
+
+
+@pytest.fixture
+def put(monkeypatch):
+    """The sizes of the objects that were put, in MiB."""
+    sizes = []
+    monkeypatch.setattr(sweep_run, "put_object", lambda target, size_mb: sizes.append(size_mb))
+    return sizes
+
+
+@pytest.fixture
+def sweep(aws, folder, put, monkeypatch):
+    """Runs the sweep of two cells, where `happen(cell, aws)` says what becomes of the one message of each."""
+    monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
+    settings = ["memory_size=1024", "concurrency_value=1,2", "object_size_mb=1"]
+
+    def run(happen, *more):
+        plan = make_plan(EXPERIMENTS["download"], "aws", [*settings, *more], messages_per_concurrency=1, seed=3)
+        plan.fixed.pop("ephemeral_storage_mb", None)
+        stack = Stack(aws, happen)
+
+        def flood(target, folder, cell, count, **options):
+            sent_at_ms = EPOCH_MS + int(aws.now_s * 1000)
+            folder.append("sent.jsonl", [{"cell": cell, "seq": 0, "sent_at_ms": sent_at_ms, "warm_up": 0}])
+            happen(cell, aws)
+            return Outcome(sent=1)
+
+        def drained(*arguments, **options):
+            return drain(*arguments, **options, clock=aws.clock, sleep=aws.sleep)
+
+        monkeypatch.setattr(sweep_run, "flood", flood)
+        monkeypatch.setattr(sweep_run, "drain", drained)
+        monkeypatch.setattr(sweep_run, "_empty_queue", lambda target: None)
+        return stack, SweepRun(plan, folder, Cost(), stack, None)
+
+    return run
+
+
+def succeed(cell, aws, after_s=1, **more):
+    n = aws.outputs["concurrency_value"]
+    aws.log(record(0, cell=cell, concurrency_limit=n, **more), at_s=aws.now_s + 1, seen_at_s=aws.now_s + after_s)
+
+
+def get_stuck(cell, aws):
+    aws.log(record(0, "error", cell=cell), at_s=aws.now_s + 1)
+    aws.__dict__["in_flight_until_s"] = 1e9
+
+
+def leave_no_trace(cell, aws):
+    """The function ends without a line."""
+
+
+def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, folder):
+    stack, run = sweep(get_stuck)
+    with pytest.raises(RunError, match=r"has not come to rest, so no other cell may begin.*1 in flight"):
+        run.run()
+    assert stack.said[0] == "open"
+    assert stack.said[-1] == "take down"
+    assert len(stack.said) == 3
+    assert folder.read_json("run.json")["cells"] == []
+
+
+def test_a_resumed_run_that_lacks_a_message_fails_again_and_applies_nothing(sweep, folder):
+    stack, run = sweep(leave_no_trace)
+    with pytest.raises(RunError, match="1 UNACCOUNTED"):
+        check(run.run())
+    assert len(folder.read_json("run.json")["cells"]) == 2
+    stack, run = sweep(succeed)
+    with pytest.raises(RunError, match="1 UNACCOUNTED"):
+        check(run.run())
+    assert stack.said == []
+
+
+def test_a_resumed_run_whose_late_lines_were_fetched_since_is_whole(sweep, folder):
+    _, run = sweep(leave_no_trace)
+    run.run()
+    for n in (1, 2):
+        line = record(0, cell=f"memory_size=1024,concurrency_value={n}", concurrency_limit=n)
+        folder.append("records.jsonl", [json.loads(line)])
+    check(sweep(succeed)[1].run())
+
+
+def test_a_log_group_that_still_owes_a_record_is_not_destroyed_in_silence(sweep, capsys):
+    _, run = sweep(leave_no_trace)
+    run.run()
+    assert "2 messages still owe their record, and the log group group is destroyed" in capsys.readouterr().err
+
+
+def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_goes(sweep, aws, folder):
+    def late_in_the_first(cell, aws):
+        is_first = aws.now_s == 0
+        succeed(cell, aws, after_s=700 if is_first else 1)
+        aws.__dict__["in_flight_until_s"] = aws.now_s if is_first else aws.now_s + 200
+
+    check(sweep(late_in_the_first)[1].run())
+
+
+def test_each_cell_gets_the_object_of_its_own_size(sweep, put):
+    _, run = sweep(succeed, "concurrency_value=1", "object_size_mb=1,4")
+    run.run()
+    assert sorted(put) == [1, 4]
+
+
+def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_settings(sweep, aws):
+    def other_memory(cell, aws):
+        succeed(cell, aws, memory_size=2048)
+
+    with pytest.raises(RunError, match="with other settings than the cell's"):
+        check(sweep(other_memory)[1].run())
+
+
+# Whose stack it is.
+
+
+class Terraform:
+    directory = "infra"
+
+    def __init__(self, *resources):
+        self.addresses = list(resources)
+
+    def init(self):
+        pass
+
+    def resources(self):
+        return self.addresses
+
+
+@pytest.fixture
+def applied(monkeypatch, tmp_path):
+    """Opens the stack of a sweep where these resources are applied."""
+    monkeypatch.setattr(swept_stack, "prepare", lambda: None)
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
+
+    def open_over(*resources, run_id="r", **options):
+        monkeypatch.setattr(swept_stack.targets, "aws_terraform", lambda: Terraform(*resources))
+        SweptStack("aws", run_id, **({"keep": False, "take_over": False} | options)).open()
+
+    return open_over
+
+
+def test_a_stack_that_was_applied_by_hand_is_refused_unless_it_is_given(applied):
+    with pytest.raises(UsageError, match=r"2 resources is applied already \(by hand\).*--take-over"):
+        applied("aws_s3_bucket.data", "aws_sqs_queue.work")
+    with pytest.raises(UsageError, match="by hand"):
+        applied("aws_s3_bucket.data", keep=True)
+    applied("aws_s3_bucket.data", take_over=True)
+
+
+def test_the_stack_of_another_run_is_refused_and_its_own_is_taken_up_again(applied):
+    applied()
+    applied("aws_s3_bucket.data")
+    with pytest.raises(UsageError, match="by run r"):
+        applied("aws_s3_bucket.data", run_id="another")
