@@ -56,7 +56,7 @@ def parser(program: str, description: str, names: Collection[str], what: str, ou
 
 def _runs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs; use a whole number from 1 to 100")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs; use a whole number from 1 to 100")
     return int(text)
 
 

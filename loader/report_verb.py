@@ -60,7 +60,7 @@ def build_and_print(run_dir: Path, form: str) -> None:
 def _refusing(make, place: Path) -> Path:
     try:
         return make()
-    except report.RunError as error:
+    except report.NoReport as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise RunError(f"the report {place} can't be written: {error}") from None

@@ -129,6 +129,6 @@ def checked_run_id(run_id: str) -> str:
     """Return `run_id` if it can be a folder's name and stand unquoted in a query; raises UsageError."""
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
-            f"--run: {run_id!r} is no run id; use 1 to 80 letters, digits, '_', '.' or '-', a letter or digit first"
+            f"--run: {run_id!r} is not a run id; use 1 to 80 letters, digits, '_', '.' or '-', a letter or digit first"
         )
     return run_id

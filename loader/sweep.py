@@ -92,7 +92,7 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         plan = Plan.from_dict(stored["plan"])
     except KeyError:
         raise UsageError(
-            f"--resume: {folder.run_id} is no sweep (a flood by hand has no plan); `stampede drain` finishes it"
+            f"--resume: {folder.run_id} is not a sweep (a flood by hand has no plan); `stampede drain` finishes it"
         ) from None
     if (plan.experiment, plan.target) != (arguments.experiment, arguments.target):
         raise UsageError(

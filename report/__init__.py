@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from report.comparing import comparison
-from report.run import Run, RunError, load
+from report.run import NoReport, Run, load
 
-__all__ = ["Run", "RunError", "build", "compare", "comparison", "load"]
+__all__ = ["NoReport", "Run", "build", "compare", "comparison", "load"]
 
 
 def build(run_dir: Path) -> Path:
     """Write cells.csv, statistics.json, table.md, figures/*.svg and *.png, and report.html into the results folder
     `run_dir`; the path of report.html.
 
-    Raises RunError (one line) for a folder that can't be reported at all, OSError when it can't be written.
+    Raises NoReport (one line) for a folder that can't be reported at all, OSError when it can't be written.
     """
     # Plots and the query evaluator take a second to import, which printing a table shouldn't cost.
     from report import rebuild
@@ -33,7 +33,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     """Write a page that sets the runs of `run_dirs` against the first of them; `output` is the file, or a folder that
     gets a comparison.html. The path of the page.
 
-    Raises RunError (one line) for fewer than two runs or one that can't be reported, OSError when it can't be written.
+    Raises NoReport (one line) for fewer than two runs or one that can't be reported, OSError when it can't be written.
     """
     from report import compare_runs
 

@@ -13,7 +13,7 @@ COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccou
 
 
 @dataclass(frozen=True)
-class Ledger:
+class AccountBook:
     """Rows {cell, and COUNTS}, whether they come from accounting.json, and what doesn't add up, in sentences."""
 
     rows: list[dict[str, Any]]
@@ -25,13 +25,15 @@ class Ledger:
         return {name: sum(row[name] for row in self.rows) for name in COUNTS}
 
 
-def ledger(run: Run) -> Ledger:
+def account_book(run: Run) -> AccountBook:
     """The accounting of `run`: accounting.json, or the same counted from the other files when it's missing."""
     counted = recounted(run)
     if run.accounting is None:
-        return Ledger(rows=counted, stored=False, problems=_problems(run, counted))
+        return AccountBook(rows=counted, stored=False, problems=_problems(run, counted))
     rows = sorted(map(_whole, run.accounting), key=partial(_order, run))
-    return Ledger(rows=rows, stored=True, problems=_problems(run, rows) + _differences(run, run.accounting, counted))
+    return AccountBook(
+        rows=rows, stored=True, problems=_problems(run, rows) + _differences(run, run.accounting, counted)
+    )
 
 
 def recounted(run: Run) -> list[dict[str, Any]]:

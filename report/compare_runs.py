@@ -12,7 +12,7 @@ from report.comparing import size_words
 from report.figures import Picture, drawing, run_ratios
 from report.grid import Column, Entry, Grid, coordinates, head_columns, number, single_lines, words
 from report.phrases import between, listed, seconds, speed
-from report.run import Run, RunError, load
+from report.run import NoReport, Run, load
 from report.statistics import rules
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.effect import effect
@@ -55,14 +55,14 @@ class Pair:
 def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     """Write the page that sets the runs of `run_dirs` against the first; `output` is the file or a folder for it.
 
-    Raises RunError for fewer than two runs, one named twice, or one that can't be reported; OSError.
+    Raises NoReport for fewer than two runs, one named twice, or one that can't be reported; OSError.
     """
     if len(run_dirs) < 2:
-        raise RunError("a comparison needs at least two results folders, the one to compare with first.")
+        raise NoReport("a comparison needs at least two results folders, the one to compare with first.")
     if len({path.resolve() for path in run_dirs}) < len(run_dirs):
-        raise RunError("a comparison names the same results folder twice; give different ones.")
+        raise NoReport("a comparison names the same results folder twice; give different ones.")
     if len(run_dirs) > 26:
-        raise RunError(f"a comparison of {len(run_dirs)} runs can't be read; give at most 26.")
+        raise NoReport(f"a comparison of {len(run_dirs)} runs can't be read; give at most 26.")
     sides = [_side(chr(ord("A") + at), path) for at, path in enumerate(run_dirs)]
     pairs = [Pair(sides[0], side, _effects(sides[0], side)) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE

@@ -80,7 +80,7 @@ def inlined(picture: Picture) -> Markup:
 def _context(
     run: Run, summary: Summary, beside: Comparison, numbers: Numbers, pictures: Mapping[str, Picture]
 ) -> dict[str, Any]:
-    book = accounting.ledger(run)
+    book = accounting.account_book(run)
     return {
         "run": run,
         "cell_words": run.cell_words,
@@ -99,7 +99,7 @@ def _context(
         "timelines_left_out": overlap_timeline.left_out(numbers),
         "grids": _grids(numbers),
         "downloads": _downloads(run, beside, numbers),
-        "ledger": book,
+        "book": book,
         "failures": errors.failures(run),
         "dead_letters": errors.dead_letters(run),
         "cost": _cost(run),
@@ -129,7 +129,7 @@ def _grids(numbers: Numbers) -> dict[str, Grid | None]:
     }
 
 
-def _facts(run: Run, numbers: Numbers, book: accounting.Ledger) -> list[tuple[str, str]]:
+def _facts(run: Run, numbers: Numbers, book: accounting.AccountBook) -> list[tuple[str, str]]:
     """The figures at the top of the page."""
     totals = numbers["totals"]
     took_s = environment.duration_s(run)

@@ -15,7 +15,7 @@ def build(run_dir: Path) -> Path:
     """Write cells.csv, statistics.json, table.md, figures/*.svg and *.png, and report.html into the results folder
     `run_dir`; the path of report.html.
 
-    Every file is replaced whole. The same folder gives the same bytes. Raises RunError for a folder that can't be
+    Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder that can't be
     reported at all, OSError when it can't be written.
     """
     run = load(run_dir)

@@ -28,7 +28,7 @@ LARGEST_WHOLE = 2**53
 LONGEST_S = 1e9
 
 
-class RunError(ValueError):
+class NoReport(ValueError):
     """A results folder that can't be reported at all; the text is one line with the way out."""
 
 
@@ -140,14 +140,14 @@ class Run:
 def load(run_dir: Path) -> Run:
     """Read the results folder `run_dir`.
 
-    Missing or damaged files become warnings. Raises RunError when there is no such folder, nothing of a run
+    Missing or damaged files become warnings. Raises NoReport when there is no such folder, nothing of a run
     in it, or a run.json of another format version.
     """
     run_dir = Path(run_dir)
     if not run_dir.is_dir():
-        raise RunError(f"{run_dir}: no such results folder; see `ls {run_dir.parent}` for those that there are.")
+        raise NoReport(f"{run_dir}: no such results folder; see `ls {run_dir.parent}` for those that there are.")
     if not any((run_dir / name).exists() for name in FILES):
-        raise RunError(f"{run_dir}: not a results folder, it has none of {', '.join(FILES)}.")
+        raise NoReport(f"{run_dir}: not a results folder, it has none of {', '.join(FILES)}.")
     warnings: list[str] = []
     manifest = _manifest(run_dir, warnings)
     records, foreign = _own_records(_lines(run_dir / "records.jsonl", warnings) or [], CellSettings(manifest))
@@ -187,7 +187,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     if manifest is None:
         return {}
     if manifest.get("format") != FORMAT:
-        raise RunError(
+        raise NoReport(
             f"{run_dir / 'run.json'}: format {manifest.get('format')!r}, but this Stampede reads format "
             f"{FORMAT}; use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
         )

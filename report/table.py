@@ -26,7 +26,7 @@ COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name not in ("measu
 def print_table(run_dir: Path, form: str = "table") -> None:
     """Print the table of the results folder `run_dir` on stdout; `form` is table, csv, json or markdown.
 
-    It shows the run's cells.csv, so `report.build` comes first. Raises RunError for a folder that can't be
+    It shows the run's cells.csv, so `report.build` comes first. Raises NoReport for a folder that can't be
     reported, CellsError, and ValueError for another form.
     """
     table = comparison(load(run_dir))

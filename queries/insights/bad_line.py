@@ -52,7 +52,7 @@ def _reason(line: bytes) -> str | None:
         return NO_MESSAGE
     for name in _TEXTS:
         if event.get(name) is not None and not isinstance(event[name], str):
-            return f"{name} is no string"
+            return f"{name} is not a string"
     if not _is_time(event.get("timestamp")):
         return BAD_TIMESTAMP
     return None

@@ -257,8 +257,8 @@ def _no_condition(expression: Expression) -> str:
     """What to write for an expression that stands where a condition must."""
     known = expression.function if isinstance(expression, syntax.Call) else ""
     if known in _ONE_OR_ZERO:
-        return f"this is no condition; {spelled(known)} gives 1 or 0: write {spelled(known)}(...) = 1"
-    return "this is no condition; compare it with something, or use ispresent(...)"
+        return f"this is not a condition; {spelled(known)} gives 1 or 0: write {spelled(known)}(...) = 1"
+    return "this is not a condition; compare it with something, or use ispresent(...)"
 
 
 def _error(node, message: str) -> QueryError:

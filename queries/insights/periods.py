@@ -49,7 +49,7 @@ def misplaced(period: Period) -> str:
     written = f"{period.count}{period.unit}"
     unit = _UNIT.get(period.unit)
     if unit is None:
-        return f"{written} is no number and no name; a name that begins with a digit takes backticks"
+        return f"{written} is neither a number nor a name; a name that begins with a digit takes backticks"
     message = "a period stands only in bin, datefloor and dateceil"
     if unit not in _FIXED_MS:
         return message

@@ -67,11 +67,11 @@ class Pipeline:
                 name.span, f"{name.text} is gone after stats, which leaves {', '.join(self.columns)}; add it there"
             )
         if name.text.lower() == "null":
-            raise refusal(name.span, "null is no value; a missing field is found by `not ispresent(field)`")
+            raise refusal(name.span, "null is not a value; a missing field is found by `not ispresent(field)`")
         if name.text.lower() in ("true", "false"):
             raise refusal(
                 name.span,
-                f'{name.text} is no value; compare with "{name.text.lower()}", as a logged one reads, or log 0 or 1',
+                f'{name.text} is not a value; compare with "{name.text.lower()}", as a logged one reads, or log 0 or 1',
             )
         return self.discovery.field(name)
 
@@ -84,7 +84,9 @@ class Pipeline:
             if known is not None and steps and known.kind in STRUCTURES:
                 return element(known, steps)
             if known is not None and name.steps:
-                raise refusal(name.span, f"{'.'.join(head[:length])} is no map or list; jsonParse makes one from text")
+                raise refusal(
+                    name.span, f"{'.'.join(head[:length])} is not a map or list; jsonParse makes one from text"
+                )
         return None
 
     def scalar_field(self, name: syntax.Name, command: str) -> Value:

@@ -117,7 +117,7 @@ def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[synta
         raise refusal(
             command.aliases[0].span,
             f"the expression has {len(groups)} groups but {len(command.aliases)} names after `as`; their numbers must"
-            " be equal: a group that is no field is written (?:...)",
+            " be equal: a group that is not a field is written (?:...)",
         )
     for alias, group in zip(command.aliases, groups, strict=True):
         if group.name not in (None, alias.text):

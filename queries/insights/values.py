@@ -12,7 +12,7 @@ Rules, decided here where the service documents none:
 * A missing value is SQL's NULL. A function, an operator or a comparison on it is missing too, and a condition
   that is missing does not hold, and neither does its `not`; guard with `ispresent`.
 * A string in a numeric place counts as a number when all of it looks like one (`-1.5e3`), otherwise as missing.
-* JSON null counts as missing; a JSON object or array is no value itself (its elements are); true and false are
+* JSON null counts as missing; a JSON object or array is not a value itself (its elements are); true and false are
   the strings "true" and "false".
 * A result that is no finite number (division by zero, log of 0) is missing.
 

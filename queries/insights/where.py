@@ -28,7 +28,7 @@ def _name(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     if not name or "`" in name or not name.isprintable():
-        raise QueryError(f"{name!r} is no field name; it must be printable and without backticks", 1, 1)
+        raise QueryError(f"{name!r} is not a field name; it must be printable and without backticks", 1, 1)
     return f"`{name}`"
 
 

@@ -28,10 +28,10 @@ def measuring(name, calls):
     ("arguments", "said"),
     [
         (["--only", "nonsense"], "argument --only: invalid choice: 'nonsense'"),
-        (["--runs", "0"], "argument --runs: '0' is no number of runs; use a whole number from 1 to 100"),
+        (["--runs", "0"], "argument --runs: '0' is not a number of runs; use a whole number from 1 to 100"),
         (["--runs", "-3"], "argument --runs"),
-        (["--runs", "1.5"], "argument --runs: '1.5' is no number of runs"),
-        (["--runs", "²"], "argument --runs: '²' is no number of runs"),
+        (["--runs", "1.5"], "argument --runs: '1.5' is not a number of runs"),
+        (["--runs", "²"], "argument --runs: '²' is not a number of runs"),
     ],
 )
 def test_a_wrong_argument_is_named_and_ends_with_status_2(arguments, said, capsys):

@@ -55,7 +55,7 @@ def test_help_prints_on_stdout_and_exits_zero(verb):
         (["drain", "--deadline-s", "soon"], "--deadline-s: 'soon' is no number of seconds above 0"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
         (["query", "sumary"], "no query 'sumary'; saved ones: download/"),
-        (["query", "summary", "--run", "../etc"], "--run: '../etc' is no run id"),
+        (["query", "summary", "--run", "../etc"], "--run: '../etc' is not a run id"),
         (["query", "summary"], "--run: no run in results yet"),
         (["flood", "--outputs", "nowhere.json"], "--outputs: can't read nowhere.json"),
         (["emulator", "start", "--set", "a=1"], "--set: goes with --apply"),

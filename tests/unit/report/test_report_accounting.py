@@ -2,7 +2,7 @@
 
 import json
 
-from report.accounting import ledger, recounted
+from report.accounting import account_book, recounted
 from report.errors import dead_letters, failures
 from report.run import load
 
@@ -10,7 +10,7 @@ MESSY = {"memories": (1024,), "failing": {3, 7}, "retried": {2}, "duplicated": {
 
 
 def test_a_clean_run_adds_up(make_run):
-    book = ledger(load(make_run()))
+    book = account_book(load(make_run()))
     assert book.problems == []
     assert book.totals == {
         "sent": 320,
@@ -40,9 +40,9 @@ def test_counting_again_from_the_files_agrees_with_the_stored_accounting(make_ru
 
 def test_without_accounting_json_the_files_are_counted(make_run):
     folder = make_run(**MESSY)
-    stored = ledger(load(folder)).rows
+    stored = account_book(load(folder)).rows
     (folder / "accounting.json").unlink()
-    book = ledger(load(folder))
+    book = account_book(load(folder))
     assert (book.stored, book.rows) == (False, stored)
 
 
@@ -50,11 +50,11 @@ def test_without_sent_and_accounting_nothing_is_claimed(make_run):
     folder = make_run()
     (folder / "accounting.json").unlink()
     (folder / "sent.jsonl").unlink()
-    assert ledger(load(folder)).rows == []
+    assert account_book(load(folder)).rows == []
 
 
 def test_unaccounted_messages_are_a_problem_of_their_cell(make_run):
-    book = ledger(load(make_run(memories=(1024,), concurrencies=(1, 5), lost={9})))
+    book = account_book(load(make_run(memories=(1024,), concurrencies=(1, 5), lost={9})))
     assert book.problems == [
         "1024 MB, N = 1: 1 of 10 messages are unaccounted for.",
         "1024 MB, N = 5: 1 of 50 messages are unaccounted for.",
@@ -66,7 +66,7 @@ def test_counts_that_do_not_add_up_are_a_problem(make_run):
     rows = json.loads((folder / "accounting.json").read_text())
     rows[0]["succeeded"] = 8
     (folder / "accounting.json").write_text(json.dumps(rows))
-    assert ledger(load(folder)).problems == [
+    assert account_book(load(folder)).problems == [
         "1024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and nothing is called unaccounted.",
         "1024 MB, N = 1: accounting.json says succeeded = 8, counted again from the other files it is 10.",
     ]
@@ -109,4 +109,4 @@ def test_warm_up_messages_are_accounted_for_too(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(2,), warm_ups=3))
     (row,) = recounted(run)
     assert (row["sent"], row["succeeded"], row["unaccounted"]) == (26, 26, 0)
-    assert ledger(run).problems == []
+    assert account_book(run).problems == []

@@ -127,20 +127,20 @@ def test_missing_cells_of_a_run_are_named(pages):
 
 @pytest.mark.parametrize("which", [[], ["one"]])
 def test_fewer_than_two_runs_are_refused(make_run, tmp_path, which):
-    with pytest.raises(report.RunError, match="at least two results folders"):
+    with pytest.raises(report.NoReport, match="at least two results folders"):
         report.compare([make_run(name) for name in which], tmp_path)
 
 
 def test_a_run_against_itself_is_refused(make_run, tmp_path):
     folder = make_run("one")
-    with pytest.raises(report.RunError, match="names the same results folder twice"):
+    with pytest.raises(report.NoReport, match="names the same results folder twice"):
         report.compare([folder, folder.parent / "." / "one"], tmp_path)
 
 
 def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp_path):
     one, two = make_run("one"), make_run("two")
     (two / "run.json").write_text(json.dumps({"format": 2}))
-    with pytest.raises(report.RunError, match="format 2, but this Stampede reads format 1"):
+    with pytest.raises(report.NoReport, match="format 2, but this Stampede reads format 1"):
         report.compare([one, two], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from report.accounting import ledger
+from report.accounting import account_book
 from report.rebuild import build
-from report.run import RunError, load
+from report.run import NoReport, load
 from report.ways import Key
 
 
@@ -101,7 +101,7 @@ def test_another_format_version_is_one_clear_error(make_run, other):
     folder = make_run()
     manifest = json.loads((folder / "run.json").read_text()) | {"format": other, "stampede_version": "9.9"}
     (folder / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(RunError) as error:
+    with pytest.raises(NoReport) as error:
         load(folder)
     assert f"format {other!r}, but this Stampede reads format 1" in str(error.value)
     assert "9.9" in str(error.value)
@@ -109,12 +109,12 @@ def test_another_format_version_is_one_clear_error(make_run, other):
 
 
 def test_a_folder_that_is_not_there_is_one_clear_error(tmp_path):
-    with pytest.raises(RunError, match="no such results folder"):
+    with pytest.raises(NoReport, match="no such results folder"):
         load(tmp_path / "absent")
 
 
 def test_a_folder_without_a_run_is_one_clear_error(tmp_path):
-    with pytest.raises(RunError, match="not a results folder"):
+    with pytest.raises(NoReport, match="not a results folder"):
         load(tmp_path)
 
 
@@ -177,7 +177,7 @@ def test_a_record_of_other_settings_than_its_cell_is_a_problem_and_in_no_figure(
     assert [row.split(",")[:3] for row in rows] == [["1024", "2", "19"], ["2048", "2", "20"]]
     run = load(folder)
     assert (len(run.downloads), len(run.foreign)) == (39, 1)
-    [problem] = ledger(run).problems
+    [problem] = account_book(run).problems
     assert "1 records ran under other settings (memory_size 2048 where the cell has 1024)" in problem
     assert "are in no figure" in (folder / "report.html").read_text()
 

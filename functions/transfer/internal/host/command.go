@@ -70,7 +70,7 @@ func parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func
 	}
 	message := wrong()
 	if flags.NArg() > 0 {
-		message = fmt.Sprintf("%q is no option", flags.Arg(0))
+		message = fmt.Sprintf("%q is not an option", flags.Arg(0))
 	}
 	if message != "" {
 		_, _ = fmt.Fprintf(stderr, "%s: %s; see --help\n", flags.Name(), message)
