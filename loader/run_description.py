@@ -89,8 +89,8 @@ class RunDescription:
 
 
 def settings_of(target: Target) -> dict[str, Any]:
-    """Those variables of the applied stack that every record repeats."""
-    return {name: target[name] for name in IN_RECORDS}
+    """Those variables of the applied stack that every record repeats; an older stack doesn't tell them all."""
+    return {name: target.outputs[name] for name in IN_RECORDS if name in target.outputs}
 
 
 def machine() -> dict[str, Any]:
