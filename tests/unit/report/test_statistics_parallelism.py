@@ -163,6 +163,10 @@ def test_with_n_1_the_window_is_the_whole_span_and_holds_every_byte(times):
     assert figures["window"]["mbit_per_s"] == pytest.approx(figures["mbit_per_s"])
 
 
+def test_a_timeline_has_one_step_a_change_and_ends_at_zero_and_no_duration_is_no_step():
+    assert steps_of([(0, 10), (10, 20), (5, 8), (9, 9), (7, 3)]) == [(0, 1), (5, 2), (8, 1), (20, 0)]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_thinned_timeline_is_short_and_loses_neither_maximum_nor_ends(seed):
     rng, times, at = random.Random(seed), [], 0
