@@ -1,8 +1,11 @@
 """What all tests share: a state folder of their own, and no way to a real AWS account."""
 
+import functools
 import os
 import signal
 import tempfile
+
+import botocore.session
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
 os.environ["STAMPEDE_STATE_DIR"] = tempfile.mkdtemp(prefix="stampede-tests-")
@@ -14,3 +17,7 @@ os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.d
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and every process that they start with
 # them; the tests of interruptions need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Most of what a client costs is reading its service's model from JSON, for every session again. The sessions of the
+# tests share one reader, as the clients of one session do.
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
