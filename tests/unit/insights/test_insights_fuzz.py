@@ -123,7 +123,7 @@ def answers(query, events=EVENTS):
     assert len(result.as_strings()) == len(result.as_service()) == len(result.rows)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(commands(), min_size=1, max_size=4).map("\n| ".join))
 def test_any_query_of_the_grammar_evaluates_or_is_refused(query):
     answers(query)
@@ -144,7 +144,7 @@ def mutated(draw):
     return text
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(mutated())
 def test_a_mutated_saved_query_evaluates_or_is_refused(query):
     answers(query)

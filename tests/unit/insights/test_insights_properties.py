@@ -33,7 +33,7 @@ def as_text(value):
     return None if value is None or isinstance(value, list | dict) else value if isinstance(value, str) else repr(value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ROWS, st.integers(0, 100))
 def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
     events = [event({"k": key, "x": x}, FIRST_MS + place) for place, (key, x) in enumerate(rows)]
@@ -80,7 +80,7 @@ def sort_key(value):
     return (0, 0.0, [f"0{len(chunk):09d}{chunk}" if "0" <= chunk[0] <= "9" else chunk for chunk in chunks])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ROWS)
 def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
     events = [event({"k": key, "x": x}, FIRST_MS) for key, x in rows]
@@ -100,7 +100,7 @@ def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
         assert sort_key(row["l"])[:2] == sort_key(ordered[-1])[:2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ROWS)
 def test_earliest_and_latest_agree_with_the_first_and_last_event_that_has_the_field(rows):
     events = [event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)]
@@ -173,7 +173,7 @@ SCALARS = st.text(max_size=10) | st.integers(-(2**53), 2**53) | FINITE | st.bool
 KEYS = st.text(st.characters(exclude_categories=("C",), exclude_characters="`.@"), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.dictionaries(KEYS, SCALARS, min_size=1, max_size=5), st.sampled_from(["", "INFO ", '{"x ']))
 def test_discovery_finds_in_a_line_what_json_loads_finds(record, before):
     fields = ", ".join(f"`{key}` as f{place}" for place, key in enumerate(record))
