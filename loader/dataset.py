@@ -2,11 +2,18 @@
 
 The upload is multipart; when it fails or is interrupted it is aborted, so that no hidden parts are billed, and
 leftovers of a killed run are aborted by the next one.
+
+Every part goes with the CRC-32 of the bytes that were made here, and the completion names them all again, so that S3
+refuses what was damaged on the way (S3 User Guide, "Checking object integrity for data uploads"). The object's checksum
+is of the composite type, one of the parts' checksums, which boto3 leaves alone on the way down (botocore.httpchecksum).
+One of the whole object it would compute again in every GET, and the downloads would measure that.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import zlib
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -14,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
 from loader.arguments import positive_int, whole_number
-from loader.errors import RunError, UsageError
+from loader.errors import RunError, UsageError, one_line
 from loader.object_content import MEBIBYTE, part, part_count
 from loader.progress import bar, say
 from loader.target import Target
@@ -100,11 +107,23 @@ def _is_there(s3: Any, bucket: str, key: str, size_bytes: int, seed: int) -> boo
 
 def _abort_leftovers(s3: Any, bucket: str, key: str) -> None:
     """Abort uploads of this key that a killed run left; their parts would be billed unseen."""
-    found = s3.list_multipart_uploads(Bucket=bucket, Prefix=key).get("Uploads", [])
-    for upload in found:
-        if upload["Key"] == key:
-            say(f"aborting an unfinished upload of {key} from an earlier run")
-            s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload["UploadId"])
+    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key):
+        for upload in page.get("Uploads", []):
+            if upload["Key"] == key:
+                say(f"aborting an unfinished upload of {key} from an earlier run")
+                _abort(s3, {"Bucket": bucket, "Key": key, "UploadId": upload["UploadId"]})
+
+
+def _abort(s3: Any, upload: dict[str, str]) -> None:
+    try:
+        s3.abort_multipart_upload(**upload)
+    except ClientError as error:
+        if not _is_gone(error):
+            raise
+
+
+def _is_gone(error: ClientError) -> bool:
+    return error.response["Error"].get("Code") == "NoSuchUpload"
 
 
 class _Upload:
@@ -113,20 +132,46 @@ class _Upload:
     def __init__(self, s3: Any, bucket: str, key: str, size_bytes: int, seed: int) -> None:
         self._s3, self._size_bytes, self._seed = s3, size_bytes, seed
         self._where = {"Bucket": bucket, "Key": key}
+        self._object = (s3, bucket, key, size_bytes, seed)
 
     def put(self) -> None:
         created = self._s3.create_multipart_upload(
             **self._where,
             ContentType="application/octet-stream",
             Metadata={METADATA_KEY: content_name(self._size_bytes, self._seed)},
+            ChecksumAlgorithm="CRC32",
+            ChecksumType="COMPOSITE",
         )
         upload = {**self._where, "UploadId": created["UploadId"]}
         try:
-            parts = self._parts(upload)
-            self._s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+            self._complete(upload, self._parts(upload))
         except BaseException:
-            self._s3.abort_multipart_upload(**upload)
+            self._give_up(upload)
             raise
+
+    def _complete(self, upload: dict[str, str], parts: list[dict[str, Any]]) -> None:
+        """Make the object of its parts. An error in the body of a 200 is one for boto3 too: it tries again and raises.
+
+        NoSuchUpload isn't a failure where the object is there: S3 had completed it, its answer was lost, and this is
+        what boto3 was told when it asked again.
+        """
+        try:
+            self._s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+        except ClientError as error:
+            there = _is_gone(error) and _is_there(*self._object)
+            if not there:
+                raise
+
+    def _give_up(self, upload: dict[str, str]) -> None:
+        """Abort; where that fails too, say what stays, and leave the error that led here the one to be raised."""
+        try:
+            _abort(self._s3, upload)
+        except (BotoCoreError, ClientError) as error:
+            say(
+                f"the unfinished upload of {upload['Key']} couldn't be aborted ({one_line(error)}); its parts are"
+                " billed until the next `stampede dataset` aborts it, or the bucket's lifecycle rule does",
+                style="yellow",
+            )
 
     def _parts(self, upload: dict[str, str]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []
@@ -155,5 +200,7 @@ class _Upload:
 
     def _put_part(self, upload: dict[str, str], index: int) -> dict[str, Any]:
         body = part(self._seed, index, self._size_bytes)
-        answer = self._s3.upload_part(**upload, PartNumber=index + 1, Body=body)
-        return {"PartNumber": index + 1, "ETag": answer["ETag"]}
+        # As S3 writes it: base64 of the four bytes, the highest first.
+        named = {"PartNumber": index + 1, "ChecksumCRC32": base64.b64encode(zlib.crc32(body).to_bytes(4)).decode()}
+        answer = self._s3.upload_part(**upload, **named, Body=body)
+        return named | {"ETag": answer["ETag"]}

@@ -1,6 +1,8 @@
 """`stampede query`: runs a saved Logs Insights query, on CloudWatch for a run on AWS and here for everything else.
 
-Without --logs the lines are those of a stored run; a run on AWS is asked of CloudWatch itself.
+Without --logs the lines are those of a stored run. A run on AWS is asked of CloudWatch itself as long as
+CloudWatch has its lines; once the stack is destroyed, the lines stored with the run are evaluated here, and that is
+said. Any other refusal of AWS stays an error.
 """
 
 from __future__ import annotations
@@ -8,19 +10,15 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
-from loader.cloudwatch_query import run_on_service, too_many_rows
 from loader.errors import RunError, UsageError
 from loader.progress import say
+from loader.query_backends import Answer, Backend, LinesGoneError, Local, Service
 from loader.run_folder import RunFolder
 from loader.tables import FORMATS, print_rows
-from queries.insights import EventsError, InsightsError, check, evaluate, export, row_limit, with_filters
+from queries.insights import EventsError, InsightsError, check, export, with_filters
 
 QUERIES = Path(__file__).resolve().parent.parent / "queries"
 # Messages are sent before, and lines ingested after, the times in the records.
@@ -29,72 +27,6 @@ MARGIN_MS = 60_000
 _PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
 # Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
 _ARRIVED = "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as arrived"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The rows of a query, numbers as int or float, and the names of their columns in order."""
-
-    columns: list[str]
-    rows: list[dict[str, Any]]
-
-
-class Backend(Protocol):
-    """Where a query is asked: `Local` files or the `Service`."""
-
-    def ask(self, text: str) -> Answer:
-        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any out."""
-
-
-@dataclass(frozen=True)
-class Local:
-    """Files of log events, evaluated here."""
-
-    logs: tuple[Path, ...]
-
-    def ask(self, text: str) -> Answer:
-        """All rows of the query over the files."""
-        result = evaluate(text, self.logs)
-        for note in result.notes:
-            say(note, style="yellow")
-        if result.truncated:
-            raise UsageError(too_many_rows())
-        return Answer(result.columns, result.rows)
-
-
-@dataclass(frozen=True)
-class Service:
-    """The log group of an applied stack, between two epoch milliseconds, asked of CloudWatch."""
-
-    target: targets.Target
-    start_ms: int
-    end_ms: int
-
-    def ask(self, text: str) -> Answer:
-        """All rows of the query over the log group."""
-        logs, group = self.target.client("logs"), self.target["log_group_name"]
-        try:
-            result = run_on_service(logs, group, text, self.start_ms, self.end_ms, row_limit=row_limit(text))
-        except (BotoCoreError, ClientError) as error:
-            raise _explained(error, group, self.target) from None
-        say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
-        return Answer(result.columns, result.typed_rows())
-
-
-def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
-    """What the Logs API refused, as one line with the way out."""
-    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
-    doing = "running the query"
-    if code == "LimitExceededException":
-        return RunError(f"{doing}: too many queries are running in this account ({code}); ask again in a minute")
-    if code.startswith("Throttl"):
-        return RunError(f"{doing}: CloudWatch takes no more calls for now ({code}); ask again in a minute")
-    if code == "ResourceNotFoundException":
-        return RunError(f"{doing}: the log group {group} isn't in {target.region}; check --region and --outputs")
-    if code == "AccessDeniedException":
-        needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
-        return RunError(f"{doing}: these credentials may not ask CloudWatch ({code}); allow {needed} on {group}")
-    return targets.explain(error, doing, target)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -190,23 +122,43 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
             f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.run_id}` fetches them"
         )
     _check_export((logs,), arguments.export)
-    backend = Service(targets.resolve(arguments), *time_range_ms(folder)) if on_aws else Local((logs,))
-    narrowed = where if _PLATFORM_FIELD.search(text) else of_run | where
-    answer = backend.ask(with_filters(text, narrowed))
-    _warn_of_missing(backend.ask(with_filters(_ARRIVED, of_run)), folder)
-    return answer, (logs,)
+    narrowed = with_filters(text, where if _PLATFORM_FIELD.search(text) else of_run | where)
+    if on_aws:
+        try:
+            return _asked(_service(folder, arguments), narrowed, folder), (logs,)
+        except (LinesGoneError, targets.NoStackError) as error:
+            if not logs.exists():
+                raise type(error)(f"{error}; and run {folder.run_id} has no log events stored to ask instead") from None
+            say(f"{error}; answering from {logs}", style="yellow")
+    return _asked(Local((logs,)), narrowed, folder), (logs,)
 
 
-def _warn_of_missing(answer: Answer, folder: RunFolder) -> None:
-    """Say so when messages of the run have no record among the lines that were asked."""
+def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
+    """CloudWatch, for the time of a run on AWS. Raises NoStackError where no stack is applied."""
+    if arguments.target == "local":
+        raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target and $STAMPEDE_TARGET out")
+    target = targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
+    return Service(target, *time_range_ms(folder))
+
+
+def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
+    """The answer, with a warning when messages of the run have no record among the lines that were asked.
+
+    Raises LinesGoneError when CloudWatch has no record of a run whose lines are stored.
+    """
+    answer = backend.ask(text)
+    counted = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
+    arrived = counted[0]["arrived"] if counted else 0
+    if isinstance(backend, Service) and arrived == 0 and (folder.path / "log_events.jsonl").exists():
+        raise LinesGoneError(f"the log group {backend.group} has no line of run {folder.run_id}: made anew, or expired")
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
-    arrived = answer.rows[0]["arrived"] if answer.rows else 0
     if arrived < sent:
         say(
             f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: CloudWatch may"
             " still be taking lines in, or functions ended without one; ask again before you publish",
             style="yellow",
         )
+    return answer
 
 
 def time_range_ms(folder: RunFolder) -> tuple[int, int]:

@@ -25,6 +25,10 @@ from loader.terraform import Terraform, plain_outputs
 LOCAL_CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
+class NoStackError(UsageError):
+    """No stack is applied where one was looked for."""
+
+
 @dataclass(frozen=True)
 class Target:
     """An applied stack: `kind` is "local" or "aws", `outputs` are Terraform's, `endpoint_url` None means AWS's own."""
@@ -197,7 +201,7 @@ def _applied(kind: str | None) -> Target:
             "--target: a local stack and one in infra/ are both applied; say which with --target local|aws"
         )
     if not found:
-        raise UsageError(
+        raise NoStackError(
             "no applied stack found; `terraform -chdir=infra apply` makes one on AWS, "
             "`stampede emulator start --apply` a local one"
         )

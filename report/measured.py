@@ -1,13 +1,10 @@
-"""What the records say about each cell: spread, achieved overlap, size and speed. Nothing here reads the
-query.
-"""
+"""What the records say about each cell: spread, size, speed and cost to the client. Nothing here reads the query."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from report.overlap import Overlap, achieved
 from report.run import LARGEST_WHOLE, Run, record_key
 from report.spread import Spread, spread
 from report.ways import Key
@@ -19,17 +16,6 @@ BYTES_PER_GIB = 2**30
 def spreads(run: Run) -> dict[Key, Spread]:
     """Figures of each cell, counted from the records alone."""
     return {key: spread(r["download_time_seconds"] for r in group) for key, group in by_cell(run.downloads).items()}
-
-
-def overlaps(run: Run) -> dict[Key, Overlap]:
-    """Achieved overlap of each cell. A failed download occupied its function too, so errors count."""
-    result = {}
-    for key, group in by_cell(run.downloads + run.errors).items():
-        times = [(r.get("started_at_ms"), r.get("finished_at_ms")) for r in group]
-        overlap = achieved([pair for pair in times if all(type(at) is int for at in pair)], key.n)
-        if overlap is not None:
-            result[key] = overlap
-    return result
 
 
 def mean_bytes(run: Run) -> dict[Key, float]:

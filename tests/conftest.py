@@ -1,8 +1,12 @@
 """What all tests share: a state folder of their own, and no way to a real AWS account."""
 
+import functools
 import os
 import signal
 import tempfile
+
+import botocore.session
+import hypothesis
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
 os.environ["STAMPEDE_STATE_DIR"] = tempfile.mkdtemp(prefix="stampede-tests-")
@@ -14,3 +18,11 @@ os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.d
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and every process that they start with
 # them; the tests of interruptions need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Most of what a client costs is reading its service's model from JSON, for every session again. The sessions of the
+# tests share one reader, as the clients of one session do.
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
+
+# Hypothesis fails an example that takes 0.2 s, which on a busy machine any one may; pytest's timeout ends what hangs.
+hypothesis.settings.register_profile("stampede", deadline=None)
+hypothesis.settings.load_profile("stampede")

@@ -2,6 +2,7 @@
 
 import ssl
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,16 @@ from sandbox_fixtures import sandbox, sandbox_environment, start_s3  # noqa: E40
 from bench import servers  # noqa: E402
 
 __all__ = ["certificate", "sandbox", "sandbox_environment", "start_s3"]
+
+
+@pytest.fixture(autouse=True)
+def short_naps(monkeypatch):
+    """botocore waits a hundredth of its back-off before it tries again: how often it tries is ours, how long is its."""
+
+    def sleep(seconds):
+        time.sleep(seconds / 100)
+
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=sleep, time=time.time))
 
 
 @pytest.fixture(scope="session")

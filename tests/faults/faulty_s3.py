@@ -4,6 +4,7 @@ It answers HEAD and GET (with ranges and If-Match) for one bucket and key over r
 under test is the real one. `Faults` says what goes wrong; `requests` is the log of what was asked.
 """
 
+import functools
 import random
 import re
 import ssl
@@ -50,11 +51,17 @@ class Request:
     if_match: str | None = None
 
 
+@functools.lru_cache(maxsize=4)
+def _content(object_bytes: int) -> bytes:
+    """The same bytes for the same size; most tests ask for one of few sizes."""
+    return random.Random(object_bytes).randbytes(object_bytes)
+
+
 class FaultyS3:
     """The server: a context manager; `url` is the endpoint."""
 
     def __init__(self, object_bytes: int, faults: Faults | None = None, tls: ssl.SSLContext | None = None) -> None:
-        self.body = random.Random(object_bytes).randbytes(object_bytes)
+        self.body = _content(object_bytes)
         self.faults = faults or Faults()
         self.requests: list[Request] = []
         self.generation = 1

@@ -123,7 +123,7 @@ def answers(query, events=EVENTS):
     assert len(result.as_strings()) == len(result.as_service()) == len(result.rows)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(commands(), min_size=1, max_size=4).map("\n| ".join))
 def test_any_query_of_the_grammar_evaluates_or_is_refused(query):
     answers(query)
@@ -144,13 +144,13 @@ def mutated(draw):
     return text
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80)
 @given(mutated())
 def test_a_mutated_saved_query_evaluates_or_is_refused(query):
     answers(query)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.binary(max_size=80) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_as_a_file_are_read_or_refused(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("fuzz") / "log.jsonl"

@@ -230,7 +230,7 @@ PIECES = r"""fields display filter parse stats sort limit dedup by as asc desc a
 WORDS = PIECES.split()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=40))
 @example("fields (a = b) = (c = d)")
 @example("filter (a = b) like /x/ | stats max(a = b) by (a = 1)")

@@ -13,8 +13,8 @@ class LogsStub:
 
     `statuses` are given one after the other, the last one again and again; `rows` are those of the result, as
     dictionaries; with `page_rows` they come in pages of so many. `arrived` answers the count of arrived records.
-    `errors` holds, for an operation, the error codes that its first calls end with. A `silent` stub closes every
-    connection.
+    `errors` holds, for an operation, what its first calls end with: error codes, or "code: message". A `silent` stub
+    closes every connection.
     """
 
     def __init__(
@@ -77,8 +77,9 @@ class LogsStub:
         return {"status": "Complete", "results": fields, "statistics": {"bytesScanned": 2.5e6}} | more
 
 
-def _error(code: str) -> dict[str, Any]:
-    return {"__type": code, "message": "in the words of the service"}
+def _error(text: str) -> dict[str, Any]:
+    code, _, message = text.partition(": ")
+    return {"__type": code, "message": message or "in the words of the service"}
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def serving(stub: LogsStub):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.handle_error = lambda *_: None  # a client that went away, after Ctrl-C, is no error of the stub
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

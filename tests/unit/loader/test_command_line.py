@@ -5,21 +5,28 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from loader.command_line import VERBS, build_parser
+from loader.command_line import VERBS, build_parser, main
 
 
-def stampede(*arguments, cwd=None, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "loader.command_line", *arguments],
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+@pytest.fixture
+def stampede(capsys, monkeypatch):
+    """A function that runs the command line in this process; gives its returncode, stdout and stderr."""
+
+    def run(*arguments, cwd=None):
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        try:
+            status = main(list(arguments))
+        except SystemExit as left:
+            status = left.code
+        printed = capsys.readouterr()
+        return SimpleNamespace(returncode=status, stdout=printed.out, stderr=printed.err)
+
+    return run
 
 
 def verb_parsers():
@@ -40,7 +47,7 @@ def test_every_option_has_help_with_its_default_and_a_metavar_where_it_takes_a_v
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_prints_on_stdout_and_exits_zero(verb):
+def test_help_prints_on_stdout_and_exits_zero(verb, stampede):
     done = stampede(verb, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: stampede " + verb)
@@ -62,7 +69,7 @@ def test_help_prints_on_stdout_and_exits_zero(verb):
         (["drain", "--run", "never"], "--run: no run 'never'"),
     ],
 )
-def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words, tmp_path):
+def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words, tmp_path, stampede):
     done = stampede(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
@@ -70,7 +77,7 @@ def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words,
     assert done.stdout == ""
 
 
-def test_an_outputs_file_that_is_something_else_is_refused(tmp_path):
+def test_an_outputs_file_that_is_something_else_is_refused(tmp_path, stampede):
     (tmp_path / "o.json").write_text('["not", "outputs"]')
     done = stampede("flood", "--outputs", "o.json", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -78,12 +85,19 @@ def test_an_outputs_file_that_is_something_else_is_refused(tmp_path):
 
 
 def test_the_status_of_no_emulator_is_1_and_says_how_to_start_one(tmp_path):
-    done = stampede("emulator", "status", STAMPEDE_STATE_DIR=str(tmp_path))
+    """In a process of its own, since the state folder is read when it starts; so its ends are seen from outside."""
+    done = subprocess.run(
+        [sys.executable, "-m", "loader.command_line", "emulator", "status"],
+        env=os.environ | {"STAMPEDE_STATE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 1
     assert "stampede emulator start" in done.stderr
 
 
-def test_the_dry_run_of_a_sweep_lists_the_published_matrix_and_touches_nothing(tmp_path):
+def test_the_dry_run_of_a_sweep_lists_the_published_matrix_and_touches_nothing(tmp_path, stampede):
     done = stampede("sweep", "download", "--target", "aws", "--dry-run", "--format", "json", cwd=tmp_path)
     assert done.returncode == 0
     cells = {row["cell"]: row["messages"] for row in json.loads(done.stdout)}

@@ -167,6 +167,83 @@ def aws_run(tmp_path, monkeypatch):
     return query
 
 
+@pytest.fixture
+def stored_events(aws_run, tmp_path):
+    """The log events of the run's two messages, as `stampede drain` stored them; 3 and 5 seconds."""
+    record = {"concurrency_limit": 5, "memory_size": 1024, "run_id": "run-a", "status": "ok", "warm_up": 0}
+    messages = [record | {"download_time_seconds": 3 + 2 * seq, "message_id": f"m{seq}"} for seq in range(2)]
+    events = [{"timestamp": SENT_MS, "message": json.dumps(one), "logStream": "s"} for one in messages]
+    path = tmp_path / "results" / "run-a" / "log_events.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    return path
+
+
+MADE_ANEW = (
+    "MalformedQueryException: Query's end date and time is either before the log groups creation time or exceeds the"
+    " log groups log retention settings ([0,79])"
+)
+
+
+@pytest.mark.parametrize(
+    ("stub", "words"),
+    [
+        (LogsStub([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
+        (LogsStub([], [], errors={"StartQuery": [MADE_ANEW]}), "made after the run, or its lines have expired"),
+        (LogsStub(["Complete"], [], arrived=0), "has no line of run run-a"),
+    ],
+    ids=["destroyed", "destroyed and made anew", "made anew under the time of the run"],
+)
+def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(aws_run, stored_events, capsys, stub, words):
+    assert aws_run(stub, "--format", "json") == 0
+    printed = capsys.readouterr()
+    [row] = json.loads(printed.out)
+    assert (row["count"], row["avg_s"]) == (2, 4)
+    told = " ".join(printed.err.split())
+    assert words in told and "answering from results/run-a/log_events.jsonl" in told
+    assert "no record yet" not in told
+
+
+def test_a_run_whose_stack_is_destroyed_is_answered_from_its_stored_events(
+    stored_events, capsys, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("emulator.stack.ROOT", tmp_path)
+    assert main(["query", "summary", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert [row["count"] for row in json.loads(printed.out)] == [2]
+    assert "no applied stack found" in printed.err and "answering from" in printed.err
+
+
+def test_a_destroyed_stack_without_stored_events_is_one_clear_line(aws_run, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("emulator.stack.ROOT", tmp_path)
+    assert main(["query", "summary"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert "no applied stack found" in printed.err and "run run-a has no log events stored" in printed.err
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "AccessDeniedException",
+        "ThrottlingException",
+        "LimitExceededException",
+        "ExpiredTokenException",
+        "MalformedQueryException",
+    ],
+)
+def test_another_refusal_is_an_error_also_where_events_are_stored(aws_run, stored_events, capsys, naps, code):
+    assert aws_run(LogsStub([], [], errors={"StartQuery": [code] * 9})) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and "answering from" not in printed.err
+
+
+def test_a_run_on_aws_is_not_asked_of_the_local_target(aws_run, stored_events, capsys):
+    stub = LogsStub([], [])
+    assert aws_run(stub, "--target", "local") == 2
+    assert "--target: run run-a was on AWS" in capsys.readouterr().err
+    assert stub.calls == []
+
+
 def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys):
     stub = LogsStub(["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2)
     assert aws_run(stub, "--format", "json") == 0

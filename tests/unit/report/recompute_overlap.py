@@ -3,7 +3,7 @@
 from statistics import median
 
 import numpy as np
-from recompute_expected import Text
+from recompute_compare import Text
 
 LONGEST_SPAN_MS = 50_000_000
 

@@ -23,7 +23,7 @@ RECORDS = [
 DAMAGE = st.lists(st.tuples(st.integers(0, len(RECORDS) - 1), KEYS, ODD), min_size=1, max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(DAMAGE, DAMAGE, st.dictionaries(st.sampled_from(["swept", "fixed", "order"]), ODD))
 def test_damaged_records_and_plans_never_break_the_statistics(damage, damage_sent, plan):
     files = {}

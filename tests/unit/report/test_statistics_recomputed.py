@@ -2,8 +2,6 @@
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import handmade_run
@@ -97,8 +95,9 @@ def test_the_recomputation_notices_any_number_that_is_changed(tmp_path):
         synthetic_run.Synthetic(concurrencies=(1, 12), per_n=12, repeats=2, failing={3}, warm_ups=1),
     )
     numbers = write_statistics(directory)
-    leaves = [path for path in numeric_leaves(numbers) if path[0] != "rules"]
-    expected = recompute.Recomputation(directory, numbers).expected()
+    elsewhere = {"rules", "verdict", "low", "high"}  # see recompute.py
+    leaves = [path for path in numeric_leaves(numbers) if not elsewhere & set(path)]
+    expected = recompute.Recomputation(directory).expected()
     assert list(recompute.compare("statistics", expected, numbers)) == []
     for path in random.Random(1).sample(leaves, 80):
         changed = json.loads(json.dumps(numbers))
@@ -107,19 +106,6 @@ def test_the_recomputation_notices_any_number_that_is_changed(tmp_path):
             place = place[step]
         place[path[-1]] = place[path[-1]] * 1.5 + 1
         assert list(recompute.compare("statistics", expected, changed)), path
-
-
-def test_the_script_says_what_differs_and_exits_1(tmp_path):
-    directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
-    numbers = write_statistics(directory)
-    script = [sys.executable, str(Path(recompute.__file__)), str(directory)]
-    good = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert (good.returncode, good.stdout) == (0, "every number agrees\n")
-    numbers["cells"][0]["seconds"]["median_s"] = 0.51
-    (directory / "statistics.json").write_text(json.dumps(numbers))
-    bad = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert bad.returncode == 1
-    assert bad.stdout.startswith("statistics.cells[0].seconds.median_s: 0.51, recomputed ")
 
 
 def test_the_recomputation_imports_nothing_of_ours():

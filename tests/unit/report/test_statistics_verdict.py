@@ -4,7 +4,7 @@ import handmade_run
 import numpy as np
 import pytest
 from handmade_run import lasting, record
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from report import load, statistics
@@ -217,7 +217,6 @@ numbers = st.lists(st.integers(0, 20), min_size=2, max_size=20).map(
 )
 
 
-@settings(deadline=None)
 @given(numbers, numbers)
 def test_cliffs_delta_turns_its_sign_when_the_sides_are_swapped(ours, base):
     one, other = cliffs_delta(ours, base), cliffs_delta(base, ours)

@@ -1,0 +1,98 @@
+"""Where `stampede query` asks: files of log events, evaluated here, or the log group of an applied stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader import target as targets
+from loader.cloudwatch_query import run_on_service, too_many_rows
+from loader.errors import RunError, UsageError
+from loader.progress import say
+from queries.insights import evaluate, row_limit
+
+# What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or whose lines have
+# expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
+# words are those that users report.
+_OUTSIDE_THE_GROUP = ("before the log groups creation time", "exceeds the log groups log retention")
+
+
+class LinesGoneError(RunError):
+    """CloudWatch no longer has what was asked for: the log group, or its lines of that time."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a query, numbers as int or float, and the names of their columns in order."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+
+
+class Backend(Protocol):
+    """Where a query is asked: `Local` files or the `Service`."""
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any out."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """Files of log events, evaluated here."""
+
+    logs: tuple[Path, ...]
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query over the files."""
+        result = evaluate(text, self.logs)
+        for note in result.notes:
+            say(note, style="yellow")
+        if result.truncated:
+            raise UsageError(too_many_rows())
+        return Answer(result.columns, result.rows)
+
+
+@dataclass(frozen=True)
+class Service:
+    """The log group of an applied stack, between two epoch milliseconds, asked of CloudWatch."""
+
+    target: targets.Target
+    start_ms: int
+    end_ms: int
+
+    @property
+    def group(self) -> str:
+        """The log group's name."""
+        return self.target["log_group_name"]
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query over the log group. Raises LinesGoneError when the group or its lines are gone."""
+        logs, limit = self.target.client("logs"), row_limit(text)
+        try:
+            result = run_on_service(logs, self.group, text, self.start_ms, self.end_ms, row_limit=limit)
+        except (BotoCoreError, ClientError) as error:
+            raise _explained(error, self.group, self.target) from None
+        say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
+        return Answer(result.columns, result.typed_rows())
+
+
+def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
+    """What the Logs API refused, as one line with the way out."""
+    failed = error.response["Error"] if isinstance(error, ClientError) else {}
+    code, message = failed.get("Code", ""), failed.get("Message", "")
+    doing = "running the query"
+    if code == "LimitExceededException":
+        return RunError(f"{doing}: too many queries are running in this account ({code}); ask again in a minute")
+    if code.startswith("Throttl"):
+        return RunError(f"{doing}: CloudWatch takes no more calls for now ({code}); ask again in a minute")
+    if code == "ResourceNotFoundException":
+        return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}; check --region and --outputs")
+    if code == "MalformedQueryException" and any(words in message for words in _OUTSIDE_THE_GROUP):
+        return LinesGoneError(f"{doing}: the log group {group} was made after the run, or its lines have expired")
+    if code == "AccessDeniedException":
+        needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
+        return RunError(f"{doing}: these credentials may not ask CloudWatch ({code}); allow {needed} on {group}")
+    return targets.explain(error, doing, target)

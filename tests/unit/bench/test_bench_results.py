@@ -1,0 +1,115 @@
+"""`python -m bench` and `python -m bench.matrix`: what they make of their runs, keep, print and end with."""
+
+import json
+
+import pytest
+
+from bench import __main__ as entries
+from bench import matrix, session
+from bench.errors import BenchError
+from bench.matrix_table import Matrix, Row, keep
+from bench.measure import Entry, Samples, alternate, save
+
+
+def entry(name, ours=4.0):
+    return Entry(name, ours, 2.0, "messages/s", ours / 2, 5)
+
+
+def table(name):
+    rows = (Row("download_file", "tmp", 2.0, 1.8, 100.4), Row("Python stream", "discard", 0.5, 0.3, 20.0))
+    return Matrix(name, "1024 MiB over http", 5, "download_file", rows, ("Left out: rclone is missing.",))
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """The process's environment, signals and folder are as before when a test ends."""
+    monkeypatch.setattr(session.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(session, "stay_on_loopback", lambda: None)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_sides_run_in_turn_and_their_medians_give_a_ratio_above_one_when_ours_is_better():
+    turns, values = [], {"ours": iter([2.0, 90.0, 2.0]), "peer": iter([8.0, 8.0, 0.1])}
+
+    def side(name):
+        return lambda: turns.append(name) or next(values[name])
+
+    samples = alternate(side("ours"), side("peer"), 3)
+    assert turns == ["ours", "peer"] * 3
+    assert samples.entry("a", "s", higher_is_better=False) == Entry("a", 2.0, 8.0, "s", 4.0, 3)
+    assert samples.entry("a", "messages/s", higher_is_better=True).ratio == 0.25
+
+
+@pytest.mark.parametrize("bad", [(), (0.0,), (float("nan"),)])
+def test_runs_that_are_no_measurement_are_refused_with_the_side_named(bad):
+    with pytest.raises(BenchError, match=r"^a: the runs of peer gave"):
+        Samples((1.0,), bad).entry("a", "s", higher_is_better=False)
+
+
+def test_a_result_takes_the_place_of_the_one_before_and_leaves_the_others(tmp_path):
+    for one in (entry("first"), entry("second"), entry("first", 8.0)):
+        save(tmp_path / "bench.json", [one])
+    for one in (table("http"), table("small"), table("http")):
+        keep(tmp_path / "matrix.json", one)
+    kept = json.loads((tmp_path / "bench.json").read_text())
+    assert kept == [vars(entry("first", 8.0)), vars(entry("second"))]
+    assert [one["table"] for one in json.loads((tmp_path / "matrix.json").read_text())] == ["http", "small"]
+
+
+@pytest.mark.parametrize(("put", "one"), [(save, [entry("first")]), (keep, table("http"))], ids=["entries", "tables"])
+@pytest.mark.parametrize("content", ["{", "[1]", '[{"name": "a"}]'])
+def test_a_file_that_holds_something_else_is_left_alone(tmp_path, put, one, content):
+    path = tmp_path / "kept.json"
+    path.write_text(content)
+    with pytest.raises(BenchError, match="move it away"):
+        put(path, one)
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("command", "registry", "measured", "output", "printed"),
+    [
+        (entries, "ENTRIES", lambda name: (entry(name), "a server"), "bench.json", "2.00 x"),
+        (
+            matrix,
+            "TABLES",
+            table,
+            "bench-matrix.json",
+            "| Python stream | nowhere | 0.50 | 0.30 | 20 | 4.0 x | 6.0 x |",
+        ),
+    ],
+    ids=["entries", "tables"],
+)
+def test_only_what_is_named_is_measured_and_a_failure_keeps_what_came_before(
+    shell, monkeypatch, tmp_path, capsys, command, registry, measured, output, printed
+):
+    calls = []
+
+    def failing(runs):
+        raise BenchError("mvn is missing: install it")
+
+    def measuring(name):
+        return lambda runs: calls.append((name, runs)) or measured(name)
+
+    monkeypatch.setattr(command, registry, {"one": measuring("one"), "two": measuring("two"), "bad": failing})
+    assert command.main(["--only", "two", "--only", "two", "--runs", "7"]) == 0
+    assert calls == [("two", 7)]
+    told = capsys.readouterr().out
+    assert printed in told
+    assert "--only two --runs 7" in told
+    assert command.main(["--only", "one", "--only", "bad"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "bench: mvn is missing: install it"
+    assert len(json.loads((tmp_path / "results" / output).read_text())) == 2
+
+
+def test_ctrl_c_ends_with_status_130_and_wrong_arguments_with_2(shell, monkeypatch, capsys):
+    def interrupted(runs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(entries, "ENTRIES", {"one": interrupted})
+    assert entries.main([]) == 130
+    for arguments, said in ((["--only", "x"], "invalid choice: 'x'"), (["--runs", "0"], "'0' is no number of runs")):
+        with pytest.raises(SystemExit) as left:
+            entries.main(arguments)
+        assert left.value.code == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""The upload of the test object, and what S3 may do to each of its steps."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+from s3_stub import S3Stub, completed_checksums, crc32, serving
+
+from loader import object_content
+from loader.dataset import put_object
+from loader.errors import RunError
+from loader.object_content import MEBIBYTE
+from loader.target import Target
+
+
+@pytest.fixture(autouse=True)
+def small_parts_and_no_naps(monkeypatch):
+    """Parts of 1 MiB, and no seconds between botocore's attempts."""
+    monkeypatch.setattr(object_content, "PART_BYTES", MEBIBYTE)
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time))
+
+
+def put(stub):
+    with serving(stub) as url:
+        return put_object(Target("local", {"region": "us-east-1", "bucket_name": "b", "object_key": "k"}, url), 3)
+
+
+def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
+    stub = S3Stub()
+    assert put(stub)
+    assert stub.created["x-amz-checksum-algorithm"] == "CRC32"
+    assert stub.created["x-amz-checksum-type"] == "COMPOSITE"
+    parts = [object_content.part(1, index, 3 * MEBIBYTE) for index in range(3)]
+    assert stub.object == b"".join(parts)
+    assert completed_checksums(stub.completed) == [crc32(part) for part in parts]
+    assert "abort" not in stub.calls
+
+
+def test_a_part_that_was_damaged_on_the_way_is_refused_and_the_upload_is_aborted():
+    stub = S3Stub(damaged_part=2)
+    with pytest.raises(RunError, match=r"putting s3://b/k .*BadDigest"):
+        put(stub)
+    assert "complete" not in stub.calls and stub.calls[-1] == "abort"
+
+
+def test_a_completion_that_answers_200_with_an_error_is_tried_again_and_then_an_error():
+    passing = S3Stub(refuse={"complete": [(200, "InternalError")]})
+    assert put(passing) and passing.calls.count("complete") == 2
+    lasting = S3Stub(refuse={"complete": [(200, "InternalError")] * 99})
+    with pytest.raises(RunError, match="InternalError"):
+        put(lasting)
+    assert lasting.object is None and lasting.calls[-1] == "abort"
+
+
+def test_a_completion_whose_answer_was_lost_is_none_that_failed():
+    stub = S3Stub(lose_completion=True)
+    assert put(stub)
+    assert stub.calls[-3:] == ["complete", "complete", "head"]
+
+
+def test_an_upload_that_someone_else_aborted_is_an_error():
+    with pytest.raises(RunError, match="NoSuchUpload"):
+        put(S3Stub(refuse={"complete": [(404, "NoSuchUpload")]}))
+
+
+def test_an_abort_that_fails_does_not_hide_the_first_error_and_what_stays_is_told(capsys):
+    stub = S3Stub(refuse={"part": [(403, "AccessDenied")] * 3, "abort": [(403, "SlowDownAbort")]})
+    with pytest.raises(RunError, match="AccessDenied"):
+        put(stub)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "the unfinished upload of k couldn't be aborted" in told and "SlowDownAbort" in told
+
+
+def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_error():
+    stub = S3Stub(leftovers=["u-a", "u-b", "u-c"])
+    assert put(stub)
+    assert stub.leftovers == [] and stub.calls.count("list") == 3
+    gone = S3Stub(leftovers=["u-a"], refuse={"abort": [(404, "NoSuchUpload")]})
+    assert put(gone)
