@@ -16,8 +16,8 @@ class SettingsError(Failure):
 class Settings:
     """What the environment says: the labels of the record, the object to download, and how.
 
-    `memory_size` is in MB and `concurrency_limit` counts functions. `range_parallel` connections fetch ranges of
-    `range_part_mb` MiB; both concern the method `ranges` only.
+    `memory_size` is in MB and `concurrency_limit` counts functions. `ranges` fetches ranges of `range_part_mb`
+    MiB over `range_parallel` connections; `crt` fetches ranges of that size too, over as many as it chooses itself.
     """
 
     concurrency_limit: int

@@ -40,7 +40,7 @@ def client(service, endpoint_url):
         region_name="us-east-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 2}, connect_timeout=5, read_timeout=40),
+        config=Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=40),
     )
 
 

@@ -115,6 +115,7 @@ func (s *Sandbox) labels(ctx context.Context, message sqsevent.Message, order *w
 		method := "go_" + s.settings.Way.Method
 		labels.ConcurrencyLimit, labels.MemorySizeMB = &s.settings.ConcurrencyLimit, &s.settings.MemorySizeMB
 		labels.ExperimentTag, labels.Method, labels.Sink = &s.settings.ExperimentTag, &method, &s.settings.Way.Sink
+		labels.SayRetries()
 	}
 	if order != nil {
 		labels.RunID, labels.Cell, labels.Seq, labels.WarmUp = &order.RunID, &order.Cell, &order.Seq, order.WarmUp
