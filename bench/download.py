@@ -52,7 +52,7 @@ class Gateway:
             aws_access_key_id=servers.ACCESS_KEY,
             aws_secret_access_key=servers.SECRET_KEY,
             verify=self.environment.get("AWS_CA_BUNDLE"),
-            config=Config(proxies={}, signature_version="s3v4"),
+            config=Config(proxies={}, signature_version="s3v4", retries={"mode": "standard", "total_max_attempts": 4}),
         )
 
     def run(self, program: list[str], **environment: str) -> dict[str, float]:

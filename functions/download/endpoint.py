@@ -6,6 +6,17 @@ from urllib.parse import quote, urlsplit
 
 from settings import SettingsError
 
+# What a host name of AWS ends with, by the beginning of the region: every partition of botocore/data/partitions.json
+# whose dnsSuffix isn't that of the first one.
+_DNS_SUFFIXES = {
+    "cn-": "amazonaws.com.cn",
+    "eusc-": "amazonaws.eu",
+    "us-iso-": "c2s.ic.gov",
+    "us-isob-": "sc2s.sgov.gov",
+    "us-isof-": "csp.hci.ic.gov",
+    "eu-isoe-": "cloud.adc-e.uk",
+}
+
 
 @dataclass(frozen=True)
 class ObjectAddress:
@@ -32,11 +43,17 @@ def locate(bucket: str, key: str, region: str, environ: Mapping[str, str]) -> Ob
         shown = f"[{host}]" if ":" in host else host
         host_header = shown if port == _default_port(is_tls) else f"{shown}:{port}"
         return ObjectAddress(is_tls, host, port, host_header, f"{base}/{bucket}/{encoded_key}")
-    domain = f"s3.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
+    domain = f"s3.{region}.{dns_suffix(region)}"
     if "." in bucket:
         return ObjectAddress(True, domain, 443, domain, f"/{bucket}/{encoded_key}")
     host = f"{bucket}.{domain}"
     return ObjectAddress(True, host, 443, host, f"/{encoded_key}")
+
+
+def dns_suffix(region: str) -> str:
+    """Return what the host names of AWS's services end with in this region, without a dot in front."""
+    found = (suffix for beginning, suffix in _DNS_SUFFIXES.items() if region.startswith(beginning))
+    return next(found, "amazonaws.com")
 
 
 def _take_apart(url: str) -> tuple[bool, str, int, str]:

@@ -10,7 +10,7 @@ import sys
 
 ERROR_TYPES = {
     "WorkOrderError": "the message body isn't a work order; run_id, cell and seq are null",
-    "SettingsError": "the function's environment is incomplete or wrong; the four settings are null",
+    "SettingsError": "the function's environment is incomplete or wrong; what comes from it is null",
     "StartTooLate": "start_at_ms lies beyond the time that this invocation has left",
     "DeadlineExceeded": "the download would have outlasted the function's timeout and was stopped before it",
     "PreviousDownloadRunning": "a download stopped earlier still holds a connection in this sandbox",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from connection import Connection, Head
 from failures import AnswerError, ConnectionCut, NoConnection, ReadTimeout, SizeMismatch
-from s3_client import RETRIES
+from retries import RETRIES
 from sinks import Slot
 from transfer import Transfer, object_changed
 

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from failures import describe
+from retries import mode_and_attempts
 from settings import Settings
 from sqs_event import Message
 from timed_download import Outcome
@@ -29,6 +30,7 @@ def build_record(
     `settings` and `order` are None when they couldn't be read; their keys are null then. A failed outcome has
     no `download_time_seconds`, so that no query can take it for a measurement.
     """
+    retry_mode, retry_attempts = mode_and_attempts(settings.method) if settings else (None, None)
     record: dict[str, Any] = {"concurrency_limit": settings.concurrency_limit if settings else None}
     if outcome.error is None:
         record["download_time_seconds"] = outcome.elapsed_s
@@ -55,6 +57,8 @@ def build_record(
         "client_cpu_seconds": outcome.cpu_s,
         "retries": outcome.retries,
         "requests": outcome.requests,
+        "retry_mode": retry_mode,
+        "retry_attempts": retry_attempts,
     }
     if outcome.error is not None:
         error_type, error_message = describe(outcome.error)

@@ -1,47 +1,17 @@
-"""The retry policy of every method, and boto3's client built with it: the one place for both.
+"""boto3's client of S3, and the timeouts of every method.
 
 boto3 isn't imported before a client is built: the methods with their own HTTP don't pay for it.
 """
 
-import random
-from dataclasses import dataclass
 from typing import Any
 
+from retries import RETRIES
 from settings import SettingsError
 
-# Tries of one request, the first included. Standard mode waits at most 1, 2 and 4 s between four tries, so a
-# request that S3 turns down every time ends well below the function's 60 s and becomes a record.
-ATTEMPTS = 4
 CONNECT_TIMEOUT_S = 5
 # The longest silence on a connection. Below the 60 s of the function (boto3's default is exactly 60 s), and
 # far above any pause seen while the network allowance of a function is used up.
 READ_TIMEOUT_S = 15
-
-
-@dataclass(frozen=True)
-class RetryPolicy:
-    """What is tried again, how often and after how long: botocore's standard mode, also for our own HTTP.
-
-    Statuses, codes and delays are those of botocore/retries/standard.py. Its quota across requests is left out: with
-    four tries each the few requests of one download can't drain it.
-    """
-
-    attempts: int = ATTEMPTS
-    statuses: frozenset[int] = frozenset({500, 502, 503, 504})
-    codes: frozenset[str] = frozenset(
-        {"RequestTimeout", "RequestTimeoutException", "SlowDown", "RequestLimitExceeded", "Throttling"}
-    )
-
-    def applies_to(self, status: int, code: str) -> bool:
-        """Whether an answer with this HTTP status and S3 error code is worth another try."""
-        return status in self.statuses or code in self.codes
-
-    def delay_s(self, retry: int) -> float:
-        """Return the seconds to wait before the retry with this number (1 is the first): random, up to 1, 2, 4 s."""
-        return min(20.0, random.random() * 2 ** (retry - 1))
-
-
-RETRIES = RetryPolicy()
 
 
 def build_client(region: str) -> Any:
@@ -55,7 +25,7 @@ def build_client(region: str) -> Any:
     from botocore.config import Config
 
     config = Config(
-        retries={"mode": "standard", "total_max_attempts": RETRIES.attempts},
+        retries={"mode": RETRIES.mode, "total_max_attempts": RETRIES.attempts},
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
     )

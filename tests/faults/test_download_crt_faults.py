@@ -91,6 +91,7 @@ def test_what_fails_on_every_try_is_an_error_after_the_runtimes_own_six(
     record = failure(crt(), sandbox_environment)
     assert (record["error_type"], len(s3.requests)) == (error_type, 6)
     assert (record["requests"], record["retries"]) == (6, 5)
+    assert (record["retry_mode"], record["retry_attempts"]) == ("crt", 6)
 
 
 def test_a_server_that_ignores_ranges_is_an_error(start_s3, crt, sandbox_environment):

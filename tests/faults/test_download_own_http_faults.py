@@ -11,7 +11,7 @@ import pytest
 from failures import ERROR_TYPES
 from faulty_s3 import ALWAYS
 from lambda_sandbox import order
-from s3_client import ATTEMPTS, RetryPolicy
+from retries import ATTEMPTS, RetryPolicy
 from test_download_record import ERROR_KEYS, OK_KEYS
 from timed_download import MARGIN_S
 
@@ -125,6 +125,7 @@ def test_a_slow_down_that_stays_ends_after_bounded_tries(start_s3, way, sandbox_
     record = failure(way(method), sandbox_environment)
     assert (record["error_type"], record["bytes"], record["first_byte_seconds"]) == ("SlowDown", 0, None)
     assert (record["requests"], record["retries"], s3.count("GET")) == (ATTEMPTS, ATTEMPTS - 1, ATTEMPTS)
+    assert (record["retry_mode"], record["retry_attempts"]) == ("standard", ATTEMPTS)
     assert "503 SlowDown" in record["error_message"]
 
 

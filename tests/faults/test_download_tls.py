@@ -5,7 +5,7 @@ import zlib
 import pytest
 from faulty_s3 import ALWAYS, Faults, FaultyS3
 from lambda_sandbox import order
-from s3_client import RetryPolicy
+from retries import RetryPolicy
 
 MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB

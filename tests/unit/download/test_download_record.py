@@ -38,6 +38,8 @@ OK_KEYS = [
     "client_cpu_seconds",
     "retries",
     "requests",
+    "retry_mode",
+    "retry_attempts",
 ]
 ERROR_KEYS = [key for key in OK_KEYS if key != "download_time_seconds"] + ["error_type", "error_message"]
 # The four keys as the published query takes them apart: numbers unquoted, the tag quoted.

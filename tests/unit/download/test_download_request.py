@@ -1,12 +1,15 @@
 """The request of our own HTTP: signed and addressed exactly as boto3 does it."""
 
 import datetime
+import json
+from pathlib import Path
 
+import botocore
 import pytest
 from botocore import auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
-from endpoint import locate
+from endpoint import dns_suffix, locate
 from failures import NoCredentials
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,9 @@ from s3_client import build_client
 from settings import SettingsError
 from sigv4 import Credentials, read_credentials, signed_headers
 
+# By region, one of each partition.
+AGREED_DNS_SUFFIXES = json.loads((Path(__file__).parents[3] / "functions" / "agreed" / "dns_suffixes.json").read_text())
+PARTITIONS = json.loads((Path(botocore.__file__).parent / "data" / "partitions.json").read_text())["partitions"]
 NOW_S = 1_735_689_600
 # As S3 allows them in a key, and what a URL must not hold as it is.
 KEYS = ["sample_large_file.dat", "folder/a b+c&d=e?f#g%h", "ä/日本.dat", "~tilde-_.dat", "a//b", "'(quoted)*!"]
@@ -56,8 +62,7 @@ def test_the_signature_is_the_one_that_botocore_makes(monkeypatch, key, token):
     ("bucket", "region", "endpoint"),
     [
         ("bucket", "eu-west-1", None),
-        ("bucket", "us-gov-west-1", None),
-        ("bucket", "cn-north-1", None),
+        *(("bucket", region, None) for region in AGREED_DNS_SUFFIXES if region != "us-east-1"),
         ("bucket.with.dots", "eu-west-1", None),
         ("bucket", "us-east-1", "http://127.0.0.1:4566"),
         ("bucket", "us-east-1", "http://localhost:4566/"),
@@ -83,6 +88,15 @@ def test_the_url_is_the_one_that_boto3_asks(monkeypatch, tmp_path, bucket, regio
         client.get_object(Bucket=bucket, Key=key)
     address = locate(bucket, key, region, environ)
     assert f"{'https' if address.is_tls else 'http'}://{address.host_header}{address.path}" == urls[0]
+
+
+@pytest.mark.parametrize("partition", PARTITIONS, ids=lambda partition: partition["id"])
+def test_every_region_that_botocore_knows_has_the_suffix_of_its_partition(partition):
+    suffix = partition["outputs"]["dnsSuffix"]
+    regions = [region for region in partition["regions"] if not region.endswith("-global")]
+    assert {dns_suffix(region) for region in regions} == {suffix}
+    agreed = [region for region in AGREED_DNS_SUFFIXES if region in regions]
+    assert [AGREED_DNS_SUFFIXES[region] for region in agreed] == [suffix], "one region of each partition is agreed on"
 
 
 def test_the_endpoint_of_s3_comes_before_the_one_of_all_services():

@@ -1,11 +1,18 @@
 """The settings: read from the environment, refused with one line naming the variable."""
 
+import json
+import unittest.mock
+from pathlib import Path
+
 import pytest
+from botocore.retries.standard import RetryContext
 from lambda_sandbox import ENVIRONMENT, set_environment
-from s3_client import ATTEMPTS, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, RETRIES, build_client
+from retries import ATTEMPTS, RETRIES, mode_and_attempts
+from s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
 from settings import Settings, SettingsError, read_settings
 
 PUBLISHED_TIMEOUT_S = 60
+AGREED_RETRIES = Path(__file__).parents[3] / "functions" / "agreed" / "retries.json"
 
 
 def refusal(**changes: str) -> str:
@@ -161,16 +168,41 @@ def test_retries_and_timeouts_fit_into_the_published_timeout(client_environment)
     assert config.connect_timeout + config.read_timeout < PUBLISHED_TIMEOUT_S
 
 
-def test_the_retries_of_our_own_http_are_those_of_boto3s_standard_mode():
+def test_the_retries_of_our_own_http_are_those_that_both_languages_agreed_on():
+    agreed = json.loads(AGREED_RETRIES.read_text())
+    assert "botocore/retries/standard.py" in agreed.pop("source")
+    assert agreed == {
+        "mode": RETRIES.mode,
+        "attempts": RETRIES.attempts,
+        "statuses": sorted(RETRIES.statuses),
+        "codes": sorted(RETRIES.codes),
+        "first_pause_s": RETRIES.first_pause_s,
+        "longest_pause_s": RETRIES.longest_pause_s,
+    }
+
+
+def test_what_was_agreed_on_is_botocores_standard_mode():
     from botocore.retries.standard import ExponentialBackoff, ThrottledRetryableChecker, TransientRetryableChecker
 
+    throttled = ThrottledRetryableChecker._THROTTLED_ERROR_CODES
     assert sorted(RETRIES.statuses) == TransientRetryableChecker._TRANSIENT_STATUS_CODES
-    known = {*TransientRetryableChecker._TRANSIENT_ERROR_CODES, *ThrottledRetryableChecker._THROTTLED_ERROR_CODES}
-    assert known >= RETRIES.codes
-    assert ExponentialBackoff._BASE == 2
-    for retry in range(1, ATTEMPTS):
-        delays = [RETRIES.delay_s(retry) for _ in range(200)]
-        assert 0 <= min(delays) < max(delays) <= 2 ** (retry - 1)
+    transient, throttled = (
+        TransientRetryableChecker._TRANSIENT_ERROR_CODES,
+        ThrottledRetryableChecker._THROTTLED_ERROR_CODES,
+    )
+    assert {*transient, *throttled} == RETRIES.codes
+    for random in (0.0, 0.5, 1.0):
+        theirs = ExponentialBackoff(random=lambda value=random: value)
+        for retry in range(1, 8):
+            with unittest.mock.patch("retries.random.random", return_value=random):
+                assert RETRIES.delay_s(retry) == theirs.delay_amount(RetryContext(attempt_number=retry))
+
+
+@pytest.mark.parametrize(
+    ("method", "said"), [("download_file", ("standard", 4)), ("ranges", ("standard", 4)), ("crt", ("crt", 6))]
+)
+def test_a_method_says_the_retries_that_it_really_has(method, said):
+    assert mode_and_attempts(method) == said
 
 
 def test_the_waits_of_all_retries_fit_into_the_published_timeout():

@@ -40,8 +40,6 @@ def test_an_ok_record_is_the_same(start_s3, sandbox, go_sandbox, monkeypatch, me
     [python_record], _ = python.invoke(body, attempt=3)
     [go_record], failed = go.invoke(body, attempt=3)
     assert failed == []
-    # Python asks for the size first; Go learns it from the first part's answer.
-    go_record["requests"] = python_record["requests"] = 0
     assert_alike(python_record, go_record)
     assert (go_record["method"], go_record["status"], go_record["bytes"]) == (f"go_{method}", "ok", 33 * MIB)
 
@@ -100,6 +98,7 @@ def test_bad_bodies_are_refused_by_both_with_the_same_record(start_s3, sandbox, 
         ({"status": 403, "error_code": "AccessDenied"}, {}, "AccessDenied"),
         ({"status": 404, "error_code": "NoSuchKey"}, {}, "NoSuchKey"),
         ({"status": 400, "error_code": "InvalidRequest"}, {}, "S3Error"),
+        ({"status": 429, "error_code": "TooManyRequests"}, {}, "S3Error"),  # which standard mode doesn't try again
         ({}, {"object_bytes": 1001}, "SizeMismatch"),
         ({}, {"checksum": "crc32:00000000"}, "ChecksumMismatch"),
         ({}, {"start_at_ms": int(time.time() * 1000) + 10**8}, "StartTooLate"),
@@ -115,6 +114,23 @@ def test_a_failure_has_the_same_word_and_record(
     assert failed == [go_record["message_id"]]
     assert go_record["error_type"] == error_type
     assert_alike(python_record, go_record)
+
+
+@pytest.mark.parametrize("answer", [200, 403])
+def test_a_failed_message_is_told_to_sqs_the_same_and_what_sqs_answers_changes_nothing(
+    start_s3, sandbox, go_sandbox, monkeypatch, sqs, answer
+):
+    start_s3(1000)
+    sqs.answer = answer
+    python, go = both(sandbox, go_sandbox, monkeypatch, "stream", "discard")
+    for attempt, delay_s in ((1, 2), (4, 16), (7, 32)):
+        sqs.calls.clear()
+        for function in (python, go):
+            records, failed = function.invoke(order(), order(object_bytes=1), attempt=attempt)
+            assert [record["status"] for record in records] == ["ok", "error"]
+            assert failed == [records[1]["message_id"]]
+        assert sqs.calls[0] == sqs.calls[1]
+        assert sqs.delays_s() == [delay_s, delay_s]
 
 
 def test_passing_faults_are_counted_the_same(start_s3, sandbox, go_sandbox, monkeypatch):

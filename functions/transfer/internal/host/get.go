@@ -63,6 +63,7 @@ func get(ctx context.Context, arguments []string, stdout, stderr io.Writer) erro
 	outcome := o.download(ctx)
 	method := "go_" + o.method
 	labels := record.Labels{SandboxID: ident.New(), ColdStart: 1, Attempt: 1, Method: &method, Sink: &o.sink}
+	labels.SayRetries()
 	if _, err := io.WriteString(stdout, record.Format(labels, outcome)+"\n"); err != nil {
 		return failure.OfFile(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
 )
 
 const longestErrorMessage = 300 // characters
@@ -32,6 +33,14 @@ type Labels struct {
 	Method           *string
 	Sink             *string
 	WarmUp           int64
+	RetryMode        *string
+	RetryAttempts    *int64 // tries of one request, the first included
+}
+
+// SayRetries puts in how the S3 client tries again, which is the same for every method of this program.
+func (l *Labels) SayRetries() {
+	mode, attempts := s3.RetryMode, int64(s3.Attempts)
+	l.RetryMode, l.RetryAttempts = &mode, &attempts
 }
 
 // Format returns the record as one line without its line break, with ": " and ", " as the separators. A failed outcome
@@ -68,6 +77,8 @@ func Format(labels Labels, outcome download.Outcome) string {
 	l.add("client_cpu_seconds", outcome.CPUSeconds)
 	l.add("retries", outcome.Retries)
 	l.add("requests", outcome.Requests)
+	l.add("retry_mode", labels.RetryMode)
+	l.add("retry_attempts", labels.RetryAttempts)
 	if outcome.Err != nil {
 		kind, message := failure.Describe(outcome.Err)
 		l.add("error_type", kind)

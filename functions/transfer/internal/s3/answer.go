@@ -171,17 +171,3 @@ func (a *Answer) refusal() error {
 	refused.Temporary = passing(a.Status, told.Code)
 	return refused
 }
-
-// passing: the statuses and codes that the SDKs' standard mode tries again.
-func passing(status int, code string) bool {
-	switch status {
-	case 429, 500, 502, 503, 504:
-		return true
-	}
-	switch code {
-	case "RequestTimeout", "RequestTimeoutException", "PriorRequestNotComplete", "SlowDown", "Throttling", "ThrottlingException",
-		"RequestLimitExceeded", "BandwidthLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException":
-		return true
-	}
-	return false
-}

@@ -22,11 +22,7 @@ type endpoint struct {
 func endpointOf(given, region, bucket string) (endpoint, error) {
 	base := given
 	if given == "" {
-		suffix := "amazonaws.com"
-		if strings.HasPrefix(region, "cn-") {
-			suffix += ".cn"
-		}
-		base = "https://s3." + region + "." + suffix
+		base = "https://s3." + region + "." + DNSSuffix(region)
 	}
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Path != "" && parsed.Path != "/" {
@@ -41,6 +37,26 @@ func endpointOf(given, region, bucket string) (endpoint, error) {
 		port = map[string]string{"http": "80", "https": "443"}[parsed.Scheme]
 	}
 	return endpoint{parsed.Scheme, parsed.Host, dialAddress(parsed.Hostname(), port), parsed.Hostname(), "/" + escape(bucket, false)}, nil
+}
+
+// dnsSuffixes is what a host name of AWS ends with, by the beginning of the region, as in functions/download/endpoint.py.
+var dnsSuffixes = map[string]string{
+	"cn-":      "amazonaws.com.cn",
+	"eusc-":    "amazonaws.eu",
+	"us-iso-":  "c2s.ic.gov",
+	"us-isob-": "sc2s.sgov.gov",
+	"us-isof-": "csp.hci.ic.gov",
+	"eu-isoe-": "cloud.adc-e.uk",
+}
+
+// DNSSuffix returns what the host names of AWS's services end with in a region, without a dot in front.
+func DNSSuffix(region string) string {
+	for beginning, suffix := range dnsSuffixes {
+		if strings.HasPrefix(region, beginning) {
+			return suffix
+		}
+	}
+	return "amazonaws.com"
 }
 
 func dialAddress(host, port string) string {

@@ -1,6 +1,8 @@
 package s3
 
 import (
+	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,6 +22,23 @@ func TestAnEndpointIsAWSByNameOfTheBucketAndAnyOtherByPath(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		} else if got := where.url(c.key, nil).String(); got != c.url || where.dial != c.dial {
 			t.Errorf("%s to %s, not %s to %s", got, where.dial, c.url, c.dial)
+		}
+	}
+}
+
+func TestEveryPartitionsHostsEndAsBothLanguagesAgreedOn(t *testing.T) {
+	var agreed map[string]string
+	text, err := os.ReadFile("../../../agreed/dns_suffixes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &agreed); err != nil || len(agreed) == 0 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for region, suffix := range agreed {
+		where, err := endpointOf("", region, "data")
+		if err != nil || where.dial != "data.s3."+region+"."+suffix+":443" {
+			t.Errorf("%s: %+v, %v", region, where, err)
 		}
 	}
 }

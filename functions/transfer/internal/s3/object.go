@@ -15,7 +15,7 @@ import (
 const Whole = -1
 
 // Get asks for an object or for its bytes First to Last. IfMatch is the ETag that the object must still have ("" for
-// any); Checksum asks S3 to send the one that it keeps.
+// any).
 type Get struct {
 	Key         string
 	First, Last int64

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"stampede/transfer/internal/failure"
 )
 
-// Timeouts and tries, the same as in functions/download/s3_client.py.
+// Timeouts, the same as in functions/download/s3_client.py, and tries, as in functions/download/retries.py.
 const (
+	// RetryMode is the SDKs' word for this policy.
+	RetryMode = "standard"
 	// Attempts is the tries of one request, the first included.
 	Attempts       = 4
 	connectTimeout = 5 * time.Second
@@ -19,11 +22,27 @@ const (
 	readTimeout = 15 * time.Second
 	// The first pause is at most this long, and each later one at most twice the one before: 1, 2 and 4 s in all, so that
 	// a request that S3 turns down every time ends well below the function's timeout and becomes a record.
-	firstPause = time.Second
+	firstPause   = time.Second
+	longestPause = 20 * time.Second
 )
 
-// Retry is the retry policy of this program, the one place for it: bounded tries of whatever failed in passing, with a
-// random pause that doubles ("standard mode" of the SDKs).
+// The statuses and codes that botocore's standard mode tries again: functions/agreed/retries.json, for both languages.
+var (
+	passingStatuses = []int{500, 502, 503, 504}
+	passingCodes    = []string{
+		"BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete",
+		"ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException",
+		"RequestTimeout", "RequestTimeoutException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException",
+		"TooManyRequestsException", "TransactionInProgressException",
+	}
+)
+
+// passing tells whether an answer with this HTTP status and S3 error code is worth another try.
+func passing(status int, code string) bool {
+	return slices.Contains(passingStatuses, status) || slices.Contains(passingCodes, code)
+}
+
+// Retry makes bounded tries of whatever failed in passing, with a random pause that doubles.
 type Retry struct {
 	FirstPause time.Duration
 }
@@ -52,6 +71,6 @@ func (r Retry) Do(ctx context.Context, retried func(), once func() error) error 
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		pause *= 2
+		pause = min(2*pause, longestPause)
 	}
 }

@@ -2,7 +2,11 @@ package s3
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +31,40 @@ func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {
 		}
 		if tries == Attempts && !strings.HasSuffix(err.Error(), "(after all retries)") {
 			t.Error(err)
+		}
+	}
+}
+
+func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
+	var agreed struct {
+		Mode          string   `json:"mode"`
+		Attempts      int      `json:"attempts"`
+		Statuses      []int    `json:"statuses"`
+		Codes         []string `json:"codes"`
+		FirstPauseS   float64  `json:"first_pause_s"`
+		LongestPauseS float64  `json:"longest_pause_s"`
+	}
+	text, err := os.ReadFile("../../../agreed/retries.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &agreed); err != nil {
+		t.Fatal(err)
+	}
+	if agreed.Mode != RetryMode || agreed.Attempts != Attempts || !reflect.DeepEqual(agreed.Codes, passingCodes) {
+		t.Errorf("%+v isn't %s, %d and %v", agreed, RetryMode, Attempts, passingCodes)
+	}
+	for status := 100; status < 600; status++ {
+		if passing(status, "AccessDenied") != slices.Contains(agreed.Statuses, status) {
+			t.Errorf("%d is tried again or not, other than agreed", status)
+		}
+	}
+	if agreed.FirstPauseS != firstPause.Seconds() || agreed.LongestPauseS != longestPause.Seconds() {
+		t.Errorf("%+v: the pauses are %v to %v", agreed, firstPause, longestPause)
+	}
+	for _, code := range agreed.Codes {
+		if !passing(400, code) {
+			t.Errorf("%s isn't tried again", code)
 		}
 	}
 }

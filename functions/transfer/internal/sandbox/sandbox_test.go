@@ -27,7 +27,7 @@ const (
 
 var okKeys = strings.Fields(`concurrency_limit download_time_seconds memory_size experiment_tag run_id cell seq message_id
 	request_id sandbox_id cold_start attempt started_at_ms finished_at_ms bytes method status warm_up sink first_byte_seconds
-	client_cpu_seconds retries requests`)
+	client_cpu_seconds retries requests retry_mode retry_attempts`)
 
 // function is a sandbox whose records can be read back. Its temporary files go to folder.
 type function struct {
@@ -124,7 +124,7 @@ func TestEveryWayDownloadsEveryByteAndWritesAllKeysInOrder(t *testing.T) {
 				t.Errorf("keys %v", keys)
 			}
 			expect(t, record, "status", "ok", "bytes", float64(largeBytes), "method", way.method, "sink", way.sink, "requests", way.requests,
-				"retries", 0, "cold_start", 1, "attempt", 2, "seq", 7, "request_id", "request-1")
+				"retries", 0, "retry_mode", "standard", "retry_attempts", 4, "cold_start", 1, "attempt", 2, "seq", 7, "request_id", "request-1")
 			if first := record["first_byte_seconds"].(float64); first <= 0 || first > record["download_time_seconds"].(float64) {
 				t.Errorf("first byte after %v s", first)
 			}
@@ -284,7 +284,8 @@ func TestWrongSettingsBecomeRecordsThatNameThem(t *testing.T) {
 	for _, change := range []string{"MEMORY_SIZE=", "METHOD=download_file", "SINK=disk", "RANGE_PARALLEL=0", "RANGE_PART_MB=8"} {
 		record, _ := start(t, change).invoke(order(), time.Minute)
 		name, _, _ := strings.Cut(change, "=")
-		expect(t, record, "error_type", "SettingsError", "memory_size", nil, "method", nil, "sink", nil, "run_id", "run-1")
+		expect(t, record, "error_type", "SettingsError", "memory_size", nil, "method", nil, "sink", nil, "retry_mode", nil,
+			"retry_attempts", nil, "run_id", "run-1")
 		if !strings.Contains(record["error_message"].(string), name) {
 			t.Errorf("%v doesn't name %s", record["error_message"], name)
 		}

@@ -1,0 +1,64 @@
+"""The retry policy: which answers are tried again, how often and after how long, and how a record says it.
+
+The Go methods have the same policy; `functions/agreed/retries.json` is what the tests of both languages compare with.
+"""
+
+import random
+from dataclasses import dataclass
+
+# Tries of one request, the first included. Standard mode waits at most 1, 2 and 4 s between four tries, so a
+# request that S3 turns down every time ends well below the function's 60 s and becomes a record.
+ATTEMPTS = 4
+# The AWS Common Runtime's own, which can't be set from Python: five retries (aws-c-s3, s_default_max_retries).
+CRT_ATTEMPTS = 6
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """What is tried again, how often and after how long: botocore's standard mode, also for our own HTTP.
+
+    Statuses, codes and delays are those of botocore/retries/standard.py. Its quota across requests is left out: with
+    four tries each the few requests of one download can't drain it.
+    """
+
+    mode: str = "standard"
+    attempts: int = ATTEMPTS
+    statuses: frozenset[int] = frozenset({500, 502, 503, 504})
+    codes: frozenset[str] = frozenset(
+        {
+            "BandwidthLimitExceeded",
+            "EC2ThrottledException",
+            "LimitExceededException",
+            "PriorRequestNotComplete",
+            "ProvisionedThroughputExceededException",
+            "RequestLimitExceeded",
+            "RequestThrottled",
+            "RequestThrottledException",
+            "RequestTimeout",
+            "RequestTimeoutException",
+            "SlowDown",
+            "ThrottledException",
+            "Throttling",
+            "ThrottlingException",
+            "TooManyRequestsException",
+            "TransactionInProgressException",
+        }
+    )
+    first_pause_s: float = 1.0
+    longest_pause_s: float = 20.0
+
+    def applies_to(self, status: int, code: str) -> bool:
+        """Whether an answer with this HTTP status and S3 error code is worth another try."""
+        return status in self.statuses or code in self.codes
+
+    def delay_s(self, retry: int) -> float:
+        """Return the seconds to wait before the retry with this number (1 is the first): random, up to 1, 2, 4 s."""
+        return random.random() * min(self.longest_pause_s, self.first_pause_s * 2 ** (retry - 1))
+
+
+RETRIES = RetryPolicy()
+
+
+def mode_and_attempts(method: str) -> tuple[str, int]:
+    """Return a method's retry mode and its tries of one request, as its records say them."""
+    return ("crt", CRT_ATTEMPTS) if method == "crt" else (RETRIES.mode, RETRIES.attempts)
