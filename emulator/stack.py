@@ -21,15 +21,30 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".
 
 
 def lay_out(copy: Path = COPY) -> Path:
-    """Copy what Terraform reads into `copy` (state and providers there stay) and return the copy's infra folder.
+    """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its infra folder.
 
-    The lock file goes: it holds hashes of providers built here, and a rebuilt provider has others.
+    Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers built here, and a
+    rebuilt provider has others.
     """
     for name in ("infra", "functions", "queries"):
+        _remove_what_is_gone(copy / name, [ROOT / name] + ([OVERRIDES] if name == "infra" else []))
         shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
     shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
     (copy / "infra" / ".terraform.lock.hcl").unlink(missing_ok=True)
     return copy / "infra"
+
+
+def _remove_what_is_gone(folder: Path, sources: list[Path]) -> None:
+    """Delete from `folder` what no folder of `sources` has: Terraform reads every file that it finds."""
+    if not folder.is_dir():
+        return
+    names = [path.name for path in folder.iterdir()]
+    for name in set(names) - _LEFT_OUT(str(folder), names):
+        path, kept = folder / name, [source / name for source in sources if (source / name).exists()]
+        if path.is_dir() and not path.is_symlink():
+            _remove_what_is_gone(path, kept) if any(one.is_dir() for one in kept) else shutil.rmtree(path)
+        elif not any(one.is_file() for one in kept):
+            path.unlink()
 
 
 def environment(endpoint_url: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ module "worker" {
   source = "./modules/worker"
 
   name                 = local.name
+  account_id           = local.account_id
   role_name            = local.role_name
   source_folder        = "${path.root}/../functions/${var.experiment}"
   program_file         = local.is_go ? "${path.root}/../functions/transfer/build/${var.architecture}/bootstrap" : null

@@ -16,11 +16,11 @@ locals {
   # AWS asks for at least 5, so that a throttled message doesn't end as a dead letter.
   max_receive_count = 5
 
-  # The trigger's own cap starts at 2: N = 1 rests on the reserved concurrency alone. Provisioned pollers exclude the cap.
+  # The trigger's own cap starts at 2. For N = 1 that is one message too many at a time, which the reserved concurrency
+  # throttles; without a cap the trigger would begin with five, four of them throttled, and each throttled one counts as
+  # received on its way to the dead-letter queue. Provisioned pollers exclude the cap.
   maximum_concurrency = (
-    var.provisioned_pollers != null || var.concurrency_value < 2
-    ? null
-    : coalesce(var.maximum_concurrency, var.concurrency_value)
+    var.provisioned_pollers != null ? null : coalesce(var.maximum_concurrency, max(2, var.concurrency_value))
   )
 
   is_go = startswith(var.method, "go_")

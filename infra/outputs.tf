@@ -121,7 +121,7 @@ output "max_receive_count" {
 }
 
 output "maximum_concurrency" {
-  description = "The trigger's own cap; null when it has none."
+  description = "The trigger's own cap; null with provisioned pollers."
   value       = local.maximum_concurrency
 }
 

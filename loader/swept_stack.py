@@ -38,8 +38,9 @@ class SweptStack:
 
         Raises UsageError when a stack is applied that isn't this run's and the user didn't ask to take it over.
         """
-        prepare()  # first: where providers have to be built this takes minutes
-        self._started_emulator = self._kind == "local" and self._start_emulator()
+        if self._kind == "local":
+            prepare()  # first: where providers have to be built this takes minutes
+            self._started_emulator = self._start_emulator()
         try:
             if self._kind == "aws":
                 self._terraform = targets.aws_terraform()

@@ -99,8 +99,8 @@ run "defaults" {
   }
 
   assert {
-    condition     = output.maximum_concurrency == null && output.provisioned_pollers == null
-    error_message = "one function at a time rests on the reserved concurrency alone"
+    condition     = output.maximum_concurrency == 2 && output.provisioned_pollers == null
+    error_message = "for one function at a time the trigger has the smallest cap there is"
   }
 }
 
@@ -117,15 +117,38 @@ run "five_hundred" {
   }
 }
 
-run "provisioned_pollers" {
+run "one_with_the_smallest_cap_named" {
   variables {
-    concurrency_value   = 1500
-    provisioned_pollers = { minimum = 10, maximum = 200 }
+    maximum_concurrency = 2
   }
 
   assert {
-    condition     = output.maximum_concurrency == null && output.provisioned_pollers.minimum == 10 && output.provisioned_pollers.maximum == 200
+    condition     = output.maximum_concurrency == 2
+    error_message = "what is the default may also be said"
+  }
+}
+
+run "provisioned_pollers" {
+  variables {
+    concurrency_value   = 1500
+    provisioned_pollers = { minimum = 10, maximum = 150 }
+  }
+
+  assert {
+    condition     = output.maximum_concurrency == null && output.provisioned_pollers.minimum == 10 && output.provisioned_pollers.maximum == 150
     error_message = "provisioned pollers take the place of the trigger's cap"
+  }
+}
+
+run "as_many_as_provider_6_34_takes" {
+  variables {
+    concurrency_value   = 20000
+    provisioned_pollers = { minimum = 200, maximum = 2000 }
+  }
+
+  assert {
+    condition     = output.provisioned_pollers.maximum * 10 == output.concurrency_value
+    error_message = "ten invocations at once a poller"
   }
 }
 

@@ -49,7 +49,7 @@ run "too_large" {
     s3_file_name         = format("%01025d", 0)
     memory_size          = 10241
     experiment_tag       = format("%0257d", 0)
-    concurrency_value    = 20001
+    concurrency_value    = 100001
     prefix               = "stampede-of-elephants"
     ephemeral_storage_mb = 10241
     timeout_s            = 901
@@ -228,6 +228,18 @@ run "cap_above_the_reserved_concurrency" {
   ]
 }
 
+run "cap_above_2_for_one_function" {
+  command = plan
+
+  variables {
+    maximum_concurrency = 3
+  }
+
+  expect_failures = [
+    var.maximum_concurrency,
+  ]
+}
+
 run "cap_together_with_pollers" {
   command = plan
 
@@ -286,11 +298,11 @@ run "pollers_minimum_below_2" {
   ]
 }
 
-run "pollers_maximum_above_2000" {
+run "pollers_maximum_above_10000" {
   command = plan
 
   variables {
-    provisioned_pollers = { minimum = 2, maximum = 2001 }
+    provisioned_pollers = { minimum = 2, maximum = 10001 }
   }
 
   expect_failures = [
@@ -319,6 +331,20 @@ run "pollers_minimum_above_maximum" {
 
   expect_failures = [
     var.provisioned_pollers,
+  ]
+}
+
+# One invocation more than 150 pollers have at once.
+run "pollers_too_few_for_n" {
+  command = plan
+
+  variables {
+    concurrency_value   = 1501
+    provisioned_pollers = { minimum = 2, maximum = 150 }
+  }
+
+  expect_failures = [
+    var.concurrency_value,
   ]
 }
 

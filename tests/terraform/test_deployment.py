@@ -89,11 +89,11 @@ def test_printed_lines_reach_the_log_group_as_they_are(deployments):
     assert (logging["log_format"], logging["log_group"]) == ("Text", "/aws/lambda/stampede-download")
 
 
-def test_one_function_at_a_time_rests_on_the_reserved_concurrency_alone(deployments):
+def test_one_function_at_a_time_is_reserved_and_the_trigger_has_the_smallest_cap(deployments):
     resources = deployments["defaults"]
 
     assert _function(resources)["reserved_concurrent_executions"] == 1
-    assert _trigger(resources)["scaling_config"] == []
+    assert _trigger(resources)["scaling_config"] == [{"maximum_concurrency": 2}]
     assert _trigger(resources)["provisioned_poller_config"] == []
 
 
@@ -116,7 +116,7 @@ def test_provisioned_pollers_take_the_place_of_the_cap(deployments):
     assert _function(resources)["reserved_concurrent_executions"] == 1500
     assert _trigger(resources)["scaling_config"] == []
     (pollers,) = _trigger(resources)["provisioned_poller_config"]
-    assert (pollers["minimum_pollers"], pollers["maximum_pollers"]) == (10, 200)
+    assert (pollers["minimum_pollers"], pollers["maximum_pollers"]) == (10, 150)
 
 
 def test_every_message_is_one_invocation_and_fails_alone(deployments):
@@ -156,7 +156,12 @@ def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_g
         },
     ]
     assert _statements(resources["module.worker.aws_iam_role.worker"]["assume_role_policy"]) == [
-        {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "lambda.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+            "Condition": {"StringEquals": {"aws:SourceAccount": "123456789012"}},
+        }
     ]
 
 
@@ -180,6 +185,7 @@ def test_the_bucket_is_private_encrypted_and_goes_with_its_content(deployments):
     assert resources["_ownership_controls.data"]["rule"] == [{"object_ownership": "BucketOwnerEnforced"}]
     (rule,) = resources["_server_side_encryption_configuration.data"]["rule"]
     assert rule["apply_server_side_encryption_by_default"][0]["sse_algorithm"] == "AES256"
+    assert rule["blocked_encryption_types"] == ["SSE-C"]
     (rule,) = resources["_lifecycle_configuration.data"]["rule"]
     assert rule["status"] == "Enabled"
     assert rule["abort_incomplete_multipart_upload"] == [{"days_after_initiation": 1}]

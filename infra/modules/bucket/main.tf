@@ -37,6 +37,10 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "data" {
     apply_server_side_encryption_by_default {
       sse_algorithm = "AES256"
     }
+
+    # What S3 gives every new bucket since April 2026. Left out, providers before 6.40 take it away at every apply, and the
+    # next plan finds it again (hashicorp/terraform-provider-aws#47320).
+    blocked_encryption_types = ["SSE-C"]
   }
 }
 

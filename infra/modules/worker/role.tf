@@ -9,6 +9,9 @@ resource "aws_iam_role" "worker" {
       Effect    = "Allow"
       Principal = { Service = "lambda.amazonaws.com" }
       Action    = "sts:AssumeRole"
+      # Only for functions and triggers of this account (Lambda guide, "Working with AWS managed policies in the execution
+      # role"). Not for one function by aws:SourceArn: the trigger assumes the role too, and its id isn't known beforehand.
+      Condition = { StringEquals = { "aws:SourceAccount" = var.account_id } }
     }]
   })
 }

@@ -3,6 +3,11 @@ variable "name" {
   description = "Name of the function."
 }
 
+variable "account_id" {
+  type        = string
+  description = "The account whose functions may use the role."
+}
+
 variable "role_name" {
   type        = string
   description = "Name of the function's role, unique in the account."
@@ -67,7 +72,7 @@ variable "reserved_concurrency" {
 
 variable "maximum_concurrency" {
   type        = number
-  description = "Most invocations at once by the trigger, from 2; null for no cap."
+  description = "Most invocations at once by the trigger, from 2; null with provisioned_pollers."
   default     = null
 }
 

@@ -1,0 +1,78 @@
+"""The local copy of infra/: what Terraform reads there is what the repository has, and nothing of before."""
+
+import pytest
+
+from emulator import stack
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A small repository with overrides; returns a function that lays it out and lists the copy's files."""
+    root, copy = tmp_path / "root", tmp_path / "copy"
+    for name in ("infra/main.tf", "infra/modules/old/main.tf", "functions/f/handler.py", "queries/f/q.cwli"):
+        _write(root / name)
+    _write(tmp_path / "overrides/local_override.tf")
+    monkeypatch.setattr(stack, "ROOT", root)
+    monkeypatch.setattr(stack, "OVERRIDES", tmp_path / "overrides")
+
+    def lay_out():
+        assert stack.lay_out(copy) == copy / "infra"
+        return {str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file()}
+
+    return tmp_path, lay_out
+
+
+def _write(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(path.name)
+
+
+def test_what_was_renamed_or_deleted_is_gone_from_the_copy_too(tree):
+    folder, lay_out = tree
+    before = lay_out()
+    assert before == {
+        "infra/main.tf",
+        "infra/local_override.tf",
+        "infra/modules/old/main.tf",
+        "functions/f/handler.py",
+        "queries/f/q.cwli",
+    }
+    root = folder / "root"
+    (root / "infra/modules/old").rename(root / "infra/modules/new")
+    (root / "infra/main.tf").rename(root / "infra/download.tf")
+    (root / "functions/f/handler.py").unlink()
+    (folder / "overrides/local_override.tf").unlink()
+
+    assert lay_out() == {"infra/download.tf", "infra/modules/new/main.tf", "queries/f/q.cwli"}
+    assert not (folder / "copy/infra/modules/old").exists()
+
+
+def test_providers_state_and_zips_of_the_copy_stay_and_the_lock_file_goes(tree):
+    folder, lay_out = tree
+    lay_out()
+    kept = {
+        ".terraform/providers/aws",
+        "terraform.tfstate",
+        "terraform.tfstate.backup",
+        ".terraform.tfstate.lock.info",
+        ".build/download.zip",
+    }
+    for name in kept | {".terraform.lock.hcl"}:
+        _write(folder / "copy/infra" / name)
+
+    found = lay_out()
+    assert {f"infra/{name}" for name in kept} <= found
+    assert "infra/.terraform.lock.hcl" not in found
+
+
+def test_a_file_that_became_a_folder_and_a_folder_that_became_a_file_are_replaced(tree):
+    folder, lay_out = tree
+    lay_out()
+    root = folder / "root"
+    (root / "infra/main.tf").unlink()
+    _write(root / "infra/main.tf/inside.tf")
+    (root / "functions/f/handler.py").unlink()
+    (root / "functions/f").rmdir()
+    _write(root / "functions/f")
+
+    assert lay_out() >= {"infra/main.tf/inside.tf", "functions/f"}
