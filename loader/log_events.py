@@ -9,6 +9,7 @@ from typing import Any
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time.
 OVERLAP_MS = 120_000
+MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 _FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 
 Event = dict[str, Any]
@@ -41,9 +42,13 @@ class LogEvents:
         known = (self._seen | self._fresh).items()
         self._seen = {digest: at_ms for digest, at_ms in known if at_ms >= since_ms}
         self._fresh = {}
-        pages = self._logs.get_paginator("filter_log_events").paginate(logGroupName=self._group, startTime=since_ms)
-        for page in pages:
-            yield [event for event in map(_event, page["events"]) if self._note(event)]
+        paginator = self._logs.get_paginator("filter_log_events")
+        while since_ms is not None:
+            events: list[Event] = []
+            for page in paginator.paginate(logGroupName=self._group, startTime=since_ms):
+                events = list(map(_event, page["events"]))
+                yield [event for event in events if self._note(event)]
+            since_ms = _after_full_page(events, since_ms)
 
     def _edge_ms(self) -> int:
         return max(self._start_ms, self._newest_ms - OVERLAP_MS)
@@ -62,6 +67,15 @@ class LogEvents:
             self._fresh = {digest: at_ms for digest, at_ms in self._fresh.items() if at_ms >= edge_ms}
             self._forget_at = max(_FORGET_AT, 2 * len(self._fresh))
         return True
+
+
+def _after_full_page(events: list[Event], since_ms: int) -> int | None:
+    """Where to go on after a last page that is full; None where it isn't, or leads no further.
+
+    MiniStack ends at 10,000 events without a token [tried]; AWS gives one, so there this asks at most once more.
+    """
+    newest_ms = max((event["timestamp"] for event in events), default=since_ms)
+    return newest_ms if len(events) >= MOST_EVENTS_IN_A_PAGE and newest_ms > since_ms else None
 
 
 def _event(raw: dict[str, Any]) -> Event:
