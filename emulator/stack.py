@@ -25,6 +25,8 @@ def lay_out(copy: Path = COPY) -> Path:
 
     The lock file goes: it holds hashes of providers built here, and a rebuilt provider has others.
     """
+    for gone in (copy / "infra").glob("*.tfvars*"):
+        gone.unlink()  # Terraform would go on reading one that was removed from infra/
     for name in ("infra", "functions", "queries"):
         shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
     shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
