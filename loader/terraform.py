@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.providers import terraform_binary
+from loader import hcl
 from loader.errors import RunError
 from loader.progress import say
 
@@ -39,7 +40,7 @@ class Terraform:
 
     def apply(self, variables: Mapping[str, Any]) -> None:
         """`terraform apply -auto-approve -var name=value ...`; raises RunError."""
-        self._run("apply", "-auto-approve", "-input=false", "-no-color", *_variable_flags(variables))
+        self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
 
     def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
         """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises RunError.
@@ -47,7 +48,7 @@ class Terraform:
         Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
         """
         flags = () if refresh else ("-refresh=false",)
-        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *_variable_flags(variables))
+        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *self._variable_flags(variables))
 
     def outputs(self) -> dict[str, Any]:
         """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
@@ -56,6 +57,16 @@ class Terraform:
     def version(self) -> dict[str, Any]:
         """`terraform version -json`: Terraform's version and the providers selected in this folder."""
         return json.loads(self._run("version", "-json", quiet=True))
+
+    def _variable_flags(self, variables: Mapping[str, Any]) -> list[str]:
+        """A -var for each variable; those that are null come from a file: `-var=sink=null` would be the text "null"."""
+        flags = [f"-var={name}={hcl.text_of(value)}" for name, value in variables.items() if value is not None]
+        if nulls := {name: None for name, value in variables.items() if value is None}:
+            file = self.log_file.absolute().with_name("null.tfvars.json")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(nulls))
+            flags.append(f"-var-file={file}")
+        return flags
 
     def _run(self, *arguments: str, quiet: bool = False) -> str:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
@@ -95,15 +106,6 @@ def first_error(text: str) -> str:
     detail = [line.strip(" │╷╵") for line in after[:14]]
     words = [line for line in detail if line and not line.startswith(("on ", "with "))]
     return " ".join([match["text"].strip(), *words])[:600]
-
-
-def _variable_flags(variables: Mapping[str, Any]) -> list[str]:
-    return [f"-var={name}={_as_hcl(value)}" for name, value in variables.items()]
-
-
-def _as_hcl(value: Any) -> str:
-    """Strings as they are, everything else as JSON (which Terraform reads as HCL)."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _communicate(process: subprocess.Popen) -> tuple[str, str]:
