@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from loader.checks import account, machine
 from loader.checks import plan as plan_checks
 from loader.checks.finding import OK, PROBLEM, Finding
-from loader.cost import Estimate, check_budget
+from loader.cost import Estimate, check_budget, estimate
 from loader.cost.demand import demands, setting
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
@@ -40,7 +40,8 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
             findings += account.emulator(cells)
         elif group == ACCOUNT:
             region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
-            findings += account.check(cells, region, prefix, plan.experiment)
+            run_s = estimate(plan, defaults=defaults).total_s
+            findings += account.check(cells, region, prefix, plan.experiment, run_s)
     return findings
 
 
