@@ -28,6 +28,11 @@ test: $(READY) ## Every test (under 10 minutes once the providers are built)
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
+.PHONY: test-slow
+test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this machine (about 5 minutes)
+	$(BIN)/python -m emulator.providers
+	$(BIN)/pytest -m slow tests/emulator
+
 # The report is tested in a real browser. STAMPEDE_NO_BROWSER=1 leaves those tests out.
 .PHONY: chromium
 chromium:
@@ -59,12 +64,15 @@ $(CHECKOV): infra/checkov-requirements.txt
 	$(@D)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r infra/checkov-requirements.txt
 	@touch $@
 
-.PHONY: functions
-functions: $(READY) ## Build what method=crt, go_stream and go_ranges need, for both processors (about a minute)
+.PHONY: go-function
+go-function: # all that go_stream and go_ranges need
 	for arch in amd64:x86_64 arm64:arm64; do \
 	  (cd functions/transfer && CGO_ENABLED=0 GOOS=linux GOARCH=$${arch%%:*} go build -trimpath -tags lambda.norpc \
 	    -o build/$${arch##*:}/bootstrap .); \
 	done
+
+.PHONY: functions
+functions: $(READY) go-function ## Build what method=crt, go_stream and go_ranges need, for both processors (about a minute)
 	for arch in x86_64:x86_64 arm64:aarch64; do \
 	  rm -rf functions/download/build/$${arch%%:*}; \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: --require-hashes \

@@ -26,6 +26,8 @@ def lay_out(copy: Path = COPY) -> Path:
     Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers built here, and a
     rebuilt provider has others.
     """
+    for gone in (copy / "infra").glob("*.tfvars*"):
+        gone.unlink()  # Terraform would go on reading one that was removed from infra/
     for name in ("infra", "functions", "queries"):
         _remove_what_is_gone(copy / name, [ROOT / name] + ([OVERRIDES] if name == "infra" else []))
         shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)

@@ -22,7 +22,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
     return value
 
 
@@ -33,7 +33,7 @@ def dollars(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars of 0 or more")
+        raise argparse.ArgumentTypeError(f"must be an amount of US dollars of 0 or more, got {text!r}")
     return value
 
 
@@ -43,5 +43,5 @@ def _integer(text: str, least: int) -> int:
     except ValueError:
         value = least - 1
     if value < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of {least} or more")
+        raise argparse.ArgumentTypeError(f"must be a whole number of {least} or more, got {text!r}")
     return value

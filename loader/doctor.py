@@ -19,9 +19,9 @@ from loader import checks, cost
 from loader.arguments import dollars
 from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost import Estimate
-from loader.cost.demand import infra_defaults
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
+from loader.infra_variables import infra_defaults
 from loader.plan import Plan
 from loader.plan_options import add_plan_options, plan_of
 from loader.tables import FORMATS, print_rows
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def estimate(plan: Plan) -> Estimate:
-    """Cost and duration of `plan` with the TF_VAR_* of this shell; raises UsageError for values that are no numbers."""
+    """Cost and duration of `plan` with TF_VAR_* and infra's *.tfvars; raises UsageError for what can't be read."""
     return cost.estimate(plan, defaults=infra_defaults(os.environ))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loader import hcl
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -44,3 +46,8 @@ EXPERIMENTS = {
         },
     ),
 }
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
+    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())

@@ -21,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader import target as targets
 from loader.arguments import positive_int
 from loader.errors import RunError, UsageError
-from loader.experiments import EXPERIMENTS
+from loader.experiments import EXPERIMENTS, cell_name
 from loader.progress import bar, say
 from loader.run_description import settings_of
 from loader.run_folder import FORMAT, RunFolder
@@ -31,7 +31,6 @@ from loader.stack_lock import holding
 from loader.tables import FORMATS, print_rows
 from loader.target import Target
 from loader.unfinished_cell import ABANDONED
-from report.cell_settings import cell_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time.
 OVERLAP_MS = 120_000
+MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 _FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 # FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), which botocore's paginator ends with an
 # error. After so many repetitions the rest is left to the next fetch, which begins at the same place.
@@ -68,18 +69,33 @@ class LogEvents:
             yield news
 
     def _pages(self, since_ms: int) -> Iterator[list[Event]]:
-        """The pages of FilterLogEvents, by hand and bounded."""
-        asked = {"logGroupName": self._group, "startTime": max(0, since_ms)}
+        """The pages of FilterLogEvents, by hand and bounded.
+
+        MiniStack ends at 10,000 events without a token [tried], so after a full last page it is asked from there on;
+        AWS gives a token, and is asked at most once more.
+        """
+        pages, begin_ms, newest_ms = 0, max(0, since_ms), -1
+        while begin_ms > newest_ms:
+            events: list[Event] = []
+            for events in self._pages_of_one_answer(begin_ms):
+                pages += 1
+                yield events
+                if pages >= MOST_PAGES:
+                    return
+            newest_ms = begin_ms
+            if len(events) >= MOST_EVENTS_IN_A_PAGE:
+                begin_ms = max(event["timestamp"] for event in events)
+
+    def _pages_of_one_answer(self, since_ms: int) -> Iterator[list[Event]]:
         repeats, token = 0, None
-        for _ in range(MOST_PAGES):
-            answer = self._logs.filter_log_events(**asked, **({"nextToken": token} if token else {}))
+        while repeats < MOST_REPEATS:
+            more = {} if token is None else {"nextToken": token}
+            answer = self._logs.filter_log_events(logGroupName=self._group, startTime=since_ms, **more)
             yield [_event(raw) for raw in answer["events"]]
             previous, token = token, answer.get("nextToken")
             if token is None:
                 return
             repeats = repeats + 1 if token == previous and not answer["events"] else 0
-            if repeats >= MOST_REPEATS:
-                return
 
     def _edge_ms(self) -> int:
         return max(self._start_ms, self._newest_ms - OVERLAP_MS)

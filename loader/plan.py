@@ -6,17 +6,16 @@ import difflib
 import itertools
 import json
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
+from loader import hcl
 from loader.errors import UsageError
-from loader.experiments import Experiment
-from report.cell_settings import cell_name
+from loader.experiments import Experiment, cell_name
+from loader.hcl import HclError
+from loader.infra_variables import declared
 
-INFRA = Path(__file__).resolve().parent.parent / "infra"
 MAX_CELLS = 1000
 
 
@@ -75,6 +74,7 @@ class Plan:
         cells = self.cells()
         return asdict(self) | {
             "order": [cell.name for cell in cells],
+            "cells": [{"cell": cell.name, "repeat": cell.repeat, **cell.coordinates} for cell in cells],
             "warm_up_messages": sum(self.warm_up_messages(cell) for cell in cells),
             "start_barrier": self.start_barrier_s is not None,
         }
@@ -89,7 +89,7 @@ class Plan:
 def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
     """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix.
 
-    Raises UsageError for an unknown variable, a value twice, a concurrency that is no whole number above 0, or more
+    Raises UsageError for an unknown variable, a value twice, a concurrency that isn't a whole number above 0, or more
     than MAX_CELLS cells.
     """
     matrix = experiment.matrices[target]
@@ -108,30 +108,33 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
         raise UsageError(f"--set: the matrix has {count} cells; at most {MAX_CELLS} are run, so sweep fewer values")
     for n in plan.swept.get("concurrency_value", [plan.fixed.get("concurrency_value", 1)]):
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise UsageError(f"--set concurrency_value: {n!r} is no whole number of 1 or more")
+            raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
     return plan
 
 
 def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """Split `variable=v1,v2`; numbers and true/false become such. Raises UsageError."""
+    """Split `variable=v1,v2`; null, true, false and numbers become such, {...} and [...] are read as HCL or JSON.
+
+    Braces, brackets and double quotes hold together what belongs to one value. Raises UsageError.
+    """
     name, equals, listed = text.partition("=")
     if not equals or not name or not listed:
         raise UsageError(f"--set: {text!r} is not VARIABLE=VALUE[,VALUE...]")
-    known = terraform_variables()
+    known = declared()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
         raise UsageError(f"--set: infra/ has no variable {name!r}; {hint}")
-    values = [_value(part) for part in listed.split(",")]
-    if len({json.dumps(value) for value in values}) < len(values):
+    try:
+        values = [_value(part) for part in hcl.split(listed)]
+    except HclError as error:
+        raise UsageError(
+            f"--set {name}: {listed!r} can't be read: {error}; a text with commas, quotes or brackets takes double "
+            'quotes ("a, b"), an object is written {minimum=2,maximum=20}'
+        ) from None
+    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
     return name, values
-
-
-def terraform_variables() -> set[str]:
-    """The names of the variables that infra/ declares."""
-    text = "".join(path.read_text() for path in INFRA.glob("*.tf"))
-    return set(re.findall(r'^variable "(\w+)"', text, re.MULTILINE))
 
 
 def _product(swept: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -139,8 +142,12 @@ def _product(swept: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
+    if not text:
+        raise HclError('a value is empty (an empty text is "")')
+    if text == "null" or text[0] in '{["':
+        return hcl.value(text)
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=str)
     except ValueError:
         return text
     return value if isinstance(value, bool | int | float) else text

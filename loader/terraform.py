@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.providers import terraform_binary
+from loader import hcl
 from loader.errors import RunError
 from loader.progress import say
 
@@ -54,7 +55,7 @@ class Terraform:
 
     def apply(self, variables: Mapping[str, Any]) -> None:
         """`terraform apply -auto-approve -var name=value ...`; raises RunError."""
-        self._run("apply", "-auto-approve", "-input=false", "-no-color", *_variable_flags(variables))
+        self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
 
     def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
         """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises RunError.
@@ -62,12 +63,12 @@ class Terraform:
         Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
         """
         flags = () if refresh else ("-refresh=false",)
-        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *_variable_flags(variables))
+        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *self._variable_flags(variables))
 
     def destroy_command(self, variables: Mapping[str, Any]) -> str:
         """The command that destroys the stack, as a user can copy it into a shell."""
         program = Path(terraform_binary()).name
-        return shlex.join([program, f"-chdir={self.directory}", "destroy", *_variable_flags(variables)])
+        return shlex.join([program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
 
     def resources(self) -> list[str]:
         """Addresses of the resources in the state, without data sources; none without a state. Raises RunError."""
@@ -77,8 +78,7 @@ class Terraform:
             if "No state file was found" in str(error):
                 return []
             raise
-        addresses = listed.split()
-        return [one for one in addresses if not re.search(r"(^|\.)data\.", one)]
+        return [one for one in listed.splitlines() if not re.search(r"(^|\.)data\.", one)]
 
     def outputs(self) -> dict[str, Any]:
         """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
@@ -88,6 +88,16 @@ class Terraform:
         """`terraform version -json`: Terraform's version and the providers selected in this folder."""
         said = json.loads(self._run("version", "-json", quiet=True))
         return said | ({"provider_selections": dict(self.built_providers)} if self.built_providers else {})
+
+    def _variable_flags(self, variables: Mapping[str, Any]) -> list[str]:
+        """A -var for each variable; those that are null come from a file: `-var=sink=null` would be the text "null"."""
+        flags = [f"-var={name}={hcl.text_of(value)}" for name, value in variables.items() if value is not None]
+        if nulls := {name: None for name, value in variables.items() if value is None}:
+            file = self.log_file.absolute().with_name("null.tfvars.json")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(nulls))
+            flags.append(f"-var-file={file}")
+        return flags
 
     def _run(self, *arguments: str, quiet: bool = False) -> str:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
@@ -127,15 +137,6 @@ def first_error(text: str) -> str:
     detail = [line.strip(" │╷╵") for line in after[:14]]
     words = [line for line in detail if line and not line.startswith(("on ", "with "))]
     return " ".join([match["text"].strip(), *words])[:600]
-
-
-def _variable_flags(variables: Mapping[str, Any]) -> list[str]:
-    return [f"-var={name}={_as_hcl(value)}" for name, value in variables.items()]
-
-
-def _as_hcl(value: Any) -> str:
-    """Strings as they are, everything else as JSON (which Terraform reads as HCL)."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _communicate(process: subprocess.Popen) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,11 +14,6 @@ IN_RECORDS = {
     "method": "method",
     "sink": "sink",
 }
-
-
-def cell_name(cell: Mapping[str, Any]) -> str:
-    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
-    return ",".join(f"{name}={value}" for name, value in cell.items())
 
 
 class CellSettings:
@@ -32,12 +28,12 @@ class CellSettings:
         self.swept = {
             name: values for name, values in _mapping(plan.get("swept")).items() if isinstance(values, list) and values
         }
-        self._read_plan(plan.get("repeats"))
-        for cell in manifest.get("cells") if isinstance(manifest.get("cells"), list) else ():
-            if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
-                self._add(cell["cell"], {name: value for name, value in cell.items() if name in self._known_names()})
-                if type(cell.get("repeat")) is int and self._has_repeats(plan):
-                    self._repeats[cell["cell"]] = cell["repeat"]
+        self._has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
+        planned = plan.get("cells") or _older_plan(self.swept, plan.get("repeats"))
+        for cells in (planned, manifest.get("cells")):
+            for cell in cells if isinstance(cells, list) else ():
+                if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
+                    self._read(cell)
         for name, values in _mapping(manifest.get("settings")).items():
             self._add(name, _mapping(values))
 
@@ -57,7 +53,7 @@ class CellSettings:
         """What a cell has of the swept variables that no record repeats, as `object_size_mb=4`; "" for none."""
         values = self.of(cell) or {}
         others = {name: values[name] for name in self.swept if name not in IN_RECORDS and name in values}
-        return ", ".join(f"{name}={value}" for name, value in others.items() if len(self.swept[name]) > 1)
+        return ", ".join(f"{name}={_text(value)}" for name, value in others.items() if len(self.swept[name]) > 1)
 
     def difference(self, record: Mapping[str, Any]) -> str | None:
         """What the record says otherwise than its cell, in words; None where they agree or one doesn't say."""
@@ -68,25 +64,30 @@ class CellSettings:
                 return f"{field} {own} where the cell has {wanted}"
         return None
 
-    def _read_plan(self, repeats: object) -> None:
-        count = repeats if type(repeats) is int and repeats > 1 else 1
-        for values in itertools.product(*self.swept.values()) if self.swept else ():
-            coordinates = dict(zip(self.swept, values, strict=True))
-            for repeat in range(1, count + 1):
-                name = cell_name(coordinates | ({"repeat": repeat} if count > 1 else {}))
-                self._add(name, coordinates)
-                if count > 1:
-                    self._repeats[name] = repeat
-
-    def _known_names(self) -> set[str]:
-        return {*IN_RECORDS, *self.swept, *self.fixed}
-
-    @staticmethod
-    def _has_repeats(plan: Mapping[str, Any]) -> bool:
-        return type(plan.get("repeats")) is int and plan["repeats"] > 1
+    def _read(self, cell: Mapping[str, Any]) -> None:
+        known = {*IN_RECORDS, *self.swept, *self.fixed}
+        self._add(cell["cell"], {name: value for name, value in cell.items() if name in known})
+        if self._has_repeats and type(cell.get("repeat")) is int:
+            self._repeats[cell["cell"]] = cell["repeat"]
 
     def _add(self, name: str, values: Mapping[str, Any]) -> None:
         self._values[name] = self.fixed | self._values.get(name, {}) | dict(values)
+
+
+def _older_plan(swept: Mapping[str, list[Any]], repeats: object) -> list[dict[str, Any]]:
+    """The cells of a plan that doesn't list them: every combination, named as all runs of then named them."""
+    count = repeats if type(repeats) is int and repeats > 1 else 1
+    cells = []
+    for values in itertools.product(*swept.values()) if swept else ():
+        coordinates = dict(zip(swept, values, strict=True))
+        for repeat in range(1, count + 1):
+            named = coordinates | ({"repeat": repeat} if count > 1 else {})
+            cells.append(coordinates | {"cell": ",".join(f"{n}={v}" for n, v in named.items()), "repeat": repeat})
+    return cells
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _mapping(value: object) -> dict[str, Any]:

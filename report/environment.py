@@ -32,8 +32,10 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _short(part: object) -> object:
-    """`part` without the order of the cells: it is as long as the run, and run.json has it."""
-    return {name: value for name, value in part.items() if name != "order"} if isinstance(part, Mapping) else part
+    """`part` without the list of the cells: it is as long as the run, and run.json has it."""
+    if not isinstance(part, Mapping):
+        return part
+    return {name: value for name, value in part.items() if name not in ("order", "cells")}
 
 
 def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from loader.checks import account, machine
 from loader.checks import plan as plan_checks
 from loader.checks.finding import OK, PROBLEM, Finding
-from loader.cost import Estimate, check_budget
-from loader.cost.demand import demands, infra_defaults, setting
+from loader.cost import Estimate, check_budget, estimate
+from loader.cost.demand import demands, setting
 from loader.errors import UsageError
+from loader.infra_variables import infra_defaults
 from loader.plan import Plan
 
 PLAN, ROOM, TOOLS, ACCOUNT = "plan", "room", "tools", "account"
@@ -24,7 +25,7 @@ BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 
 def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
-    """Make the checks of `groups` for `plan`; raises UsageError only where the plan's values are no numbers."""
+    """Make the checks of `groups` for `plan`; raises UsageError only where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
     cells = demands(plan, defaults)
     findings: list[Finding] = []
@@ -39,7 +40,8 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
             findings += account.emulator(cells)
         elif group == ACCOUNT:
             region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
-            findings += account.check(cells, region, prefix, plan.experiment)
+            run_s = estimate(plan, defaults=defaults).total_s
+            findings += account.check(cells, region, prefix, plan.experiment, run_s)
     return findings
 
 
@@ -48,13 +50,13 @@ def problems(plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP) -> list[Finding
     return [finding for finding in run(plan, groups) if finding.status == PROBLEM]
 
 
-def budget(estimate: Estimate, budget_usd: float | None) -> Finding:
+def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
     """The estimated cost, against the budget where there is one."""
     try:
-        check_budget(estimate, budget_usd)
+        check_budget(estimated, budget_usd)
     except UsageError as error:
         finding, _, way_out = str(error).rpartition("; ")
         return Finding("budget", PROBLEM, finding, way_out)
     limit = "no limit given (--budget-usd)" if budget_usd is None else f"within --budget-usd {budget_usd:g}"
-    spent = f"about {estimate.total_usd:.2f} USD" if estimate.target == "aws" else "nothing is spent locally"
+    spent = f"about {estimated.total_usd:.2f} USD" if estimated.target == "aws" else "nothing is spent locally"
     return Finding("budget", OK, f"{spent}; {limit}")

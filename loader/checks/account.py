@@ -1,4 +1,4 @@
-"""Checks of the AWS account: credentials, region, what Lambda allows, what earlier runs left.
+"""Checks of the AWS account: region, what Lambda allows, what earlier runs left.
 
 Asks little and waits little; whatever AWS doesn't answer or allow becomes a warning, and never a traceback.
 """
@@ -6,6 +6,7 @@ Asks little and waits little; whatever AWS doesn't answer or allow becomes a war
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import ministack, stack
 from loader.account import network_quota
+from loader.checks import credentials
 from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
 from loader.errors import RunError, UsageError, one_line
-from loader.target import NO_CREDENTIALS, Target, explain
+from loader.target import Target
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
 CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
@@ -75,12 +77,12 @@ class Account:
         return answer.get("ReservedConcurrentExecutions", 0)
 
 
-def check(cells: list[Demand], region: str, prefix: str, experiment: str) -> list[Finding]:
-    """All checks of the account in `region`; where the region or the credentials are wrong, only those."""
+def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s: float) -> list[Finding]:
+    """The checks of the account for a run of `run_s` seconds; where region or credentials are wrong, only that."""
     if (wrong := known_region(region)) is not None:
         return [wrong]
     account = Account(Target("aws", {"region": region}))
-    who = credentials(account)
+    who = credentials.identity(account)
     if who.status == PROBLEM:
         return [who]
     checks: dict[str, Callable[[], Finding]] = {
@@ -90,20 +92,24 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str) -> lis
         "network quota": lambda: network(account),
         "leftovers": lambda: leftovers(account, f"{prefix}-"),
     }
-    return [who, *(_told(name, one) for name, one in checks.items())]
+    return [who, credentials.lifetime(run_s), *(_told(name, one) for name, one in checks.items())]
 
 
 def emulator(cells: list[Demand]) -> list[Finding]:
     """The embedded AWS: whether it runs, answers, and takes N functions at once."""
     running = ministack.running(stack.STATE_DIR)
     if running is None:
-        return [Finding("emulator", OK, "not running; a sweep starts it and stops it again")]
+        here = Finding("emulator", OK, "not running; a sweep starts it and stops it again")
+        return [here, _emulator_concurrency(cells, ministack.account_concurrency(os.environ))]
     if not running.answers():
         found = f"process {running.pid} doesn't answer at {running.endpoint_url}"
         return [Finding("emulator", PROBLEM, found, "`stampede emulator stop`")]
     account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
     here = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
-    return [here, _told("concurrency", lambda: _emulator_concurrency(account, cells))]
+    return [
+        here,
+        _told("concurrency", lambda: _emulator_concurrency(cells, account.settings()["ConcurrentExecutions"])),
+    ]
 
 
 def known_region(region: str) -> Finding | None:
@@ -118,22 +124,7 @@ def known_region(region: str) -> Finding | None:
         return None
     near = difflib.get_close_matches(region, known, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "`aws account list-regions` lists yours"
-    return Finding("region", PROBLEM, f"region {region!r} is none that AWS Lambda has", f"use --set region=...; {hint}")
-
-
-def credentials(account: Account) -> Finding:
-    """Who we are, as STS says. Without that nothing else can be asked."""
-    try:
-        answer = account.client("sts").get_caller_identity()
-    except RunError as error:
-        found, _, way_out = str(error).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out)
-    except (BotoCoreError, ClientError) as error:
-        found, _, way_out = str(explain(error, "asking AWS who we are", account.target)).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
-    except UsageError as error:
-        return Finding("credentials", PROBLEM, str(error), "correct the region")
-    return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
+    return Finding("region", PROBLEM, f"AWS Lambda has no region {region!r}", f"use --set region=...; {hint}")
 
 
 def enabled_region(account: Account, region: str) -> Finding:
@@ -224,8 +215,8 @@ def leftovers(account: Account, prefix: str) -> Finding:
     )
 
 
-def _emulator_concurrency(account: Account, cells: list[Demand]) -> Finding:
-    limit, needed = account.settings()["ConcurrentExecutions"], max(cell.concurrency for cell in cells)
+def _emulator_concurrency(cells: list[Demand], limit: int) -> Finding:
+    needed = max(cell.concurrency for cell in cells)
     found = f"{needed} at once needed, the embedded AWS runs {limit}"
     if needed <= limit:
         return Finding("concurrency", OK, found)

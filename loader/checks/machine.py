@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,15 @@ from loader.cost.demand import Demand
 LEAST_PYTHON = (3, 11)
 LEAST_TERRAFORM = (1, 9)
 COMMAND_TIMEOUT_S = 20
-# A function of the embedded AWS is a Python process with boto3 [tried: 70 to 90 MB].
-FUNCTION_PROCESS_MB = 90
-EMULATOR_MB = 300
+# What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
+# largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. With more of them each has less,
+# because they share pages: 500 of go_stream had 2.9 MB at most, and the emulator beside them 316 MB.
+FUNCTION_PROCESS_MB = {"download_file": 44, "crt": 29, "stream": 24, "ranges": 24, "go_stream": 4, "go_ranges": 4}
+EMULATOR_MB = 350
+# 500 functions of go_stream at once: 2,128 open files of the emulator, and 4,081 threads in all, 4 a function in the
+# emulator [tried]. A function in Python has up to 10 more, those of download_file.
+OPEN_FILES, OPEN_FILES_PER_FUNCTION = 200, 5
+THREADS, THREADS_PER_FUNCTION = 200, 16
 # A message's log lines are kept twice in the results folder, as events and as a record; with room for the report.
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
@@ -33,9 +40,13 @@ def tools() -> list[Finding]:
 
 
 def room(cells: list[Demand], target: str) -> list[Finding]:
-    """Memory and disk: locally all the copies of the object, on AWS only the results."""
+    """Memory and disk: locally all the copies of the object, and N processes; on AWS only the results."""
     if target == "local":
-        return [local_memory(cells, available_memory_mb()), local_disk(cells, _free_mb(stack.STATE_DIR))]
+        return [
+            local_memory(cells, available_memory_mb()),
+            local_disk(cells, _free_mb(stack.STATE_DIR)),
+            local_limits(cells, _limit(resource.RLIMIT_NOFILE, 1), _limit(resource.RLIMIT_NPROC, 0)),
+        ]
     return [results_disk(cells, _free_mb(Path.cwd()))]
 
 
@@ -94,10 +105,8 @@ def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
     """Memory for the object, the emulator and N functions; at worst each holds the object once."""
     if available_mb is None:
         return Finding("memory here", WARNING, "this system doesn't say how much is free", "watch it during the run")
-    least = max(EMULATOR_MB + cell.object_mb + cell.concurrency * FUNCTION_PROCESS_MB for cell in cells)
-    most = max(
-        EMULATOR_MB + cell.object_mb + cell.concurrency * (FUNCTION_PROCESS_MB + cell.object_mb) for cell in cells
-    )
+    least = max(_local_mb(cell, copies=0) for cell in cells)
+    most = max(_local_mb(cell, copies=cell.concurrency) for cell in cells)
     found = f"{available_mb:,} MB free, the largest cell takes {least:,} to {most:,}"
     if available_mb >= most:
         return Finding("memory here", OK, found)
@@ -113,6 +122,20 @@ def local_disk(cells: list[Demand], free_mb: int) -> Finding:
         return Finding("disk here", OK, found)
     way_out = "put STAMPEDE_STATE_DIR on a larger disk, or use a smaller concurrency_value or object_size_mb with --set"
     return Finding("disk here", PROBLEM, found, way_out)
+
+
+def local_limits(cells: list[Demand], open_files: float, threads: float) -> Finding:
+    """What the system lets one process open (the emulator goes up to the hard limit) and one user start."""
+    most = max(cell.concurrency for cell in cells)
+    # Linux counts threads against a user's processes, other systems only processes.
+    started = THREADS + most * THREADS_PER_FUNCTION if sys.platform == "linux" else THREADS + most
+    needed = {"-Hn": (OPEN_FILES + most * OPEN_FILES_PER_FUNCTION, open_files), "-u": (started, threads)}
+    for option, (need, limit) in needed.items():
+        if need > limit:
+            found = f"`ulimit {option}` is {limit:,}, and {most} functions at once may take {need:,}"
+            way_out = f"raise it to {need}, or use a smaller --set concurrency_value"
+            return Finding("limits here", PROBLEM, found, way_out)
+    return Finding("limits here", OK, f"{most} functions at once stay below `ulimit -Hn` and `ulimit -u`")
 
 
 def results_disk(cells: list[Demand], free_mb: int) -> Finding:
@@ -162,6 +185,18 @@ def _go(*, needed: bool) -> Finding:
     return Finding(
         "go", PROBLEM, f"not on the PATH of this {platform.system()}, and the provider must be built", way_out
     )
+
+
+def _limit(kind: int, which: int) -> float:
+    """The soft (0) or hard (1) limit of this process; infinity where there is none."""
+    limit = resource.getrlimit(kind)[which]
+    return float("inf") if limit == resource.RLIM_INFINITY else limit
+
+
+def _local_mb(cell: Demand, *, copies: int) -> int:
+    """Memory of the emulator with the object, the cell's functions, and `copies` of the object in them."""
+    process_mb = FUNCTION_PROCESS_MB.get(cell.method, max(FUNCTION_PROCESS_MB.values()))
+    return EMULATOR_MB + cell.concurrency * process_mb + (1 + copies) * cell.object_mb
 
 
 def _results_mb(cells: list[Demand]) -> int:

@@ -33,9 +33,7 @@ def method(cells: list[Demand]) -> Finding:
     """Every method and sink is one that there is, and what the methods need is built."""
     for cell in cells:
         if cell.method not in SINKS:
-            return Finding(
-                "method", PROBLEM, f"method {cell.method!r} is none", f"use --set method=... of {', '.join(SINKS)}"
-            )
+            return Finding("method", PROBLEM, f"unknown method {cell.method!r}", f"choose one of {', '.join(SINKS)}")
         if cell.sink not in SINKS[cell.method]:
             possible = " or ".join(SINKS[cell.method])
             found = f"method {cell.method} can't put the bytes into sink {cell.sink!r}"

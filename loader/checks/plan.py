@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.checks.method import method, object_memory
-from loader.cost.demand import Demand
-from loader.cost.durations import download_s
+from loader.cost.demand import Demand, Pollers
+from loader.cost.durations import INVOCATIONS_PER_POLLER, download_s
 
 # Lambda's quotas page.
 MEMORY_MB = range(128, 10_240 + 1)
@@ -23,6 +23,9 @@ RECORD_MARGIN_S = 3.0
 MOST_TIMEOUT_S = 900
 # An SQS trigger in standard mode caps at 1,000.
 MOST_WITHOUT_POLLERS = 1000
+# Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
+LEAST_POLLERS = range(2, 200 + 1)
+MOST_POLLERS = range(2, 10_000 + 1)
 
 
 def check(cells: list[Demand], target: str) -> list[Finding]:
@@ -115,7 +118,7 @@ def time_limit(cells: list[Demand], target: str) -> Finding:
 
 
 def trigger(cells: list[Demand]) -> Finding:
-    """N is within reach of the trigger."""
+    """N is within reach of the trigger, and provisioned pollers fetch about as much as N functions take."""
     wrong = _first(cells, lambda cell: cell.concurrency > MOST_WITHOUT_POLLERS and cell.pollers is None)
     if wrong is not None:
         return Finding(
@@ -124,8 +127,31 @@ def trigger(cells: list[Demand]) -> Finding:
             f"concurrency_value {wrong.concurrency}: an SQS trigger in standard mode ends at {MOST_WITHOUT_POLLERS}",
             "give it provisioned_pollers, or sweep a smaller N",
         )
-    mode = "provisioned pollers" if any(cell.pollers for cell in cells) else "standard, +300 a minute from 5"
-    return Finding("trigger", OK, mode)
+    found = [_pollers(cell.pollers, cell.concurrency) for cell in cells if cell.pollers]
+    for status in (PROBLEM, WARNING):
+        if (worst := next((one for one in found if one.status == status), None)) is not None:
+            return worst
+    return Finding("trigger", OK, "provisioned pollers" if found else "standard, +300 a minute from 5")
+
+
+def _pollers(pollers: Pollers, concurrency: int) -> Finding:
+    """Whether the pollers are within Lambda's limits, reach N, and don't go far beyond it."""
+    reach = pollers.maximum * INVOCATIONS_PER_POLLER
+    fitting = max(MOST_POLLERS.start, -(-concurrency // INVOCATIONS_PER_POLLER))
+    least = min(max(LEAST_POLLERS.start, pollers.minimum), LEAST_POLLERS[-1], fitting)
+    way_out = f"use --set provisioned_pollers={{minimum={least},maximum={fitting}}}"
+    has = f"provisioned_pollers {{minimum={pollers.minimum},maximum={pollers.maximum}}}"
+    if pollers.minimum not in LEAST_POLLERS or pollers.maximum not in MOST_POLLERS or pollers.minimum > pollers.maximum:
+        rule = "Lambda takes a minimum of 2 to 200 and a maximum of 2 to 10000 that isn't below it"
+        return Finding("trigger", PROBLEM, f"{has}: {rule}", way_out)
+    if reach < concurrency:
+        found = f"{has} reach {reach} functions at once, and concurrency_value is {concurrency}"
+        return Finding("trigger", PROBLEM, found, way_out)
+    if pollers.maximum > fitting and reach > 2 * concurrency + INVOCATIONS_PER_POLLER:
+        # What the functions can't take is throttled, waits out the visibility timeout, and ends as a dead letter.
+        found = f"{has} fetch for {reach} functions at once, {concurrency} may run, and the rest is throttled"
+        return Finding("trigger", WARNING, found, way_out)
+    return Finding("trigger", OK, has)
 
 
 def _first(cells: list[Demand], wrong: Callable[[Demand], bool]) -> Demand | None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from loader.cost import durations
-from loader.cost.demand import Demand, demands, infra_defaults, setting
+from loader.cost.demand import Demand, demands, setting
 from loader.cost.prices import Prices, read_prices
 from loader.errors import UsageError
+from loader.infra_variables import declared
 from loader.object_content import MEBIBYTE, part_count
 from loader.plan import Cell, Plan
 
@@ -27,6 +28,9 @@ LOG_BYTES_PER_MESSAGE = 1024
 INSIGHTS_SCANS = 7
 # Five connections of Lambda's trigger, each asking every 20 s while the queue is empty; counted for the whole run.
 EMPTY_RECEIVES_PER_HOUR = 5 * 3600 / 20
+# Lambda's guide (SQS event source mappings, provisioned mode): a poller makes up to 10 polls a second. Fewer while the
+# pollers aren't all needed, and how many an empty queue gets isn't documented, so this is the most there can be.
+POLLS_PER_POLLER_S = 10
 # Of `drain`: two GetQueueAttributes every 5 s.
 DRAIN_REQUESTS_PER_HOUR = 2 * 3600 / 5
 HOURS_IN_A_MONTH = 730
@@ -137,22 +141,22 @@ class Estimate:
 
 
 def estimate(plan: Plan, prices: Prices | None = None, defaults: Mapping[str, Any] | None = None) -> Estimate:
-    """Estimate a plan. `prices` are prices.json's and `defaults` infra's own (no TF_VAR_*) where not given.
+    """Estimate a plan. `prices` are prices.json's and `defaults` infra's own where not given.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
-    values that are no numbers.
+    values that aren't numbers.
     """
     prices = prices or read_prices()
-    defaults = infra_defaults({}) if defaults is None else defaults
+    if defaults is None:
+        defaults = {name: variable.default for name, variable in declared().items()}
     cells = demands(plan, defaults)
     object_mb = max(cell.object_mb for cell in cells)
-    aws_hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + durations.around_s(object_mb, "aws")) / 3600
     return Estimate(
         target=plan.target,
         region=str(setting(plan, "region", defaults)),
         prices_region=prices.region,
         prices_date=prices.date,
-        items=tuple(_items(cells, object_mb, aws_hours, prices)),
+        items=tuple(_items(cells, object_mb, prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
         around_s=durations.around_s(object_mb, plan.target),
     )
@@ -179,7 +183,7 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         )
 
 
-def _items(cells: list[Demand], object_mb: int, hours: float, prices: Prices) -> list[Item]:
+def _items(cells: list[Demand], object_mb: int, prices: Prices) -> list[Item]:
     def item(service: str, what: str, quantity: float, price: str) -> Item:
         return Item(service, what, quantity, prices[price].unit, prices[price].usd)
 
@@ -187,7 +191,10 @@ def _items(cells: list[Demand], object_mb: int, hours: float, prices: Prices) ->
     batches = sum(_parts(cell.messages, BATCH) + _parts(cell.warm_up_messages, BATCH) for cell in cells)
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     object_gb = object_mb / 1024
-    pollers = max((cell.pollers.maximum for cell in cells if cell.pollers), default=0)
+    around_s = durations.around_s(object_mb, "aws")
+    hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
+    pollers_s = _pollers_s(cells, around_s)
+    polls = pollers_s * POLLS_PER_POLLER_S
     # The upload: its parts, and one request each to begin it, to end it, and to look for leftovers of an earlier one.
     puts = part_count(object_mb * MEBIBYTE) + 3
     return [
@@ -197,7 +204,7 @@ def _items(cells: list[Demand], object_mb: int, hours: float, prices: Prices) ->
         ),
         item("Lambda", "requests", messages, "lambda_request"),
         item("Lambda", "/tmp above 512 MB", sum(_tmp_gb_s(cell) for cell in cells), "lambda_tmp_gb_s"),
-        *([item("Lambda", "provisioned pollers", pollers * hours, "lambda_poller_hour")] if pollers else []),
+        *([item("Lambda", "provisioned pollers", pollers_s / 3600, "lambda_poller_hour")] if pollers_s else []),
         item("S3", "GET and HEAD", sum(_gets(cell) for cell in cells), "s3_get"),
         item("S3", "PUT of the object's parts", puts, "s3_put"),
         item("S3", "storage of the object", object_gb * hours / HOURS_IN_A_MONTH, "s3_gb_month"),
@@ -206,9 +213,16 @@ def _items(cells: list[Demand], object_mb: int, hours: float, prices: Prices) ->
         item(
             "SQS", "asking an empty queue", hours * (EMPTY_RECEIVES_PER_HOUR + DRAIN_REQUESTS_PER_HOUR), "sqs_request"
         ),
+        *([item("SQS", "provisioned polls, at most", polls, "sqs_request")] if polls else []),
         item("CloudWatch", "log lines", logs_gb, "logs_ingested_gb"),
         item("CloudWatch", "Logs Insights scans", INSIGHTS_SCANS * logs_gb, "logs_scanned_gb"),
     ]
+
+
+def _pollers_s(cells: list[Demand], around_s: float) -> float:
+    """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next one's or the end."""
+    most = [(cell.pollers.maximum, durations.cell_s(cell, "aws")) for cell in cells if cell.pollers]
+    return sum(pollers * seconds for pollers, seconds in most) + max(most, default=(0, 0))[0] * around_s
 
 
 def _billed_s(cell: Demand) -> float:

@@ -1,19 +1,17 @@
-"""What a plan asks for, cell by cell, as numbers: the plan's own values, else TF_VAR_*, else infra's defaults."""
+"""What a plan asks for, cell by cell, as numbers: the plan's own values, else what `infra_defaults` gives."""
 
 from __future__ import annotations
 
-import json
-import re
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loader import hcl
 from loader.errors import UsageError
-from loader.plan import INFRA, Cell, Plan
+from loader.hcl import HclError
+from loader.plan import Cell, Plan
 from report import ways
-
-_BLOCK = re.compile(r'^variable "(?P<name>\w+)" \{\n(?P<body>.*?)^\}', re.MULTILINE | re.DOTALL)
-_DEFAULT = re.compile(r"^  default\s+= (?P<value>.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Demand:
 
 
 def demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any]) -> Demand:
-    """The demand of one cell; `defaults` are `infra_defaults()`. Raises UsageError for what is no number."""
+    """The demand of one cell; `defaults` are `infra_defaults()`. Raises UsageError for what isn't a number."""
     values = {**defaults, **plan.variables(cell)}
     return Demand(
         name=cell.name,
@@ -80,36 +78,30 @@ def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
     return {**defaults, **plan.variables(plan.cells()[0])}[name]
 
 
-def infra_defaults(environ: Mapping[str, str]) -> dict[str, Any]:
-    """{variable: value} that Terraform uses where nothing is given: the TF_VAR_* of `environ`, else infra's default."""
-    text = (INFRA / "variables.tf").read_text()
-    found = {}
-    for block in _BLOCK.finditer(text):
-        default = _DEFAULT.search(block["body"])
-        found[block["name"]] = json.loads(default["value"]) if default else None
-    given = {name: environ[f"TF_VAR_{name}"] for name in found if f"TF_VAR_{name}" in environ}
-    return found | {name: _value(value) for name, value in given.items()}
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 def _whole(values: Mapping[str, Any], name: str) -> int:
-    value = values[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-        raise UsageError(f"--set {name}: {value!r} is no whole number")
+    if not _is_whole(value := values[name]):
+        raise UsageError(
+            f"{name}: must be a whole number, got {value!r}; "
+            f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
+        )
     return int(value)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0
+
+
 def _pollers(value: Any) -> Pollers | None:
-    """Read infra's object({minimum, maximum}), given as a dict or as HCL text."""
+    """Read infra's object({minimum, maximum}), given as a dict or as HCL or JSON text."""
+    if isinstance(value, str):
+        with contextlib.suppress(HclError):
+            value = hcl.value(value)
     if value is None:
         return None
-    numbers = dict(re.findall(r"(minimum|maximum)\W+(\d+)", value if isinstance(value, str) else json.dumps(value)))
-    if set(numbers) != {"minimum", "maximum"}:
-        raise UsageError(f"provisioned_pollers: {value!r} is not {{minimum=2, maximum=20}}")
-    return Pollers(int(numbers["minimum"]), int(numbers["maximum"]))
+    numbers = [value.get(name) for name in ("minimum", "maximum")] if isinstance(value, dict) else [None]
+    if not all(map(_is_whole, numbers)):
+        raise UsageError(
+            "provisioned_pollers: must be an object of two whole numbers, as {minimum=2,maximum=20}, "
+            f"got {hcl.text_of(value)}"
+        )
+    return Pollers(*map(int, numbers))

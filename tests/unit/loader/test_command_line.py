@@ -58,8 +58,8 @@ def test_help_prints_on_stdout_and_exits_zero(verb, stampede):
     ("arguments", "words"),
     [
         (["flod"], "invalid choice: 'flod'"),
-        (["flood", "--messages", "0"], "--messages: '0' is no whole number of 1 or more"),
-        (["drain", "--deadline-s", "soon"], "--deadline-s: 'soon' is no number of seconds above 0"),
+        (["flood", "--messages", "0"], "--messages: must be a whole number of 1 or more, got '0'"),
+        (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
         (["query", "sumary"], "no query 'sumary'; saved ones: download/"),
         (["query", "summary", "--run", "../etc"], "--run: '../etc' is not a run id"),

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from loader import cost
 from loader.cost import check_budget, durations
-from loader.cost.demand import Demand, Pollers, infra_defaults
+from loader.cost.demand import Demand, Pollers, demands
 from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
+from loader.infra_variables import infra_defaults
 from loader.plan import make_plan
 
 
@@ -240,6 +241,34 @@ def test_an_unknown_price_is_shown_and_no_budget_is_promised_with_it():
         check_budget(estimated, 1000.0)
 
 
+@pytest.mark.parametrize(
+    "value", [{"minimum": 2, "maximum": 20}, "{minimum=2,maximum=20}", '{"minimum": 2, "maximum": 20}']
+)
+def test_pollers_are_read_as_an_object_or_as_its_text(value):
+    one = plan("concurrency_value=100")
+    [demand, _] = demands(one, infra_defaults({}) | {"provisioned_pollers": value})
+    assert demand.pollers == Pollers(2, 20)
+
+
+@pytest.mark.parametrize(
+    "value", ["many", {"minimum": 2}, {"minimum": 2, "maximum": None}, {"minimum": 1.5, "maximum": 2}]
+)
+def test_pollers_that_are_something_else_are_refused_by_name(value):
+    with pytest.raises(UsageError, match=r"^provisioned_pollers: must be an object of two whole numbers"):
+        demands(plan(), infra_defaults({}) | {"provisioned_pollers": value})
+
+
+def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
+    one = estimate("memory_size=1024", "concurrency_value=100", "provisioned_pollers=null,{minimum=2,maximum=10}")
+    [polled_s] = [seconds for name, seconds in one.cells_s.items() if "minimum" in name]
+    # Ten pollers, ten polls a second each, while their own cell runs and around the sweep.
+    by_hand = 10 * 10 * (polled_s + one.around_s)
+    assert usd(one, "SQS", "provisioned polls, at most") == pytest.approx(by_hand * 0.4e-6)
+    [hours] = [item.quantity for item in one.items if item.what == "provisioned pollers"]
+    assert hours == pytest.approx(10 * (polled_s + one.around_s) / 3600)
+    assert "provisioned polls, at most" not in {item.what for item in estimate().items}
+
+
 def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
     defaults = infra_defaults({})
     published = {"memory_size": 2048, "concurrency_value": 1, "ephemeral_storage_mb": 1200, "timeout_s": 60}
@@ -254,5 +283,6 @@ def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
 
 @pytest.mark.parametrize("setting", ["memory_size=lots", "object_size_mb=1.5", "timeout_s=true"])
 def test_a_value_that_is_no_whole_number_is_refused_by_name(setting):
-    with pytest.raises(UsageError, match=f"^--set {setting.split('=')[0]}: .* is no whole number$"):
+    name = setting.partition("=")[0]
+    with pytest.raises(UsageError, match=rf"^{name}: must be a whole number, got .*; correct --set {name}="):
         estimate(setting)

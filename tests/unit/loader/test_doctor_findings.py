@@ -14,9 +14,10 @@ from emulator import providers, stack
 from loader import checks, doctor
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
+from loader.checks import method as checks_method
 from loader.checks import plan as checks_plan
 from loader.checks.finding import OK, PROBLEM, WARNING
-from loader.cost.demand import Demand
+from loader.cost.demand import Demand, Pollers
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
 from loader.plan import make_plan
@@ -182,6 +183,38 @@ def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
     assert (found.status, "provisioned_pollers" in found.way_out) == (PROBLEM, True)
 
 
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "concurrency", "status", "words"),
+    [
+        (2, 50, 500, OK, "provisioned pollers"),
+        (2, 49, 500, PROBLEM, "reach 490 functions at once, and concurrency_value is 500"),
+        (2, 101, 500, OK, "provisioned pollers"),
+        (2, 102, 500, WARNING, "fetch for 1020 functions at once, 500 may run, and the rest is throttled"),
+        (2, 2, 1, OK, "provisioned pollers"),
+        (2, 3, 1, WARNING, "fetch for 30 functions at once, 1 may run"),
+        (1, 50, 500, PROBLEM, "a minimum of 2 to 200"),
+        (2, 10_001, 500, PROBLEM, "a maximum of 2 to 10000"),
+        (60, 50, 500, PROBLEM, "that isn't below it"),
+    ],
+)
+def test_pollers_that_miss_n_or_go_far_beyond_it_are_told_with_those_that_would_do(
+    minimum, maximum, concurrency, status, words
+):
+    found = checks_plan.trigger([cell(), cell(concurrency=concurrency, pollers=Pollers(minimum, maximum))])
+    assert found.status == status
+    assert words in found.found
+    if status != OK:
+        least = {1: 2}.get(concurrency, 50)
+        assert found.way_out.endswith(f",maximum={least}}}")
+        again = checks_plan.trigger([cell(concurrency=concurrency, pollers=Pollers(2, least))])
+        assert again.status == OK
+
+
+def test_a_problem_with_pollers_comes_before_a_warning():
+    found = checks_plan.trigger([cell(pollers=Pollers(2, 9)), cell(concurrency=500, pollers=Pollers(2, 9))])
+    assert found.status == PROBLEM
+
+
 # The machine
 
 
@@ -256,11 +289,36 @@ def test_an_old_python_is_a_problem():
 
 def test_memory_for_n_copies_of_the_object_is_ok_a_warning_or_a_problem():
     cells = [cell(object_mb=64, concurrency=10)]
-    # 300 for the emulator, 64 for the object, 10 x 90 for the processes = 1,264; and 10 x 64 for the copies = 1,904.
-    assert checks_machine.local_memory(cells, 1904).status == OK
-    assert checks_machine.local_memory(cells, 1903).status == WARNING
-    assert checks_machine.local_memory(cells, 1263).status == PROBLEM
+    # 350 for the emulator, 64 for the object, 10 x 44 for the processes = 854; and 10 x 64 for the copies = 1,494.
+    assert checks_machine.local_memory(cells, 1494).status == OK
+    assert checks_machine.local_memory(cells, 1493).status == WARNING
+    assert checks_machine.local_memory(cells, 853).status == PROBLEM
     assert checks_machine.local_memory(cells, None).status == WARNING
+
+
+def test_500_functions_in_go_fit_into_a_machine_that_holds_500_in_python_not_by_far():
+    go, python = (cell(object_mb=1, concurrency=500, method=method) for method in ("go_stream", "download_file"))
+    assert checks_machine.local_memory([go], 3_000).status == OK
+    assert checks_machine.local_memory([python], 20_000).status == PROBLEM
+
+
+def test_every_method_has_its_memory():
+    assert checks_machine.FUNCTION_PROCESS_MB.keys() == checks_method.SINKS.keys()
+
+
+def test_more_functions_than_the_systems_limits_allow_are_a_problem_that_names_the_limit(monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    cells = [cell(concurrency=500)]
+    assert checks_machine.local_limits(cells, 2_700, 8_200).status == OK
+    assert checks_machine.local_limits(cells, float("inf"), float("inf")).status == OK
+    files = checks_machine.local_limits(cells, 2_699, 8_200)
+    threads = checks_machine.local_limits(cells, 2_700, 8_199)
+    assert files.sentence.startswith(
+        "`ulimit -Hn` is 2,699, and 500 functions at once may take 2,700; raise it to 2700"
+    )
+    assert threads.sentence.startswith("`ulimit -u` is 8,199, and 500 functions at once may take 8,200")
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert checks_machine.local_limits(cells, 2_700, 700).status == OK
 
 
 def test_a_disk_too_small_for_n_copies_of_the_object_is_a_problem():
@@ -284,6 +342,7 @@ def test_an_ordinary_account_holds_the_published_matrix(aws):
         found = aws(stub)
     assert {name: one.status for name, one in found.items()} == {
         "credentials": OK,
+        "session": OK,
         "region": OK,
         "concurrency": OK,
         "memory cap": OK,
@@ -377,8 +436,9 @@ def test_an_endpoint_that_does_not_answer_is_a_problem(aws):
 
 
 def test_a_mistyped_region_is_a_problem_that_suggests_the_right_one():
-    [found] = checks_account.check([cell()], "us-est-1", "stampede", "download")
+    [found] = checks_account.check([cell()], "us-est-1", "stampede", "download", 60.0)
     assert (found.check, found.status, "us-east-1" in found.way_out) == ("region", PROBLEM, True)
+    assert found.found == "AWS Lambda has no region 'us-est-1'"
 
 
 def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monkeypatch):
@@ -417,7 +477,7 @@ def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(a
         run_doctor()
     lines = capsys.readouterr().out.splitlines()
     checked = [line.split()[0] for line in lines[: lines.index("")]]
-    assert set(checked) == {"ok"} and len(checked) == 15
+    assert set(checked) == {"ok"} and len(checked) == 16
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
     assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
 
@@ -434,6 +494,15 @@ def test_csv_has_a_row_for_each_check(machine, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["status"] for row in rows} <= {OK, WARNING, PROBLEM}
     assert [row["check"] for row in rows if row["status"] == PROBLEM] == ["credentials"]
+
+
+def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch, tmp_path):
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    assert checks_account.emulator([cell(concurrency=1000)])[1].status == OK
+    assert checks_account.emulator([cell(concurrency=1001)])[1].status == PROBLEM
+    monkeypatch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "10")
+    found = checks_account.emulator([cell(concurrency=11)])[1]
+    assert (found.status, found.found) == (PROBLEM, "11 at once needed, the embedded AWS runs 10")
 
 
 def test_a_local_sweep_is_looked_at_without_an_account(machine, monkeypatch, tmp_path, capsys):

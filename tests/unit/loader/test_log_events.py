@@ -1,5 +1,7 @@
 """No event is fetched twice, none is missed, and memory follows their rate and not their number."""
 
+import itertools
+
 import pytest
 
 from loader import log_events
@@ -28,6 +30,9 @@ class Logs:
             for at_ms, text in found[first : first + 3]
         ]
         return {"events": page} | ({"nextToken": str(first + 3)} if first + 3 < len(found) else {})
+
+
+paginate = Logs.paginate
 
 
 @pytest.fixture
@@ -83,6 +88,16 @@ def test_what_showed_long_after_its_time_is_found_by_reading_again_and_nothing_e
 def test_the_same_text_at_another_time_is_another_event(logs):
     logs.events = [(1_000, "x"), (1_001, "x")]
     assert texts(LogEvents(logs, "group", 0).fetch()) == ["x", "x"]
+
+
+def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_rest(logs, monkeypatch):
+    monkeypatch.setattr(log_events, "MOST_EVENTS_IN_A_PAGE", 3)
+    monkeypatch.setattr(Logs, "paginate", lambda self, **asked: itertools.islice(paginate(self, **asked), 1))
+    logs.events = [(1_000 + i, f"a{i}") for i in range(8)]
+    events = LogEvents(logs, "group", 0)
+    assert texts(events.fetch()) == [f"a{i}" for i in range(8)]
+    logs.events = [(1_000, f"b{i}") for i in range(4)]  # all in one millisecond: no way on, and no loop without end
+    assert texts(LogEvents(logs, "group", 0).fetch()) == ["b0", "b1", "b2"]
 
 
 def test_events_that_are_not_asked_for_again_are_forgotten(logs, monkeypatch):

@@ -12,7 +12,8 @@ from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.cost.demand import Demand
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
-from loader.plan import INFRA, make_plan
+from loader.infra_variables import INFRA
+from loader.plan import make_plan
 from report import ways
 
 BUILDS = [
@@ -63,7 +64,7 @@ def test_the_sweep_is_refused_in_one_line_before_anything_is_applied(monkeypatch
 
 def test_a_method_that_there_is_not_is_a_problem_that_names_those_that_there_are():
     [found] = [one for one in checks.run(plan("method=strem"), [checks.PLAN]) if one.status == PROBLEM]
-    assert found.found == "method 'strem' is none"
+    assert found.found == "unknown method 'strem'"
     assert found.way_out.endswith("download_file, crt, stream, ranges, go_stream, go_ranges")
 
 

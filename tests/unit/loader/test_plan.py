@@ -1,12 +1,15 @@
 """The plan of a sweep is decided by its options alone."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
-from loader.plan import Plan, make_plan, terraform_variables
+from loader.infra_variables import declared
+from loader.plan import Plan, make_plan
 
 DOWNLOAD = EXPERIMENTS["download"]
 
@@ -61,8 +64,14 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("memory=1024", "infra/ has no variable 'memory'; did you mean memory_size?"),
         ("memory_size", "is not VARIABLE=VALUE"),
         ("memory_size=1024,1024", "a value stands there twice"),
-        ("concurrency_value=0", "--set concurrency_value: 0 is no whole number of 1 or more"),
-        ("concurrency_value=ten", "'ten' is no whole number"),
+        ("provisioned_pollers={minimum=2,maximum=9},{maximum=9,minimum=2}", "a value stands there twice"),
+        ("provisioned_pollers={minimum=2,maximum=9", "the { at character 1 is not closed; a text with commas"),
+        ("provisioned_pollers={minimum 2}", "it isn't HCL that can be read"),
+        ("provisioned_pollers={minimum=var.x,maximum=9}", "var.x} has to be worked out"),
+        ("memory_size=1024,,2048", "a value is empty"),
+        ("concurrency_value=null", "must be a whole number of 1 or more, got None"),
+        ("concurrency_value=0", "--set concurrency_value: must be a whole number of 1 or more, got 0"),
+        ("concurrency_value=ten", "must be a whole number of 1 or more, got 'ten'"),
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells; at most 1000"),
     ],
 )
@@ -74,4 +83,32 @@ def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
 
 def test_the_published_variables_are_those_of_infra():
     published = {"s3_bucket_name", "s3_file_name", "memory_size", "experiment_tag", "concurrency_value"}
-    assert published <= terraform_variables()
+    assert published <= declared().keys()
+
+
+POLLERS = [{"minimum": 2, "maximum": 20}, {"minimum": 2, "maximum": 50}]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "{minimum=2,maximum=20},{minimum=2,maximum=50}",
+        '{"minimum":2,"maximum":20},{"minimum":2,"maximum":50}',
+        '{ minimum = 2, maximum = 20 }, {"minimum": 2, "maximum": 50}',
+    ],
+)
+def test_objects_in_hcl_or_json_are_one_value_each_in_the_plan_its_names_and_a_stored_run(values):
+    one = plan("memory_size=1024", "concurrency_value=5", f"provisioned_pollers={values}")
+    assert one.swept["provisioned_pollers"] == POLLERS
+    assert sorted(cell.name for cell in one.cells()) == [
+        f"memory_size=1024,concurrency_value=5,provisioned_pollers={{minimum=2,maximum={most}}}" for most in (20, 50)
+    ]
+    stored = Plan.from_dict(json.loads(json.dumps(one.as_dict())))
+    assert (stored, stored.cells()) == (one, one.cells())
+
+
+def test_null_is_a_value_and_quotes_hold_a_text_together():
+    one = plan("provisioned_pollers=null,{minimum=2,maximum=20}", 'experiment_tag="a, b",c', "sink=null")
+    assert one.swept["provisioned_pollers"] == [None, POLLERS[0]]
+    assert (one.swept["experiment_tag"], one.fixed["sink"]) == (["a, b", "c"], None)
+    assert "provisioned_pollers=null" in " ".join(cell.name for cell in one.cells())

@@ -1,6 +1,10 @@
-"""Terraform's outputs and errors, as one dict and one line."""
+"""What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
-from loader.terraform import first_error, plain_outputs
+import json
+import stat
+from pathlib import Path
+
+from loader.terraform import Terraform, first_error, plain_outputs
 
 REFUSED = """
 ╷
@@ -30,3 +34,19 @@ def test_an_error_is_one_line_with_its_explanation():
 def test_output_without_an_error_line_still_says_something():
     assert first_error("") == "no message"
     assert first_error("signal: killed") == "signal: killed"
+
+
+def test_objects_are_given_as_one_flag_and_nulls_in_a_file_because_a_flag_would_make_a_text_of_them(
+    tmp_path, monkeypatch
+):
+    program = tmp_path / "terraform"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$(dirname "$0")/arguments"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    terraform = Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "logs" / "terraform.log")
+    pollers = {"minimum": 2, "maximum": 50}
+    terraform.apply({"memory_size": 1024, "provisioned_pollers": pollers, "experiment_tag": "a, b", "sink": None})
+    *_, memory, object_, text, nulls = (tmp_path / "arguments").read_text().splitlines()
+    assert (memory, text) == ("-var=memory_size=1024", "-var=experiment_tag=a, b")
+    assert object_ == "-var=provisioned_pollers={minimum=2,maximum=50}"
+    assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}

@@ -1,0 +1,118 @@
+"""Values as Terraform writes and reads them: HCL, of which JSON values are a part, to Python's and back.
+
+Only what stands there is read: a value that Terraform would have to work out (a reference, a function, arithmetic) is
+refused. python-hcl2 is imported on first use, because its grammar takes a tenth of a second and most verbs need none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_CLOSING = {"{": "}", "[": "]"}
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_TEMPLATE = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
+
+
+class HclError(ValueError):
+    """The text is no HCL, or more than plain values; `line` counts from 1, None where it isn't known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def read(text: str) -> dict[str, Any]:
+    """Blocks and attributes of an HCL file as python-hcl2 has them; `plain` makes values of them. Raises HclError."""
+    import hcl2
+    from hcl2.utils import SerializationOptions
+    from lark.exceptions import LarkError, UnexpectedInput
+
+    options = SerializationOptions(with_comments=False, preserve_heredocs=False)
+    try:
+        return hcl2.loads(text if text.endswith("\n") else f"{text}\n", serialization_options=options)
+    except UnexpectedInput as error:
+        last = text.rstrip().count("\n") + 1
+        raise HclError("it isn't HCL that can be read", min(error.line, last)) from None
+    except (LarkError, RecursionError) as error:
+        raise HclError(f"it isn't HCL that can be read ({' '.join(str(error).split())[-80:]})") from None
+
+
+def value(text: str) -> Any:
+    """The Python value of one HCL or JSON value. Raises HclError."""
+    return plain(read(f"value = {text}")["value"])
+
+
+def plain(parsed: Any) -> Any:
+    """The Python value of what `read` gives for an attribute. Raises HclError for what has to be worked out."""
+    if isinstance(parsed, dict):
+        return {plain(name) if name.startswith('"') else _literal(name): plain(one) for name, one in parsed.items()}
+    if isinstance(parsed, list):
+        return [plain(one) for one in parsed]
+    if not isinstance(parsed, str):
+        return parsed
+    if not parsed.startswith('"'):
+        return _number(parsed)
+    from hcl2.utils import process_escape_sequences
+
+    if _TEMPLATE.search(parsed):
+        raise HclError(f"{parsed} has to be worked out; write the value itself")
+    return process_escape_sequences(parsed[1:-1]).replace("$${", "${").replace("%%{", "%{")
+
+
+def text_of(value: Any) -> str:
+    """A value as it stands in `-var NAME=...` and in a cell's name: short, without spaces, a text as it is."""
+    return value if isinstance(value, str) else _nested(value)
+
+
+def split(text: str) -> list[str]:
+    """The values of `v1,v2,...`: commas within braces, brackets and quotes part nothing. Raises HclError."""
+    parts, open_brackets, start, quoted_at = [], [], 0, None
+    characters = enumerate(text)
+    for at, character in characters:
+        if quoted_at is not None:
+            if character == "\\":
+                next(characters, None)
+            elif character == '"':
+                quoted_at = None
+        elif character == '"':
+            quoted_at = at
+        elif character in _CLOSING:
+            open_brackets.append((character, at))
+        elif character in _CLOSING.values():
+            if not open_brackets or _CLOSING[open_brackets.pop()[0]] != character:
+                raise HclError(f"the {character} at character {at + 1} closes nothing that is open there")
+        elif character == "," and not open_brackets:
+            parts.append(text[start:at])
+            start = at + 1
+    if quoted_at is not None:
+        raise HclError(f"the quote at character {quoted_at + 1} is not closed")
+    if open_brackets:
+        raise HclError(f"the {open_brackets[-1][0]} at character {open_brackets[-1][1] + 1} is not closed")
+    return [part.strip() for part in [*parts, text[start:]]]
+
+
+def _nested(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{name if _NAME.fullmatch(name) else _nested(name)}={_nested(one)}" for name, one in value.items())
+        return "{" + ",".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_nested, value)) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
+    return json.dumps(value)
+
+
+def _literal(name: str) -> str:
+    if not _NAME.fullmatch(name) and not name.isdigit():
+        raise HclError(f"the key {name} has to be worked out; write the key itself")
+    return name
+
+
+def _number(word: str) -> float:
+    """A number with an exponent, which python-hcl2 leaves as it stands: ${1e3}."""
+    try:
+        return float(word.removeprefix("${").removesuffix("}"))
+    except ValueError:
+        raise HclError(f"{word} has to be worked out; write the value itself") from None

@@ -1,0 +1,135 @@
+"""The variables that infra/ declares, and what this machine sets them to besides `--set`, as Terraform finds it.
+
+Terraform's order, the last one wins: the default, TF_VAR_*, terraform.tfvars, terraform.tfvars.json, then *.auto.tfvars
+and *.auto.tfvars.json in the order of their names; `-var`, which is `--set`, comes after all of them
+(https://developer.hashicorp.com/terraform/language/values/variables, "Variable Definition Precedence").
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loader import hcl
+from loader.errors import UsageError, one_line
+from loader.hcl import HclError
+
+INFRA = Path(__file__).resolve().parent.parent / "infra"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable block: its type as it is written, its default (None without one), and whether it may be null."""
+
+    type: str
+    default: Any
+    nullable: bool
+
+    def from_environment(self, text: str) -> Any:
+        """The value of a TF_VAR_: Terraform takes it as it stands for a string, else as an expression."""
+        if self.type == "string":
+            return text
+        if self.type not in ("number", "bool"):
+            return hcl.value(text)
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+
+@functools.cache
+def declared(folder: Path = INFRA) -> Mapping[str, Variable]:
+    """{name: variable} of every *.tf file of `folder`; read once. Raises UsageError for a file that can't be read."""
+    found: dict[str, Variable] = {}
+    for path in sorted(folder.glob("*.tf")):
+        text = _text(path)
+        if "variable" not in text:
+            continue  # nothing to find, and a parse takes milliseconds that add up
+        with _naming(path):
+            for block in hcl.read(text).get("variable", []):
+                found |= {name.strip('"'): _variable(body) for name, body in block.items()}
+    return found
+
+
+def infra_defaults(environ: Mapping[str, str], folder: Path = INFRA) -> dict[str, Any]:
+    """{variable: value} that Terraform uses in `folder` where no -var is given. Raises UsageError."""
+    variables = declared(folder)
+    values = {name: variable.default for name, variable in variables.items()}
+    for given in (_from_environment(environ, variables), *(_from_file(path, variables) for path in _files(folder))):
+        # A null for a variable that may not be null stands for its default.
+        values |= {
+            name: variables[name].default if value is None and not variables[name].nullable else value
+            for name, value in given.items()
+        }
+    return values
+
+
+def _from_environment(environ: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    given = {}
+    for name, variable in variables.items():
+        if (text := environ.get(f"TF_VAR_{name}")) is not None:
+            try:
+                given[name] = variable.from_environment(text)
+            except HclError as error:
+                raise UsageError(f"TF_VAR_{name}: {text!r} isn't a value: {error}") from None
+    return given
+
+
+def _files(folder: Path) -> list[Path]:
+    automatic = [path for path in folder.glob("*.auto.tfvars*") if path.name.endswith((".tfvars", ".tfvars.json"))]
+    first = (folder / name for name in ("terraform.tfvars", "terraform.tfvars.json"))
+    return [path for path in (*first, *sorted(automatic)) if path.is_file()]
+
+
+def _from_file(path: Path, variables: Mapping[str, Variable]) -> dict[str, Any]:
+    """What a *.tfvars file sets; of a value for a variable that there isn't Terraform only warns."""
+    text = _text(path)
+    with _naming(path):
+        if not path.name.endswith(".json"):
+            parsed = hcl.read(text)
+            return {name: _plain(name, parsed[name]) for name in parsed if name in variables}
+        try:
+            parsed = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise HclError(f"it isn't JSON: {error.msg}", error.lineno) from None
+        if not isinstance(parsed, dict):
+            raise HclError("it must be one JSON object of variables and their values", 1)
+        return {name: parsed[name] for name in parsed if name in variables}
+
+
+def _variable(body: Mapping[str, Any]) -> Variable:
+    written = str(body.get("type", "string")).removeprefix("${").removesuffix("}")
+    return Variable(written, hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True)))
+
+
+def _plain(name: str, parsed: Any) -> Any:
+    try:
+        return hcl.plain(parsed)
+    except HclError as error:
+        raise HclError(f"{name}: {error}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{_short(path)} can't be read ({one_line(error)}); correct it or move it away") from None
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let what can't be read be refused with the file and, where it is known, the line."""
+    try:
+        yield
+    except HclError as error:
+        line = f", line {error.line}" if error.line else ""
+        raise UsageError(f"{_short(path)}{line}: {error}; correct it as `terraform validate` says") from None
+
+
+def _short(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

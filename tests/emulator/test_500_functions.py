@@ -1,0 +1,83 @@
+"""N = 500, the published experiment's largest, on one machine: `make test-slow`."""
+
+import contextlib
+import itertools
+import os
+import platform
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from applied_stack import STAMPEDE
+
+from emulator import ministack
+from loader.checks import machine
+from loader.run_folder import RunFolder
+
+ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
+N, MESSAGES_PER_CONCURRENCY = 500, 5
+MOST_S = 300
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """One sweep in an emulator of its own, as a user types it: its seconds, the memory it took, its run."""
+    work = tmp_path_factory.mktemp("five-hundred")
+    settings = (f"concurrency_value={N}", "method=go_stream", "object_size_mb=1", f"architecture={ARCHITECTURE}")
+    command = [*STAMPEDE, "sweep", "download", "--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY)]
+    command += [part for setting in settings for part in ("--set", setting)]
+    environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state")}
+    started, most_mb = time.monotonic(), 0.0
+    with (work / "said").open("w") as said:
+        process = subprocess.Popen(command, cwd=work, env=environment, stdout=said, stderr=said)
+        try:
+            while process.poll() is None and time.monotonic() < started + 2 * MOST_S:
+                most_mb = max(most_mb, emulator_mb(work / "state"))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(3)
+        finally:
+            process.terminate()  # only where it goes on for far too long; the emulator ends with it
+            process.wait(60)
+    assert process.returncode == 0, (work / "said").read_text()[-3000:]
+    return time.monotonic() - started, most_mb, RunFolder(next((work / "results").iterdir()))
+
+
+def emulator_mb(state_dir):
+    """Memory of the emulator and all functions, pages that they share counted once; 0 where the system doesn't tell."""
+    running = ministack.running(state_dir)
+    total_kb = 0
+    for folder in Path("/proc").glob("[0-9]*") if running else ():
+        with contextlib.suppress(OSError):
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[2]) == running.pid:
+                total_kb += int(re.search(r"^Pss:\s+(\d+)", (folder / "smaps_rollup").read_text(), re.MULTILINE)[1])
+    return total_kb / 1024
+
+
+def test_every_message_of_every_cell_is_accounted_for_and_none_failed(swept):
+    _, _, folder = swept
+    accounts = folder.read_json("accounting.json", [])
+    sent = N * MESSAGES_PER_CONCURRENCY
+    assert [(account["sent"], account["succeeded"]) for account in accounts] == [(sent, sent)] * 2
+
+
+def test_five_hundred_really_run_at_once(swept):
+    _, _, folder = swept
+    steps = {}
+    for record in folder.rows("records.jsonl"):
+        edges = [(record["started_at_ms"], 1), (record["finished_at_ms"], -1)]
+        steps.setdefault(record["cell"], []).extend(edges)
+    assert len(steps) == 2
+    for edges in steps.values():
+        assert max(itertools.accumulate(step for _, step in sorted(edges))) >= 0.9 * N
+
+
+def test_it_takes_less_than_five_minutes_and_no_more_memory_than_the_doctor_counts(swept):
+    taken_s, most_mb, _ = swept
+    print(f"{taken_s:.0f} s, {most_mb:.0f} MB")
+    assert taken_s < MOST_S
+    counted_mb = machine.EMULATOR_MB + N * machine.FUNCTION_PROCESS_MB["go_stream"]
+    assert 0.4 * counted_mb < most_mb < counted_mb or most_mb == 0

@@ -1,0 +1,76 @@
+"""The values that the loader reads from infra/'s surroundings are those that Terraform itself takes."""
+
+import json
+
+import pytest
+
+from loader import hcl
+from loader.infra_variables import infra_defaults
+
+DECLARED = """
+variable "size" {
+  type     = number
+  default  = 1
+  nullable = false
+}
+
+variable "tag" {
+  type    = string
+  default = <<-EOT
+    two
+      "lines"
+  EOT
+}
+
+variable "pollers" {
+  type = object({
+    minimum = number
+    maximum = number
+  })
+  default = null
+}
+"""
+GIVEN = {
+    "nothing": ({}, {}),
+    "the environment": ({"size": "1e1", "tag": "null", "pollers": '{"minimum": 2, "maximum": 3}'}, {}),
+    "a file over the environment": (
+        {"size": "10"},
+        {"terraform.tfvars": 'size = 20 # twenty\ntag = "a $${b} \\u00e9"\n'},
+    ),
+    "JSON over HCL": ({}, {"terraform.tfvars": "size = 20\n", "terraform.tfvars.json": '{"size": 30, "tag": "${b}"}'}),
+    "automatic files in the order of their names": (
+        {},
+        {
+            "terraform.tfvars.json": '{"size": 30}',
+            "b.auto.tfvars": "size = 40\npollers = {\n  minimum = 2\n  maximum = 50\n}\n",
+            "a.auto.tfvars.json": '{"size": 50, "pollers": null}',
+        },
+    ),
+    "a null that may not be": ({}, {"terraform.tfvars": "size = null\n", "x.tfvars": "size = 9\n"}),
+}
+
+
+@pytest.mark.parametrize("case", GIVEN)
+def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
+    environ, files = GIVEN[case]
+    environ = {f"TF_VAR_{name}": text for name, text in environ.items()}
+    (tmp_path / "main.tf").write_text(DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n')
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    values = infra_defaults(environ, tmp_path)
+    assert [values["size"], values["tag"].rstrip("\n"), values["pollers"]] == taken(terraform, tmp_path, **environ)
+
+
+@pytest.mark.parametrize("pollers", ["{minimum=2,maximum=50}", '{"minimum": 2, "maximum": 50}'])
+def test_terraform_takes_an_object_as_the_loader_writes_it(terraform, tmp_path, pollers):
+    (tmp_path / "main.tf").write_text(DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n')
+    flag = f"-var=pollers={hcl.text_of(hcl.value(pollers))}"
+    assert taken(terraform, tmp_path, flag)[2] == {"minimum": 2, "maximum": 50}
+
+
+def taken(terraform, folder, *flags, **environ):
+    """[size, tag, pollers] as Terraform has them, by applying nothing but an output."""
+    applied = terraform(folder, "apply", "-auto-approve", "-input=false", "-no-color", *flags, **environ)
+    assert applied.returncode == 0, applied.stderr
+    size, tag, pollers = json.loads(terraform(folder, "output", "-json").stdout)["all"]["value"]
+    return [size, tag.rstrip("\n"), pollers]
