@@ -9,7 +9,7 @@ from typing import Any
 
 from loader.accounting import CellAccount, Ledger
 from loader.errors import RunError
-from loader.log_events import LogEvents, records
+from loader.log_events import OVERLAP_MS, LogEvents, records
 from loader.patience import State
 from loader.progress import say
 from loader.run_folder import RunFolder
@@ -38,7 +38,8 @@ class Collecting:
         self._read_records()
         known = folder.rows("log_events.jsonl")
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
-        self._events = LogEvents(target.client("logs"), target["log_group_name"], start_ms, known)
+        logs, group = target.client("logs"), target["log_group_name"]
+        self._events = LogEvents(logs, group, start_ms, known, OVERLAP_MS[target.kind])
         self._letters = self._take_up_dead_letters()
 
     @property

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-# CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time.
-OVERLAP_MS = 120_000
+# CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time. The
+# embedded AWS shows events at once, and to ask it for two minutes of them every half second took as much of the machine
+# as the functions did, at N = 500.
+OVERLAP_MS = {"local": 10_000, "aws": 120_000}
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 _FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 # FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), which botocore's paginator ends with an
@@ -26,11 +28,19 @@ class LogEvents:
 
     `known` are events fetched by an earlier process. An event is identified by its time, stream and text: a Lambda's
     lines carry its request id, and not every emulator gives event ids. Only events that the next fetch asks for again
-    are remembered, so memory depends on the rate of events and not on their number.
+    are remembered, so memory depends on the rate of events and not on their number. `overlap_ms` is how far before the
+    newest event each fetch looks for late ones.
     """
 
-    def __init__(self, logs_client: Any, log_group_name: str, start_ms: int, known: Iterable[Event] = ()) -> None:
-        self._logs, self._group = logs_client, log_group_name
+    def __init__(
+        self,
+        logs_client: Any,
+        log_group_name: str,
+        start_ms: int,
+        known: Iterable[Event] = (),
+        overlap_ms: int = OVERLAP_MS["aws"],
+    ) -> None:
+        self._logs, self._group, self._overlap_ms = logs_client, log_group_name, overlap_ms
         self._start_ms, self._newest_ms = start_ms, start_ms
         # When each remembered event happened, by its digest: before this fetch, and in it.
         self._seen: dict[int, int] = {}
@@ -98,7 +108,7 @@ class LogEvents:
             repeats = repeats + 1 if token == previous and not answer["events"] else 0
 
     def _edge_ms(self) -> int:
-        return max(self._start_ms, self._newest_ms - OVERLAP_MS)
+        return max(self._start_ms, self._newest_ms - self._overlap_ms)
 
     def _note(self, event: Event) -> bool:
         """Remember the event; True if it is new."""

@@ -1,11 +1,11 @@
 """No event is fetched twice, none is missed, and memory follows their rate and not their number."""
 
-import itertools
-
 import pytest
 
 from loader import log_events
-from loader.log_events import OVERLAP_MS, LogEvents
+from loader.log_events import LogEvents
+
+OVERLAP_MS = log_events.OVERLAP_MS["aws"]
 
 
 class Logs:
@@ -32,9 +32,6 @@ class Logs:
         return {"events": page} | ({"nextToken": str(first + 3)} if first + 3 < len(found) else {})
 
 
-paginate = Logs.paginate
-
-
 @pytest.fixture
 def logs():
     return Logs()
@@ -51,6 +48,18 @@ def test_each_event_comes_once_also_one_that_shows_late(logs):
     logs.events += [(1_002, "late"), (1_000 + OVERLAP_MS, "new")]
     assert texts(events.fetch()) == ["late", "new"]
     assert texts(events.fetch()) == []
+
+
+def test_a_fetch_asks_only_for_the_time_in_which_events_come_late(logs, monkeypatch):
+    asked, answer = [], logs.filter_log_events
+    monkeypatch.setattr(
+        logs, "filter_log_events", lambda **wanted: asked.append(wanted["startTime"]) or answer(**wanted)
+    )
+    events = LogEvents(logs, "group", 0, overlap_ms=10_000)
+    logs.events = [(100_000, "a")]
+    assert texts(events.fetch()) == ["a"]
+    assert texts(events.fetch()) == []
+    assert asked == [0, 90_000]
 
 
 def test_events_of_an_earlier_process_are_not_fetched_again(logs):
@@ -92,10 +101,10 @@ def test_the_same_text_at_another_time_is_another_event(logs):
 
 def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_rest(logs, monkeypatch):
     monkeypatch.setattr(log_events, "MOST_EVENTS_IN_A_PAGE", 3)
-    monkeypatch.setattr(Logs, "paginate", lambda self, **asked: itertools.islice(paginate(self, **asked), 1))
+    answer = logs.filter_log_events
+    monkeypatch.setattr(logs, "filter_log_events", lambda **asked: {"events": answer(**asked)["events"]})
     logs.events = [(1_000 + i, f"a{i}") for i in range(8)]
-    events = LogEvents(logs, "group", 0)
-    assert texts(events.fetch()) == [f"a{i}" for i in range(8)]
+    assert texts(LogEvents(logs, "group", 0).fetch()) == [f"a{i}" for i in range(8)]
     logs.events = [(1_000, f"b{i}") for i in range(4)]  # all in one millisecond: no way on, and no loop without end
     assert texts(LogEvents(logs, "group", 0).fetch()) == ["b0", "b1", "b2"]
 
