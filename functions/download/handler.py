@@ -11,7 +11,8 @@ from typing import Any
 
 from methods import DISCARD, load
 from record import build_record, write_record
-from settings import Settings, SettingsError, read_settings
+from redelivery import Redelivery
+from settings import SMALLEST_MEMORY_MB, Settings, SettingsError, read_settings
 from sqs_event import Message, read_messages
 from start_barrier import wait_until
 from timed_download import MARGIN_S, Downloader, Outcome
@@ -34,6 +35,7 @@ class Sandbox:
             self.s3 = self.method.build_client(self.settings)
         except SettingsError as error:
             self.settings_error = str(error)
+        self.redelivery = Redelivery(self.settings.memory_size if self.settings else SMALLEST_MEMORY_MB)
 
     def take_cold_start(self) -> int:
         """Return 1 for the first record of this sandbox and 0 for every later one."""
@@ -70,13 +72,15 @@ def handler(event: Any, context: Any) -> dict[str, list[dict[str, str]]]:
 
     Every message leaves one record, ok or error. Raises EventError when the event isn't one of SQS.
     """
-    failures = []
+    failed = []
     for message in read_messages(event):
         record = _process(message, context)
         write_record(record)
         if record["status"] == "error":
-            failures.append({"itemIdentifier": message.message_id})
-    return {"batchItemFailures": failures}
+            failed.append(message)
+    for message in failed:  # after every record: what is told to SQS must not delay or lose one
+        _SANDBOX.redelivery.hasten(message, context.get_remaining_time_in_millis() / 1000)
+    return {"batchItemFailures": [{"itemIdentifier": message.message_id} for message in failed]}
 
 
 def _process(message: Message, context: Any) -> dict[str, Any]:

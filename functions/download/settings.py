@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from failures import Failure
 from methods import METHODS
 
+# The limits of Lambda.
+SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB = 128, 10_240
+
 
 class SettingsError(Failure):
     """The environment is incomplete or wrong; the message is one line naming the variable and the rule."""
@@ -41,8 +44,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     method = _choice(environ, "METHOD", tuple(METHODS), "")
     return Settings(
         concurrency_limit=_integer(environ, "CONCURRENCY_LIMIT", 1, 1_000_000),
-        # 128 to 10,240 MB are the limits of Lambda.
-        memory_size=_integer(environ, "MEMORY_SIZE", 128, 10_240),
+        memory_size=_integer(environ, "MEMORY_SIZE", SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB),
         experiment_tag=_tag(environ),
         bucket=_text(environ, "BUCKET_NAME"),
         key=_text(environ, "FILE_NAME"),

@@ -11,11 +11,16 @@ class EventError(ValueError):
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its id, its body as sent, and how many times it has been received (1 = first attempt)."""
+    """One message: its id, its body as sent, and how many times it has been received (1 = first attempt).
+
+    `receipt_handle` and `queue_arn` say what to tell SQS about it; None where the event leaves them out.
+    """
 
     message_id: str
     body: str
     attempt: int
+    receipt_handle: str | None = None
+    queue_arn: str | None = None
 
 
 def read_messages(event: Any) -> list[Message]:
@@ -44,4 +49,15 @@ def _read_message(record: Any, number: int) -> Message:
         raise EventError(
             f"this function takes SQS events: Records[{number}].attributes.ApproximateReceiveCount isn't a number"
         )
-    return Message(message_id=record["messageId"], body=record["body"], attempt=int(attempt))
+    return Message(
+        message_id=record["messageId"],
+        body=record["body"],
+        attempt=int(attempt),
+        receipt_handle=_text(record, "receiptHandle"),
+        queue_arn=_text(record, "eventSourceARN"),
+    )
+
+
+def _text(record: dict[str, Any], key: str) -> str | None:
+    value = record.get(key)
+    return value if isinstance(value, str) and value else None

@@ -6,6 +6,8 @@ require (
 	github.com/aws/aws-lambda-go v1.54.0 // the Lambda runtime's side: events in, answers out
 	github.com/aws/aws-sdk-go-v2 v1.47.6 // SigV4
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // credentials and region from wherever AWS's tools find them
+	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9 // tells SQS when a failed message comes back
+	github.com/aws/smithy-go v1.28.8 // the code of an error answer of SQS
 )
 
 require (
@@ -20,5 +22,4 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sso v1.39.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
-	github.com/aws/smithy-go v1.28.8 // indirect
 )

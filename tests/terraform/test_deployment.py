@@ -140,7 +140,12 @@ def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_g
         {
             "Sid": "TakeMessages",
             "Effect": "Allow",
-            "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+            "Action": [
+                "sqs:ReceiveMessage",
+                "sqs:DeleteMessage",
+                "sqs:GetQueueAttributes",
+                "sqs:ChangeMessageVisibility",
+            ],
             "Resource": QUEUE_ARN,
         },
         {

@@ -27,9 +27,10 @@ resource "aws_iam_role_policy" "worker" {
         Resource = var.readable_object_arn
       },
       {
+        # ChangeMessageVisibility is the function's own: a message that failed comes back after seconds.
         Sid      = "TakeMessages"
         Effect   = "Allow"
-        Action   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+        Action   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"]
         Resource = var.queue_arn
       },
       {

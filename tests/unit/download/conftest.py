@@ -7,5 +7,6 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "faults")]
 
 from sandbox_fixtures import sandbox, sandbox_environment, start_s3  # noqa: E402
+from visibility_stub import sqs  # noqa: E402
 
-__all__ = ["sandbox", "sandbox_environment", "start_s3"]
+__all__ = ["sandbox", "sandbox_environment", "sqs", "start_s3"]

@@ -36,6 +36,7 @@ def set_environment(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: st
     nowhere = {
         # A port that nothing listens on: a test that starts no server must not fall through to the real AWS.
         "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9",
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",

@@ -9,5 +9,6 @@ sys.path[:0] = [str(_HERE), str(_HERE.parent / "download"), str(_HERE.parents[1]
 
 from sandbox_fixtures import sandbox, sandbox_environment, start_s3  # noqa: E402
 from transfer_program import go_sandbox, transfer_program  # noqa: E402
+from visibility_stub import sqs  # noqa: E402
 
-__all__ = ["go_sandbox", "sandbox", "sandbox_environment", "start_s3", "transfer_program"]
+__all__ = ["go_sandbox", "sandbox", "sandbox_environment", "sqs", "start_s3", "transfer_program"]

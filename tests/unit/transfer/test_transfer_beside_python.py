@@ -116,6 +116,23 @@ def test_a_failure_has_the_same_word_and_record(
     assert_alike(python_record, go_record)
 
 
+@pytest.mark.parametrize("answer", [200, 403])
+def test_a_failed_message_is_told_to_sqs_the_same_and_what_sqs_answers_changes_nothing(
+    start_s3, sandbox, go_sandbox, monkeypatch, sqs, answer
+):
+    start_s3(1000)
+    sqs.answer = answer
+    python, go = both(sandbox, go_sandbox, monkeypatch, "stream", "discard")
+    for attempt, delay_s in ((1, 2), (4, 16), (7, 32)):
+        sqs.calls.clear()
+        for function in (python, go):
+            records, failed = function.invoke(order(), order(object_bytes=1), attempt=attempt)
+            assert [record["status"] for record in records] == ["ok", "error"]
+            assert failed == [records[1]["message_id"]]
+        assert sqs.calls[0] == sqs.calls[1]
+        assert sqs.delays_s() == [delay_s, delay_s]
+
+
 def test_passing_faults_are_counted_the_same(start_s3, sandbox, go_sandbox, monkeypatch):
     s3 = start_s3(MIB)
     python, go = both(sandbox, go_sandbox, monkeypatch, "stream", "discard")

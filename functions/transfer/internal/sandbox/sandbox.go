@@ -4,6 +4,8 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,12 +13,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/smithy-go"
 
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/ident"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/redelivery"
 	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/settings"
 	"stampede/transfer/internal/sqsevent"
@@ -25,13 +29,14 @@ import (
 
 // Sandbox is one execution environment, from its start until Lambda discards it.
 type Sandbox struct {
-	id       string
-	log      io.Writer
-	settings *settings.Settings
-	client   *s3.Client
-	wrong    error // why settings or client are nil: no message may go without a record
-	warm     bool
-	runner   download.Runner
+	id         string
+	log        io.Writer
+	settings   *settings.Settings
+	client     *s3.Client
+	wrong      error // why settings or client are nil: no message may go without a record
+	warm       bool
+	runner     download.Runner
+	redelivery redelivery.Redelivery
 }
 
 // New reads the environment and makes what every message uses. Records go to log.
@@ -51,6 +56,7 @@ func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (events.SQS
 	if err != nil {
 		return answer, err
 	}
+	var failures []sqsevent.Message
 	for _, message := range messages {
 		line, failed := s.process(ctx, message)
 		// One write, so that lines of several writers can't mix.
@@ -58,10 +64,35 @@ func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (events.SQS
 			return answer, err
 		}
 		if failed {
+			failures = append(failures, message)
 			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.ID})
 		}
 	}
+	for _, message := range failures { // after every record: what is told to SQS must not delay or lose one
+		s.hasten(ctx, message)
+	}
 	return answer, nil
+}
+
+// hasten lets a failed message come back soon. What goes wrong is a plain line on stderr, which no query takes for a record.
+func (s *Sandbox) hasten(ctx context.Context, message sqsevent.Message) {
+	err := s.redelivery.Hasten(ctx, message, deadlineOf(ctx))
+	if err == nil {
+		return
+	}
+	said := err.Error()
+	var refused smithy.APIError
+	if errors.As(err, &refused) {
+		said = refused.ErrorCode() // without what SQS said, which could be JSON and pass for a record
+	}
+	fmt.Fprintf(os.Stderr, "message %s waits for the queue's timeout: %+.200q\n", message.ID, said)
+}
+
+func deadlineOf(ctx context.Context) time.Time {
+	if deadline, limited := ctx.Deadline(); limited {
+		return deadline
+	}
+	return time.Now().Add(15 * time.Minute) // Lambda's longest; it always gives one
 }
 
 func (s *Sandbox) process(ctx context.Context, message sqsevent.Message) (line string, failed bool) {
@@ -82,11 +113,7 @@ func (s *Sandbox) download(ctx context.Context, order *workorder.Order) download
 	if err := s.settings.Way.Check(order.Checksum); err != nil {
 		return download.NotStarted(err)
 	}
-	deadline, limited := ctx.Deadline()
-	if !limited {
-		deadline = time.Now().Add(15 * time.Minute) // Lambda's longest; it always gives one
-	}
-	deadline = deadline.Add(-download.Margin)
+	deadline := deadlineOf(ctx).Add(-download.Margin)
 	if err := waitUntil(order.StartAtMs, deadline); err != nil {
 		return download.NotStarted(err)
 	}

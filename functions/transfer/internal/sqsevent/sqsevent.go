@@ -10,19 +10,24 @@ import (
 )
 
 // Message is one message: its id, its body as sent, and how many times it has been received (1 = first attempt).
+// ReceiptHandle and QueueARN say what to tell SQS about it; empty where the event leaves them out.
 type Message struct {
-	ID      string
-	Body    string
-	Attempt int64
+	ID            string
+	Body          string
+	Attempt       int64
+	ReceiptHandle string
+	QueueARN      string
 }
 
 // record is read loosely, so that a wrong type in one field gives our own sentence. aws-lambda-go's events.SQSEvent would
 // take a missing field for an empty one.
 type record struct {
-	EventSource any `json:"eventSource"`
-	MessageID   any `json:"messageId"`
-	Body        any `json:"body"`
-	Attributes  any `json:"attributes"`
+	EventSource   any `json:"eventSource"`
+	MessageID     any `json:"messageId"`
+	Body          any `json:"body"`
+	Attributes    any `json:"attributes"`
+	ReceiptHandle any `json:"receiptHandle"`
+	QueueARN      any `json:"eventSourceARN"`
 }
 
 var count = regexp.MustCompile(`^[0-9]{1,9}$`)
@@ -64,5 +69,7 @@ func read(raw json.RawMessage, number int) (Message, error) {
 		return Message{}, fmt.Errorf("Records[%d].attributes.ApproximateReceiveCount isn't a number", number)
 	}
 	attempt, _ := strconv.ParseInt(text, 10, 64)
-	return Message{ID: id, Body: body, Attempt: attempt}, nil
+	handle, _ := given.ReceiptHandle.(string)
+	queue, _ := given.QueueARN.(string)
+	return Message{ID: id, Body: body, Attempt: attempt, ReceiptHandle: handle, QueueARN: queue}, nil
 }
