@@ -35,5 +35,5 @@ class LocalStack:
         return self.target
 
 
-# A short timeout, and so a short visibility timeout of 30 s: failed messages come back soon.
+# A short timeout, and so a short visibility timeout of 30 s: a message whose function was killed comes back soon.
 VARIABLES = {"object_size_mb": OBJECT_MB, "ephemeral_storage_mb": 512, "concurrency_value": 3, "timeout_s": 5}

@@ -110,14 +110,15 @@ def test_the_same_message_twice_is_one_success_and_one_duplicate(local_stack):
 
 
 @pytest.fixture
-def quick_redelivery(local_stack):
-    """Failed messages come back after a second instead of 30, for as long as a test needs it."""
+def two_deliveries(local_stack):
+    """A message is dead-lettered after its second failure: 2 + 4 s instead of the minute that five take."""
     sqs, url = local_stack.target.client("sqs"), local_stack.target["queue_url"]
-    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "1"})
-    yield
+    before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"])["Attributes"]["RedrivePolicy"]
     sqs.set_queue_attributes(
-        QueueUrl=url, Attributes={"VisibilityTimeout": str(local_stack.target["visibility_timeout_s"])}
+        QueueUrl=url, Attributes={"RedrivePolicy": json.dumps(json.loads(before) | {"maxReceiveCount": 2})}
     )
+    yield
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": before})
 
 
 @pytest.fixture
@@ -150,16 +151,16 @@ def flooded_before_the_functions_run(stack, change_object, *arguments):
     ],
     ids=["gone", "shorter than announced"],
 )
-def test_a_bad_object_gives_five_error_records_a_message_and_then_dead_letters(
-    local_stack, quick_redelivery, kept_object, change_object, error_types
+def test_a_bad_object_gives_an_error_record_a_delivery_and_dead_letters_before_the_queues_timeout_is_over_twice(
+    local_stack, two_deliveries, kept_object, change_object, error_types
 ):
     outcome = flooded_before_the_functions_run(local_stack, change_object, "--messages", "4")
-    [account] = rows(drain(local_stack, outcome["run_id"], "--deadline-s", "120"))
+    [account] = rows(drain(local_stack, outcome["run_id"], "--deadline-s", "50"))
     assert account["sent"] == account["dead_lettered"] == 4
     assert account["succeeded"] == account["failed"] == account["unaccounted"] == 0
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])
     assert {letter["seq"] for letter in folder.rows("dead_letters.jsonl")} == {0, 1, 2, 3}
-    assert Counter(record["attempt"] for record in folder.rows("records.jsonl")) == dict.fromkeys(range(1, 6), 4)
+    assert Counter(record["attempt"] for record in folder.rows("records.jsonl")) == {1: 4, 2: 4}
     errors = query(local_stack, outcome["run_id"], "errors")
     assert {row["type"] for row in errors} <= error_types
     assert query(local_stack, outcome["run_id"], "summary") == []
@@ -174,7 +175,7 @@ def test_a_flood_without_an_object_stops_before_it_sends_anything(local_stack, k
     assert done.stderr.strip().splitlines()[-1].endswith("to download; `stampede dataset` puts it there")
 
 
-def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(local_stack, quick_redelivery):
+def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(local_stack, two_deliveries):
     sqs = local_stack.target.client("sqs")
     sqs.send_message(QueueUrl=local_stack.target["queue_url"], MessageBody="no work order at all")
     outcome = flooded(local_stack, "--messages", "3")

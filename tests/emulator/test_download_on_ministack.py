@@ -5,6 +5,7 @@ import io
 import json
 import random
 import sys
+import time
 import zipfile
 import zlib
 from pathlib import Path
@@ -146,10 +147,64 @@ def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_
     ]
 
 
-def make_role(iam, name):
-    """Create the function's role, with the right to get the object and no other, and return its ARN."""
+def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(endpoint_url):
+    records = records_of_a_message_that_fails(
+        endpoint_url,
+        name="stampede-redelivery",
+        body=order(object_bytes=1),
+        runtime={"Runtime": "python3.12", "Handler": "handler.handler", "Code": {"ZipFile": zipped_function()}},
+        variables={"METHOD": "stream"},
+    )
+    assert_redelivered_soon(records, "SizeMismatch")
+
+
+def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variables):
+    """Deliver one message by a queue that hides it for 360 s, until it is dead-lettered after its second delivery.
+
+    The function's role has the rights that Terraform gives it. Returns the records; fails after 30 s without a letter.
+    """
+    sqs, functions = client("sqs", endpoint_url), client("lambda", endpoint_url)
+    dead_letters_url = sqs.create_queue(QueueName=f"{name}-dead-letters")["QueueUrl"]
+    redrive = {"deadLetterTargetArn": queue_arn(sqs, dead_letters_url), "maxReceiveCount": 2}
+    attributes = {"VisibilityTimeout": "360", "RedrivePolicy": json.dumps(redrive)}
+    queue_url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+    source_arn = queue_arn(sqs, queue_url)
+    functions.create_function(
+        FunctionName=name,
+        Role=make_role(client("iam", endpoint_url), name, may_take_from=source_arn),
+        Timeout=60,
+        MemorySize=1024,
+        Environment={"Variables": {k: v for k, v in ENVIRONMENT.items() if not k.startswith("AWS_")} | variables},
+        **runtime,
+    )
+    functions.create_event_source_mapping(
+        FunctionName=name, EventSourceArn=source_arn, BatchSize=1, FunctionResponseTypes=["ReportBatchItemFailures"]
+    )
+    sqs.send_message(QueueUrl=queue_url, MessageBody=body)
+    give_up_s = time.monotonic() + 30
+    while not sqs.receive_message(QueueUrl=dead_letters_url, WaitTimeSeconds=1).get("Messages"):
+        assert time.monotonic() < give_up_s, "no dead letter within 30 s"
+    lines = client("logs", endpoint_url).filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
+    return [json.loads(line["message"]) for line in lines if line["message"].startswith('{"concurrency_limit": ')]
+
+
+def assert_redelivered_soon(records, error_type):
+    """The second delivery came after the first one's 2 s, and not after the queue's 360 s."""
+    assert [(record["attempt"], record["error_type"]) for record in records] == [(1, error_type), (2, error_type)]
+    assert 2 <= (records[1]["started_at_ms"] - records[0]["finished_at_ms"]) / 1000 < 15
+
+
+def queue_arn(sqs, url):
+    return sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+
+
+def make_role(iam, name, may_take_from=None):
+    """Create the function's role, with the right to get the object and to take from a queue, and return its ARN."""
+    actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"]
+    taking = {"Effect": "Allow", "Action": actions, "Resource": may_take_from}
+    policy = ROLE_POLICY | {"Statement": [*ROLE_POLICY["Statement"], *([taking] if may_take_from else [])]}
     role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(ROLE_TRUST))
-    iam.put_role_policy(RoleName=name, PolicyName="get-object", PolicyDocument=json.dumps(ROLE_POLICY))
+    iam.put_role_policy(RoleName=name, PolicyName="worker", PolicyDocument=json.dumps(policy))
     return role["Role"]["Arn"]
 
 

@@ -20,7 +20,12 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "unit" / "transfer"), str(ROOT / "tests" / "unit" / "download")]
 
 from lambda_sandbox import ENVIRONMENT, order, sqs_record  # noqa: E402
-from test_download_on_ministack import client, make_role  # noqa: E402
+from test_download_on_ministack import (  # noqa: E402
+    assert_redelivered_soon,
+    client,
+    make_role,
+    records_of_a_message_that_fails,
+)
 from transfer_program import transfer_program  # noqa: E402
 
 __all__ = ["transfer_program"]
@@ -83,6 +88,22 @@ def test_the_emulators_lambda_runs_the_program_with_the_right_to_get_the_object_
         ("error", 0, method, sink),
     ], log
     assert records[0]["requests"] == {"go_ranges": 3, "go_stream": 1}[method]
+
+
+def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(endpoint_url, transfer_program):
+    records = records_of_a_message_that_fails(
+        endpoint_url,
+        name="stampede-go-redelivery",
+        body="not an order",
+        runtime={
+            "Runtime": "provided.al2023",
+            "Handler": "bootstrap",
+            "Architectures": [ARCHITECTURE],
+            "Code": {"ZipFile": zipped(transfer_program)},
+        },
+        variables={"METHOD": "go_stream"},
+    )
+    assert_redelivered_soon(records, "WorkOrderError")
 
 
 def test_a_host_gets_the_object_and_the_small_ones(endpoint_url, transfer_program, tmp_path):
