@@ -20,7 +20,7 @@ from loader import target as targets
 from loader.accounting import CellAccount, Ledger, check
 from loader.arguments import seconds
 from loader.errors import RunError
-from loader.log_events import LogEvents, records
+from loader.log_events import LOCAL_OVERLAP_MS, OVERLAP_MS, LogEvents, records
 from loader.progress import bar, say
 from loader.run_folder import RunFolder
 from loader.sqs import dead_letters
@@ -148,7 +148,8 @@ class _Waiting:
         start_ms = self._read_sent() - CLOCK_SKEW_MS
         self._read_records()
         known = folder.rows("log_events.jsonl")
-        self._events = LogEvents(target.client("logs"), target["log_group_name"], start_ms, known)
+        overlap_ms = LOCAL_OVERLAP_MS if target.kind == "local" else OVERLAP_MS
+        self._events = LogEvents(target.client("logs"), target["log_group_name"], start_ms, known, overlap_ms)
         self._abandoned = abandoned_keys(folder)
         self._strangers = 0
         self._dead: list[dict[str, Any]] = []

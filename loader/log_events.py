@@ -9,6 +9,9 @@ from typing import Any
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time.
 OVERLAP_MS = 120_000
+# The embedded AWS shows an event as soon as it has noted its time, and at N = 500 asking it for 20,000 events of two
+# minutes every half second took as much of it as the functions did.
+LOCAL_OVERLAP_MS = 10_000
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 _FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 
@@ -20,11 +23,19 @@ class LogEvents:
 
     `known` are events fetched by an earlier process. An event is identified by its time, stream and text: a Lambda's
     lines carry its request id, and not every emulator gives event ids. Only events that the next fetch asks for again
-    are remembered, so memory depends on the rate of events and not on their number.
+    are remembered, so memory depends on the rate of events and not on their number. `overlap_ms` is how far before the
+    newest event each fetch looks for late ones.
     """
 
-    def __init__(self, logs_client: Any, log_group_name: str, start_ms: int, known: Iterable[Event] = ()) -> None:
-        self._logs, self._group = logs_client, log_group_name
+    def __init__(
+        self,
+        logs_client: Any,
+        log_group_name: str,
+        start_ms: int,
+        known: Iterable[Event] = (),
+        overlap_ms: int = OVERLAP_MS,
+    ) -> None:
+        self._logs, self._group, self._overlap_ms = logs_client, log_group_name, overlap_ms
         self._start_ms, self._newest_ms = start_ms, start_ms
         # When each remembered event happened, by its digest: before this fetch, and in it.
         self._seen: dict[bytes, int] = {}
@@ -51,7 +62,7 @@ class LogEvents:
             since_ms = _after_full_page(events, since_ms)
 
     def _edge_ms(self) -> int:
-        return max(self._start_ms, self._newest_ms - OVERLAP_MS)
+        return max(self._start_ms, self._newest_ms - self._overlap_ms)
 
     def _note(self, event: Event) -> bool:
         """Remember the event; True if it is new."""

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from loader import log_events
-from loader.log_events import OVERLAP_MS, LogEvents
+from loader.log_events import LOCAL_OVERLAP_MS, OVERLAP_MS, LogEvents
 
 
 class Logs:
@@ -48,6 +48,18 @@ def test_each_event_comes_once_also_one_that_shows_late(logs):
     logs.events += [(1_002, "late"), (1_000 + OVERLAP_MS, "new")]
     assert texts(events.fetch()) == ["late", "new"]
     assert texts(events.fetch()) == []
+
+
+def test_a_fetch_asks_only_for_the_time_in_which_events_come_late(logs, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        Logs, "paginate", lambda self, **wanted: asked.append(wanted["startTime"]) or paginate(self, **wanted)
+    )
+    events = LogEvents(logs, "group", 0, overlap_ms=LOCAL_OVERLAP_MS)
+    logs.events = [(100_000, "a")]
+    assert texts(events.fetch()) == ["a"]
+    assert texts(events.fetch()) == []
+    assert asked == [0, 100_000 - LOCAL_OVERLAP_MS]
 
 
 def test_events_of_an_earlier_process_are_not_fetched_again(logs):
