@@ -4,6 +4,7 @@ import queue
 import threading
 
 import pytest
+from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 
 from emulator import keeper
@@ -35,3 +36,15 @@ def test_ministack_by_itself_loses_it(worker):
     timer = log_later(worker, "the record", 0.6)
     assert worker._drain_stderr_bounded() == "", "MiniStack waits by itself now: the keeper needn't do it any more"
     timer.join()
+
+
+def test_an_idle_function_waits_without_waking_the_emulator_and_gets_its_event_at_once(monkeypatch):
+    monkeypatch.setattr(lambda_runtime, "queue", queue)  # put back afterwards
+    keeper.wait_for_events()
+    events = lambda_runtime.queue.Queue(maxsize=1)
+    timer = threading.Timer(0.4, events.put, ["event"])
+    timer.start()
+    assert events.get(timeout=0.1) == "event", "it gave up after 0.1 s, as MiniStack does by itself"
+    timer.join()
+    with pytest.raises(lambda_runtime.queue.Empty):
+        events.get_nowait()
