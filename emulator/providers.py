@@ -1,6 +1,7 @@
 """Makes the Terraform providers ready: from the registry where it answers, else from a mirror built once.
 
-`prepare()` decides; `python -m emulator.providers` runs it and prints the config file's path on stdout.
+`prepare()` decides; `python -m emulator.providers` runs it and prints the config file's path on stdout. `prepare_for()`
+decides for a folder in which the user runs Terraform by hand too.
 """
 
 import contextlib
@@ -70,21 +71,57 @@ def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[
 def prepare(progress: Progress = print_to_stderr) -> Path | None:
     """Return the CLI config file of the provider mirror, or None where Terraform finds the providers by itself.
 
-    In this order: a mirror built earlier; the registry; the user's own CLI config with a mirror of theirs; a
-    build of 3 to 6 minutes. Raises ProviderError, one line, when there's no terraform, no Go or no network, or
-    when the build fails.
+    In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the registry; a build of
+    3 to 6 minutes. Raises ProviderError, one line, when there's no terraform, no Go or no network, or when the build
+    fails.
     """
     flavour, platform = _terraform_identity(terraform_binary())
-    cache = cache_folder()
-    finished = cache / f"providers-{provider_build.fingerprint(platform)}"
+    finished = _finished_folder(platform)
     if is_complete(finished):
         return write_config(finished)
-    host = REGISTRIES[flavour]
-    if registry_answers(host):
+    if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
-    if own := _own_mirror_config():
-        progress(f"{host} doesn't answer; using the provider_installation of {own}")
+    _build_once(finished, REGISTRIES[flavour], platform, progress)
+    return write_config(finished)
+
+
+def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | None:
+    """Return the CLI config for `folder`, where the user runs Terraform by hand too; None for the user's own config.
+
+    Unlike `prepare` it leaves nothing of a mirror behind: a lock file with the hashes of providers built here would
+    stop the next `terraform init` that the registry answers. So a folder that is initialised stays as it is, the
+    registry comes before a mirror built earlier, and the mirror comes as development overrides, for which Terraform
+    neither reads nor writes the lock file. With them `terraform get` has to take the place of `terraform init`, which
+    would ask the registry; a backend other than the local one can't be had that way. Raises ProviderError like
+    `prepare`.
+    """
+    if (folder / ".terraform" / "providers").is_dir():
         return None
+    flavour, platform = _terraform_identity(terraform_binary())
+    if _come_from_elsewhere(REGISTRIES[flavour]):
+        return None
+    finished = _finished_folder(platform)
+    if not is_complete(finished):
+        _build_once(finished, REGISTRIES[flavour], platform, progress)
+    return write_overrides(finished, platform)
+
+
+def built_versions() -> dict[str, str]:
+    """Return the versions of the providers built here, which no lock file names under development overrides."""
+    return {f"hashicorp/{provider.name}": provider.version for provider in provider_build.PROVIDERS}
+
+
+def _finished_folder(platform: str) -> Path:
+    return cache_folder() / f"providers-{provider_build.fingerprint(platform)}"
+
+
+def _come_from_elsewhere(host: str) -> bool:
+    """Tell whether Terraform finds the providers by itself: by the user's own CLI config or at the registry."""
+    return _own_mirror_config() is not None or registry_answers(host)
+
+
+def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
+    cache = finished.parent
     with _only_one_build(cache, progress):
         if not is_complete(finished):  # another process may have built it while we waited
             progress(
@@ -92,7 +129,6 @@ def prepare(progress: Progress = print_to_stderr) -> Path | None:
                 f"once (kept in {cache})"
             )
             _build_into(finished, platform, progress)
-    return write_config(finished)
 
 
 def registry_answers(host: str) -> bool:
@@ -116,21 +152,38 @@ def is_complete(finished: Path) -> bool:
 def write_config(finished: Path) -> Path:
     """Write the mirror's CLI config, if it isn't there for this very path already, and return its path."""
     names = ", ".join(f'"{host}/hashicorp/{name}"' for host in REGISTRIES.values() for name in PROVIDER_NAMES)
-    text = (
-        "# Written by stampede: providers built from source, because the registry didn't answer.\n"
-        "provider_installation {\n"
+    return _write_installation(
+        finished / "terraform.rc",
         "  filesystem_mirror {\n"
         f"    path    = {_hcl_string(str(finished / 'mirror'))}\n"
         f"    include = [{names}]\n"
         "  }\n"
         "  direct {\n"
         f"    exclude = [{names}]\n"
-        "  }\n"
-        "}\n"
+        "  }\n",
     )
-    config = finished / "terraform.rc"
+
+
+def write_overrides(finished: Path, platform: str) -> Path:
+    """Write the CLI config that has the mirror's providers as development overrides, and return its path."""
+    lines = [
+        f'    "{host}/hashicorp/{provider.name}" = '
+        + _hcl_string(str(finished / "mirror" / host / "hashicorp" / provider.name / provider.version / platform))
+        for host in REGISTRIES.values()
+        for provider in provider_build.PROVIDERS
+    ]
+    return _write_installation(
+        finished / "overrides.rc", "  dev_overrides {\n" + "\n".join(lines) + "\n  }\n  direct {}\n"
+    )
+
+
+def _write_installation(config: Path, methods: str) -> Path:
+    text = (
+        "# Written by stampede: providers built from source, because the registry didn't answer.\n"
+        f"provider_installation {{\n{methods}}}\n"
+    )
     if not config.is_file() or config.read_text() != text:
-        with tempfile.NamedTemporaryFile("w", dir=finished, delete=False) as draft:
+        with tempfile.NamedTemporaryFile("w", dir=config.parent, delete=False) as draft:
             draft.write(text)
         Path(draft.name).replace(config)
     return config
@@ -207,7 +260,7 @@ def _build_into(finished: Path, platform: str, progress: Progress) -> None:
 
 
 def main() -> int:
-    """Prepare the providers and print the CLI config's path, or nothing when the registry answers."""
+    """Prepare the providers and print the CLI config's path, or nothing when Terraform finds them itself."""
     try:
         config = prepare()
     except ProviderError as error:
@@ -216,7 +269,7 @@ def main() -> int:
     if config:
         print(config)
     else:
-        print_to_stderr("the providers come from the registry; no mirror is needed")
+        print_to_stderr("the providers come from the registry, or as your CLI config says; no mirror is needed")
     return 0
 
 

@@ -65,11 +65,11 @@ class SweepRun:
 
     def _prepare(self) -> Terraform:
         """Start what the target needs, and get Terraform ready to apply; undone here if it fails half-way."""
-        prepare()  # first: where providers have to be built this takes minutes
         if self._plan.target == "aws":
             terraform = targets.aws_terraform()
             terraform.init()
             return terraform
+        prepare()  # first: where providers have to be built this takes minutes
         emulator = emulator_verb.start(follow_parent=not self._keep)
         try:
             stack.lay_out()

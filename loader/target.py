@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import ministack, stack
-from emulator.providers import prepare, terraform_environment
+from emulator.providers import built_versions, prepare_for, terraform_environment
 from loader.errors import RunError, UsageError, one_line
 from loader.progress import say
 from loader.terraform import Terraform, plain_outputs
@@ -151,8 +151,10 @@ def local_terraform(endpoint_url: str) -> Terraform:
 
 def aws_terraform() -> Terraform:
     """Terraform in infra/, against whatever this shell's AWS configuration reaches."""
-    environment = terraform_environment(prepare(), os.environ)
-    return Terraform(stack.ROOT / "infra", environment, stack.STATE_DIR / "terraform.log")
+    infra = stack.ROOT / "infra"
+    config = prepare_for(infra)
+    environment = terraform_environment(config, os.environ)
+    return Terraform(infra, environment, stack.STATE_DIR / "terraform.log", built_versions() if config else {})
 
 
 def _applied(kind: str | None) -> Target:

@@ -11,7 +11,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,25 @@ class Terraform:
     directory: Path
     environment: Mapping[str, str]
     log_file: Path
+    # Name and version of providers that `environment` brings as development overrides (emulator.providers.prepare_for).
+    built_providers: Mapping[str, str] = field(default_factory=dict)
 
     def init(self) -> None:
-        """`terraform init`; raises RunError with Terraform's own first error line."""
-        self._run("init", "-input=false", "-no-color")
+        """`terraform init`; raises RunError with Terraform's own first error line.
+
+        `terraform get` with built_providers, which need no init, and in a folder that was initialised earlier when no
+        registry answers: `init` asks it even for what is installed.
+        """
+        locked = (self.directory / ".terraform.lock.hcl").is_file()
+        try:
+            if not self.built_providers:
+                self._run("init", "-input=false", "-no-color")
+                return
+        except RunError as error:
+            if not locked or "Could not retrieve the list of available versions" not in str(error):
+                raise
+            say("the provider registry doesn't answer; going on with the providers that were installed earlier")
+        self._run("get", "-no-color")
 
     def apply(self, variables: Mapping[str, Any]) -> None:
         """`terraform apply -auto-approve -var name=value ...`; raises RunError."""
@@ -55,7 +70,8 @@ class Terraform:
 
     def version(self) -> dict[str, Any]:
         """`terraform version -json`: Terraform's version and the providers selected in this folder."""
-        return json.loads(self._run("version", "-json", quiet=True))
+        said = json.loads(self._run("version", "-json", quiet=True))
+        return said | ({"provider_selections": dict(self.built_providers)} if self.built_providers else {})
 
     def _run(self, *arguments: str, quiet: bool = False) -> str:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]

@@ -295,12 +295,55 @@ def test_a_service_that_the_provider_does_not_have_is_refused_by_name(machine):
         provider_build.keep_services(machine / "modules/terraform-provider-aws", ["s3", "teapot"], ["s3"])
 
 
-def test_a_cli_config_with_a_provider_mirror_of_the_user_is_left_in_charge(machine, monkeypatch):
+@pytest.fixture
+def infra(machine):
+    """A folder in which the user runs Terraform by hand too."""
+    folder = machine / "infra"
+    folder.mkdir()
+    return folder
+
+
+def test_a_folder_of_the_users_gets_the_mirror_as_development_overrides(machine, infra):
+    config = providers.prepare_for(infra, lambda line: None)
+
+    assert config.name == "overrides.rc"
+    places = dict(re.findall(r'^    "(\S+)" = "(\S+)"$', config.read_text(), re.MULTILINE))
+    assert set(places) == {
+        f"{host}/hashicorp/{name}"
+        for host in ("registry.terraform.io", "registry.opentofu.org")
+        for name in ("aws", "archive")
+    }
+    for address, place in places.items():
+        assert len(list(Path(place).glob(f"terraform-provider-{address.rpartition('/')[2]}_v*"))) == 1
+    assert "dev_overrides {" in config.read_text()
+    assert "mirror {" not in config.read_text()
+    assert providers.built_versions() == {"hashicorp/aws": "6.34.0", "hashicorp/archive": "1.3.0"}
+
+
+def test_for_a_folder_of_the_users_the_registry_comes_before_a_mirror_built_earlier(machine, infra, monkeypatch):
+    assert _prepare() is not None
+    monkeypatch.setattr(providers, "registry_answers", lambda host: True)
+
+    assert providers.prepare_for(infra) is None
+
+
+def test_a_folder_that_the_user_has_initialised_is_left_as_it_is_without_asking_the_registry(
+    machine, infra, monkeypatch
+):
+    (infra / ".terraform/providers").mkdir(parents=True)
+    monkeypatch.setattr(providers, "registry_answers", lambda host: pytest.fail("asked the registry"))
+
+    assert providers.prepare_for(infra) is None
+    assert _builds(machine) == 0
+
+
+def test_a_cli_config_with_a_provider_mirror_of_the_user_is_left_in_charge(machine, infra, monkeypatch):
     own = machine / "own.rc"
     own.write_text('provider_installation {\n  network_mirror { url = "https://mirror.example/" }\n}\n')
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(own))
 
     assert _prepare() is None
+    assert providers.prepare_for(infra) is None
     assert _builds(machine) == 0
 
 
