@@ -1,0 +1,192 @@
+"""docs/permissions.json is enough for whoever runs Stampede, and not too much: a whole sweep by a user who has it.
+
+The embedded AWS enforces IAM for every key but `test`; docs/permissions.md says what it doesn't ask.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from emulator import ministack, providers, stack
+from loader import drain
+from loader.command_line import main
+from loader.errors import RunError
+from loader.run_folder import RunFolder
+from loader.target import aws_terraform
+
+DOCS = stack.ROOT / "docs"
+ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
+VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
+SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
+SWEEP += [word for name, value in VARIABLES.items() for word in ("--set", f"{name}={value}")]
+# Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
+# against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the others.
+ASKED_OTHERWISE = (
+    "lambda:CreateFunction",
+    "lambda:CreateEventSourceMapping",
+    "lambda:ListEventSourceMappings",
+    "sqs:SendMessageBatch",
+)
+
+
+def policy() -> dict[str, Any]:
+    """The policy as a reader fills it in."""
+    text = (DOCS / "permissions.json").read_text()
+    for placeholder, value in (("ACCOUNT_ID", ACCOUNT_ID), ("REGION", REGION), ("PREFIX", PREFIX)):
+        text = text.replace(placeholder, value)
+    return json.loads(text)
+
+
+def actions() -> list[str]:
+    found = [statement["Action"] for statement in policy()["Statement"]]
+    return [action for one in found for action in ([one] if isinstance(one, str) else one)]
+
+
+@dataclass
+class User:
+    """A user of an embedded AWS who has the policy and nothing else, and whose shell this process is."""
+
+    iam: Any
+    work: Path
+
+    def may(self, document: dict[str, Any]) -> None:
+        """Give the user this policy in place of what he had."""
+        self.iam.put_user_policy(UserName="runner", PolicyName="stampede", PolicyDocument=json.dumps(document))
+
+    def may_all_but(self, action: str) -> None:
+        document = policy()
+        for statement in document["Statement"]:
+            if action in statement["Action"]:
+                statement["Action"] = [one for one in statement["Action"] if one != action]
+        self.may(document)
+
+    def client(self, service: str) -> Any:
+        """The user's own client; boto3's shared session may still have another test's key."""
+        return boto3.Session().client(service)
+
+    def stampede(self, verb: str, *arguments: str) -> int:
+        return main([verb, "--results-dir", str(self.work / "results"), *arguments])
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory):
+    """A checkout whose infra/ has the overrides laid over it, an embedded AWS of its own, and a user in his shell."""
+    root, state = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("emulator")
+    config = providers.prepare()
+    stack.lay_out(root)
+    emulator = ministack.start(state, follow_parent=True)
+    account = {"endpoint_url": emulator.endpoint_url, "region_name": REGION}
+    iam = boto3.client("iam", aws_access_key_id="test", aws_secret_access_key="test", **account)
+    iam.create_user(UserName="runner")
+    more = {"Effect": "Allow", "Action": ASKED_OTHERWISE, "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [more]})
+    iam.put_user_policy(UserName="runner", PolicyName="asked-otherwise", PolicyDocument=document)
+    key = iam.create_access_key(UserName="runner")["AccessKey"]
+    try:
+        with pytest.MonkeyPatch.context() as shell:
+            shell.setattr(stack, "ROOT", root)
+            shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
+            shell.setenv("AWS_DEFAULT_REGION", REGION)
+            shell.setitem(drain.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
+            shell.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
+            shell.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
+            if config:
+                shell.setenv("TF_CLI_CONFIG_FILE", str(config))
+            yield User(iam, root)
+    finally:
+        ministack.stop(state)
+
+
+@pytest.fixture(scope="module")
+def swept(user):
+    """A sweep of two cells under the policy; the stack is kept."""
+    user.may(policy())
+    assert user.stampede("sweep", *SWEEP, "--set", "concurrency_value=1,3", "--keep") == 0
+    return user
+
+
+def test_the_policy_fits_into_one_managed_policy():
+    text = (DOCS / "permissions.json").read_text()
+    assert len(re.sub(r"\s", "", text)) < 6144  # IAM's quota, white space left out
+
+
+def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
+    page = (DOCS / "permissions.md").read_text()
+    explained = set()
+    for service, row in re.findall(r"(?m)^\| `(\w+)` \| (.+?) \|", page):
+        explained |= {f"{service}:{name}" for name in re.findall(r"`(\w+)`", row)}
+    assert explained == set(actions())
+
+
+def test_a_whole_sweep_runs_under_the_policy(swept):
+    folder = RunFolder.find(swept.work / "results", None)
+    accounts = {one["cell"]: (one["sent"], one["succeeded"]) for one in folder.read_json("accounting.json")}
+    assert accounts == {
+        "memory_size=1024,concurrency_value=1": (2, 2),
+        "memory_size=1024,concurrency_value=3": (6, 6),
+    }
+
+
+def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
+    assert swept.stampede("doctor", *SWEEP, "--set", "concurrency_value=1,3", "--format", "json") == 0
+    found = {one["check"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
+    assert found["credentials"]["found"].endswith(":user/runner")
+    assert found["concurrency"]["status"] == "ok"
+    assert found["leftovers"]["found"] == "there already: stampede-download (reserves 1)"
+    # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what counts here.
+    logs, group = swept.client("logs"), "/aws/lambda/stampede-download"
+    query = logs.start_query(logGroupName=group, startTime=0, endTime=1, queryString="fields @message")["queryId"]
+    assert logs.get_query_results(queryId=query)["status"]
+    logs.stop_query(queryId=query)
+
+
+@pytest.mark.parametrize(
+    ("action", "verb"),
+    [
+        ("sqs:GetQueueUrl", ("flood", "--messages", "1", "--queue-name", "stampede-download")),
+        ("logs:FilterLogEvents", ("drain",)),
+        ("s3:PutObject", ("dataset", "--seed", "2")),
+    ],
+)
+def test_without_one_of_its_actions_a_verb_fails_and_names_it(swept, capsys, action, verb):
+    swept.may_all_but(action)
+    try:
+        assert swept.stampede(verb[0], "--target", "aws", *verb[1:]) == 1
+    finally:
+        swept.may(policy())
+    assert re.search(r"AccessDenied|not authorized", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("action", ["iam:PutRolePolicy", "lambda:UpdateFunctionConfiguration", "s3:GetBucketAcl"])
+def test_without_one_of_its_actions_terraform_fails_and_names_it(swept, action):
+    swept.may_all_but(action)
+    try:
+        with pytest.raises(RunError, match=f"not authorized to perform: {action}"):
+            aws_terraform().apply(VARIABLES | {"concurrency_value": 2, "s3_file_name": "other.dat"})
+    finally:
+        swept.may(policy())
+
+
+def test_other_names_are_out_of_reach(swept):
+    with pytest.raises(ClientError, match="AccessDenied"):
+        swept.client("sqs").create_queue(QueueName="someone-elses")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        swept.client("iam").get_role(RoleName="someone-elses")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        swept.client("s3").create_bucket(Bucket="someone-elses")
+
+
+def test_the_stack_is_taken_down_under_the_policy(swept):
+    # The provider waits 2 minutes for a deleted queue to vanish everywhere, but not for one that is gone already.
+    sqs = swept.client("sqs")
+    for name in ("stampede-download", "stampede-download-dead-letters"):
+        sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName=name)["QueueUrl"])
+    terraform = aws_terraform()
+    terraform.destroy(VARIABLES | {"concurrency_value": 1}, refresh=False)
+    assert terraform.outputs() == {}
