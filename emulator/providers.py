@@ -117,7 +117,7 @@ def _finished_folder(platform: str) -> Path:
 
 def _come_from_elsewhere(host: str) -> bool:
     """Tell whether Terraform finds the providers by itself: by the user's own CLI config or at the registry."""
-    return _own_config_installs_providers() or registry_answers(host)
+    return _own_mirror_config() is not None or registry_answers(host)
 
 
 def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
@@ -210,14 +210,13 @@ def _terraform_identity(binary: str) -> tuple[str, str]:
         ) from None
 
 
-def _own_config_installs_providers() -> bool:
-    """Tell whether the user's CLI config says itself where providers come from."""
+def _own_mirror_config() -> Path | None:
+    """Return the user's CLI config if it says itself where providers come from."""
     named = os.environ.get("TF_CLI_CONFIG_FILE")
-    configs = (Path(named) if named else None, Path.home() / ".terraformrc", Path.home() / ".tofurc")
-    return any(
-        config and config.is_file() and "provider_installation" in config.read_text(errors="replace")
-        for config in configs
-    )
+    for config in (Path(named) if named else None, Path.home() / ".terraformrc", Path.home() / ".tofurc"):
+        if config and config.is_file() and "provider_installation" in config.read_text(errors="replace"):
+            return config
+    return None
 
 
 @contextlib.contextmanager

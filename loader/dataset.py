@@ -24,6 +24,7 @@ from loader.arguments import positive_int, whole_number
 from loader.errors import RunError, UsageError, one_line
 from loader.object_content import MEBIBYTE, part, part_count
 from loader.progress import bar, say
+from loader.stack_lock import holding
 from loader.target import Target
 
 UPLOADS_AT_ONCE = 8
@@ -56,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Put the object of the applied stack; prints its s3:// address on stdout."""
     target = targets.resolve(arguments)
     size_mb = arguments.size_mb or target["object_size_mb"]
-    put_object(target, size_mb, arguments.seed, dry_run=arguments.dry_run)
+    with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its downloads
+        put_object(target, size_mb, arguments.seed, dry_run=arguments.dry_run)
     print(f"s3://{target['bucket_name']}/{target['object_key']}")
     return 0
 

@@ -90,8 +90,8 @@ def provider_and_go() -> list[Finding]:
     host = providers.REGISTRIES[flavour]
     if providers.registry_answers(host):
         return [Finding("provider", OK, f"{host} answers"), _go(needed=False)]
-    if providers._own_config_installs_providers():
-        return [Finding("provider", OK, "from the provider_installation of your own CLI config"), _go(needed=False)]
+    if own := providers._own_mirror_config():
+        return [Finding("provider", OK, f"from the provider_installation of {own}"), _go(needed=False)]
     building = Finding(
         "provider",
         WARNING,
