@@ -191,6 +191,11 @@ def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
     assert local.total_s < on_aws.total_s
 
 
+def test_many_functions_here_wait_for_the_emulator_however_small_the_object_is():
+    assert durations.download_s(a_cell(concurrency=500, object_mb=1), "local") == pytest.approx(12.5)
+    assert durations.download_s(a_cell(concurrency=10, object_mb=64), "local") == pytest.approx(1.6)
+
+
 def test_another_region_says_that_it_uses_the_prices_of_us_east_1():
     words = estimate("region=eu-central-1").prices_text()
     assert words == "us-east-1 prices of 2026-05, as those of eu-central-1 aren't known here"
