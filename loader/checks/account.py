@@ -170,7 +170,7 @@ def memory_cap(account: Account, cells: list[Demand]) -> Finding:
         return Finding("memory cap", OK, f"{most} MB are allowed in every account")
     limit = account.settings()["ConcurrentExecutions"]
     if limit >= USUAL_CONCURRENCY:
-        return Finding("memory cap", OK, f"{most} MB asked for; this is no new account (concurrency {limit})")
+        return Finding("memory cap", OK, f"{most} MB asked for; this isn't a new account (concurrency {limit})")
     return Finding(
         "memory cap",
         WARNING,

@@ -23,8 +23,8 @@ LEAST_DOWNLOAD_S = 0.25
 STANDARD_START, STANDARD_PER_MINUTE = 5, 300
 INVOCATIONS_PER_POLLER, PROVISIONED_PER_MINUTE = 10, 1000
 
-# The embedded AWS on a machine of two cores [tried]: 64 MiB objects, up to 10 functions at once; and what a message takes
-# of it whatever the object, 2,500 downloads of 1 MiB by 500 functions at once in 63 s.
+# The embedded AWS on a machine of two cores [tried]: 64 MiB objects, up to 10 functions at once; and what a message
+# takes of it however small the object is, 2,500 downloads of 1 MiB by 500 functions at once in 63 s.
 LOCAL_MIB_PER_S = 400
 LOCAL_S_PER_MESSAGE = 0.025
 LOCAL_LEAST_DOWNLOAD_S = 0.15

@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator import ministack, providers, stack
-from loader import drain
+from loader import patience
 from loader.command_line import main
 from loader.errors import RunError
 from loader.run_folder import RunFolder
@@ -93,7 +93,7 @@ def user(tmp_path_factory):
             shell.setattr(stack, "ROOT", root)
             shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
             shell.setenv("AWS_DEFAULT_REGION", REGION)
-            shell.setitem(drain.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
+            shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
             shell.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
             shell.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
             if config:

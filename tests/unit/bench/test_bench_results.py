@@ -108,7 +108,7 @@ def test_ctrl_c_ends_with_status_130_and_wrong_arguments_with_2(shell, monkeypat
 
     monkeypatch.setattr(entries, "ENTRIES", {"one": interrupted})
     assert entries.main([]) == 130
-    for arguments, said in ((["--only", "x"], "invalid choice: 'x'"), (["--runs", "0"], "'0' is no number of runs")):
+    for arguments, said in ((["--only", "x"], "invalid choice: 'x'"), (["--runs", "0"], "'0' is not a number of runs")):
         with pytest.raises(SystemExit) as left:
             entries.main(arguments)
         assert left.value.code == 2
