@@ -46,6 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(error, EXIT_USAGE)
     except (RunError, EmulatorError, ProviderError, ClientError, BotoCoreError) as error:
         return _complain(error, EXIT_RUN)
+    except RuntimeError as error:  # botocore's, for credentials from the environment that have expired meanwhile
+        if "refreshed credentials are still expired" not in str(error):
+            raise
+        return _complain(RunError("the AWS credentials have expired; renew them, e.g. `aws sso login`"), EXIT_RUN)
     except KeyboardInterrupt:
         print(f"stampede {parsed.verb}: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED

@@ -3,7 +3,8 @@
 That timeout is 6 x the function's, 360 s. It can't be shorter for all: AWS asks for it so that messages which Lambda
 holds back while the function is throttled don't appear again meanwhile (Lambda guide, "Understanding SQS retries").
 Five failed downloads of one message would cost a cell half an hour, though. SQS lets a consumer shorten the timeout
-of the X"""
+of the one message that it holds (SQS guide, ChangeMessageVisibility), and that is what happens here.
+"""
 
 import os
 import re

@@ -105,3 +105,18 @@ def test_the_dry_run_of_a_sweep_lists_the_published_matrix_and_touches_nothing(t
     assert cells["memory_size=2048,concurrency_value=500"] == 5000
     assert "USD" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_credentials_that_expire_in_mid_run_end_it_with_one_line(tmp_path, stampede, monkeypatch):
+    outputs = {"region": "us-east-1", "function_name": "f", "log_group_name": "g", "queue_url": "q"}
+    outputs |= {"dead_letter_queue_url": "d"}
+    (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
+    (tmp_path / "results" / "r").mkdir(parents=True)
+    (tmp_path / "results" / "r" / "sent.jsonl").write_text('{"cell": "a", "seq": 0, "sent_at_ms": 1}\n')
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2020-01-01T00:00:00Z")
+    done = stampede("drain", "--outputs", "o.json", "--target", "aws", "--run", "r", "--deadline-s", "1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "credentials have expired" in done.stderr
+    assert "Traceback" not in done.stderr
