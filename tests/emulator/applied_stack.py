@@ -35,5 +35,6 @@ class LocalStack:
         return self.target
 
 
-# A short timeout, and so a short visibility timeout of 30 s: a message whose function was killed comes back soon.
-VARIABLES = {"object_size_mb": OBJECT_MB, "ephemeral_storage_mb": 512, "concurrency_value": 3, "timeout_s": 5}
+# Long enough for a start barrier of some seconds, and a busy machine.
+TIMEOUT_S = 20
+VARIABLES = {"object_size_mb": OBJECT_MB, "ephemeral_storage_mb": 512, "concurrency_value": 3, "timeout_s": TIMEOUT_S}

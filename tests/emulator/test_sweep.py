@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-from applied_stack import OBJECT_MB, STAMPEDE
+from applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
 from loader.run_folder import RunFolder
 
 MATRIX = (
     "--set", "memory_size=1024",
-    "--set", "concurrency_value=1,2,3",
+    "--set", "concurrency_value=1,3",
     "--set", f"object_size_mb={OBJECT_MB}",
-    "--set", "timeout_s=5",
+    "--set", f"timeout_s={TIMEOUT_S}",  # another one would change the queue, for which the provider waits 25 s
 )  # fmt: skip
 # The stack is the session's own: it stays, for the other tests.
 FLAGS = ("download", "--keep", "--messages-per-concurrency", "4", *MATRIX)
@@ -42,7 +42,7 @@ def test_the_tables_counts_equal_the_messages_sent(swept):
     done, folder = swept
     measured = [row for row in json.loads(done.stdout) if row["count"]]
     assert {(row["memory_size_mb"], row["concurrency"]): row["count"] for row in measured} == {
-        (1024, n): 2 * 4 * n for n in (1, 2, 3)
+        (1024, n): 2 * 4 * n for n in (1, 3)
     }
     sent = [row for row in folder.rows("sent.jsonl") if not row["warm_up"]]
     assert len(sent) == sum(row["count"] for row in measured)
@@ -50,7 +50,7 @@ def test_the_tables_counts_equal_the_messages_sent(swept):
 
 def test_warm_ups_are_recorded_and_in_no_figure(swept):
     _, folder = swept
-    assert sum(record["warm_up"] for record in records(folder)) == 2 * (1 + 2 + 3)
+    assert sum(record["warm_up"] for record in records(folder)) == 2 * (1 + 3)
 
 
 def test_an_independent_script_recounts_every_number_of_the_report(swept):
@@ -70,7 +70,7 @@ def test_the_cells_ran_in_the_shuffled_order_of_the_plan(swept):
 
 def test_never_more_functions_ran_at_once_than_the_cell_allows(swept):
     _, folder = swept
-    for n in (1, 2, 3):
+    for n in (1, 3):
         spans = [(r["started_at_ms"], r["finished_at_ms"]) for r in records(folder) if r["concurrency_limit"] == n]
         assert max(sum(a <= start < b for a, b in spans) for start, _ in spans) <= n
 
@@ -92,12 +92,12 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
     done = local_stack.stampede("sweep", *FLAGS[:2], "--resume", folder.run_id, timeout_s=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "set aside" in done.stderr
-    assert f"run {folder.run_id}: 2 cells to run" in done.stderr
+    assert f"run {folder.run_id}: 1 cells to run" in done.stderr
     run = folder.read_json("run.json")
     assert sorted(cell["cell"] for cell in run["cells"]) == sorted(run["plan"]["order"])
     accounts = folder.read_json("accounting.json")
     assert {one["cell"]: one["succeeded"] for one in accounts} == {
-        f"memory_size=1024,concurrency_value={n}": 4 * n for n in (1, 2, 3)
+        f"memory_size=1024,concurrency_value={n}": 4 * n for n in (1, 3)
     }
     assert all(one["unaccounted"] == one["unexpected"] == one["duplicates"] == 0 for one in accounts)
     first_cell = run["cells"][0]["cell"]
@@ -107,7 +107,7 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
 
 def test_a_start_barrier_lets_all_functions_begin_together(local_stack):
     # The last --set of a variable counts.
-    flags = ("--set", "concurrency_value=3", "--set", "timeout_s=20")
+    flags = ("--set", "concurrency_value=3")
     flags += ("--start-barrier-s", "3", "--messages-per-concurrency", "1")
     done = local_stack.stampede("sweep", *FLAGS, *flags, timeout_s=300)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -5,3 +5,16 @@ locals {
     NotIpAddress = { "aws:SourceIp" = "127.0.0.0/8" }
   }
 }
+
+# The provider waits 25 s for the redrive policy to spread, after the 25 s for the queue. The embedded AWS takes it with the
+# queue, before there is a queue for dead letters; AWS doesn't.
+resource "aws_sqs_queue" "work" {
+  redrive_policy = jsonencode({
+    deadLetterTargetArn = local.dead_letter_arn
+    maxReceiveCount     = var.max_receive_count
+  })
+}
+
+resource "aws_sqs_queue_redrive_policy" "work" {
+  count = 0
+}
