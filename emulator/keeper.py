@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ import types
 from hypercorn.config import Config
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
+from ministack.services import sqs
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
@@ -62,6 +64,22 @@ def wait_for_events() -> None:
     lambda_runtime.queue = types.SimpleNamespace(Queue=_PatientQueue, Empty=queue.Empty, Full=queue.Full)
 
 
+def take_queues_in_any_order() -> None:
+    """Let SQS of MiniStack in this process take a redrive policy whose queue is only made at the same moment, as it is
+    with emulator/local_override/modules/queue."""
+    validate = sqs._validate_redrive_policy
+
+    def validate_but_the_queue(policy: str) -> None:
+        try:
+            validate(policy)
+        except sqs._Err:
+            arn = re.search(r'"deadLetterTargetArn": ?"(arn:[^"]+)"', policy)
+            if arn is None or sqs._queue_by_arn(arn[1]) is not None:
+                raise
+
+    sqs._validate_redrive_policy = validate_but_the_queue
+
+
 def main() -> None:
     """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
     arguments = sys.argv[1:]
@@ -70,6 +88,7 @@ def main() -> None:
     wait_for_log_lines()
     keep_connections_waiting()
     wait_for_events()
+    take_queues_in_any_order()
     sys.argv = ["ministack"]
     from ministack.app import main as run_ministack
 

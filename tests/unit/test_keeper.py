@@ -6,6 +6,7 @@ import threading
 import pytest
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
+from ministack.services import sqs
 
 from emulator import keeper
 
@@ -48,3 +49,14 @@ def test_an_idle_function_waits_without_waking_the_emulator_and_gets_its_event_a
     timer.join()
     with pytest.raises(lambda_runtime.queue.Empty):
         events.get_nowait()
+
+
+def test_a_redrive_policy_may_name_a_queue_that_is_made_beside_it_and_nothing_else_that_is_wrong(monkeypatch):
+    policy = '{"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:later", "maxReceiveCount": 5}'
+    monkeypatch.setattr(sqs, "_validate_redrive_policy", sqs._validate_redrive_policy)  # put back afterwards
+    with pytest.raises(sqs._Err):
+        sqs._validate_redrive_policy(policy)
+    keeper.take_queues_in_any_order()
+    sqs._validate_redrive_policy(policy)
+    with pytest.raises(sqs._Err):
+        sqs._validate_redrive_policy("no policy")
