@@ -18,9 +18,9 @@ from botocore.config import Config
 from bench import raw_http, servers, tools
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
-from loader.flood import orders, sent_log
 from loader.progress import say
-from loader.run_folder import RunFolder
+from loader.run.flood import orders, sent_log
+from loader.run.folder import RunFolder
 from loader.sqs import sending
 from loader.sqs.signing import Signer, request_body
 from loader.target import Target

@@ -18,11 +18,11 @@ from bench import machine, servers, session
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.flood import CELL, EXTRAS, Queue, made_queue, run_folder
-from loader.accounting import account
 from loader.arguments import positive_int
-from loader.flood import flood
 from loader.progress import say
-from loader.run_folder import RunFolder
+from loader.run.accounting import account
+from loader.run.flood import flood
+from loader.run.folder import RunFolder
 from loader.target import Target
 
 COUNTS = (10_000, 100_000, 1_000_000)

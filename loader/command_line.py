@@ -17,14 +17,14 @@ from loader.errors import RunError, UsageError, one_line
 
 # verb -> (module, what it does); the order is the order of work.
 VERBS = {
-    "emulator": ("loader.emulator_verb", "start, stop or look at the embedded local AWS"),
-    "dataset": ("loader.dataset", "put the test object that every function downloads"),
-    "flood": ("loader.flood", "send the messages that make N functions run at once"),
-    "drain": ("loader.drain", "wait until every message is accounted for"),
-    "query": ("loader.query", "run a saved Logs Insights query over a run"),
-    "sweep": ("loader.sweep", "deploy, flood, wait and query for every cell of an experiment"),
-    "doctor": ("loader.doctor", "check account, machine, plan and cost before anything is spent"),
-    "report": ("loader.report_verb", "rebuild a run's report from its stored records"),
+    "emulator": ("loader.verbs.emulator", "start, stop or look at the embedded local AWS"),
+    "dataset": ("loader.verbs.dataset", "put the test object that every function downloads"),
+    "flood": ("loader.verbs.flood", "send the messages that make N functions run at once"),
+    "drain": ("loader.verbs.drain", "wait until every message is accounted for"),
+    "query": ("loader.verbs.query", "run a saved Logs Insights query over a run"),
+    "sweep": ("loader.verbs.sweep", "deploy, flood, wait and query for every cell of an experiment"),
+    "doctor": ("loader.verbs.doctor", "check account, machine, plan and cost before anything is spent"),
+    "report": ("loader.verbs.report", "rebuild a run's report from its stored records"),
 }
 EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -11,7 +11,6 @@ One of the whole object it would compute again in every GET, and the downloads w
 
 from __future__ import annotations
 
-import argparse
 import base64
 import zlib
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,47 +19,14 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
-from loader.arguments import positive_int, whole_number
 from loader.errors import RunError, UsageError, one_line
 from loader.object_content import MEBIBYTE, part, part_count
 from loader.progress import bar, say
-from loader.stack_lock import holding
 from loader.target import Target
 
 UPLOADS_AT_ONCE = 8
 MAX_PARTS = 10_000  # S3's limit of parts in one multipart upload
 METADATA_KEY = "stampede-content"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    targets.add_options(parser)
-    parser.add_argument(
-        "--size-mb",
-        metavar="MIB",
-        type=positive_int,
-        help="size of the object in MiB (default: the stack's object_size_mb)",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole_number,
-        default=1,
-        help="seed of the object's content (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be uploaded, and upload nothing (default: off)"
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Put the object of the applied stack; prints its s3:// address on stdout."""
-    target = targets.resolve(arguments)
-    size_mb = arguments.size_mb or target["object_size_mb"]
-    with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its downloads
-        put_object(target, size_mb, arguments.seed, dry_run=arguments.dry_run)
-    print(f"s3://{target['bucket_name']}/{target['object_key']}")
-    return 0
 
 
 def put_object(target: Target, size_mb: int, seed: int = 1, *, dry_run: bool = False) -> bool:

@@ -16,7 +16,7 @@ from loader.cost import Estimate, check_budget, estimate
 from loader.cost.demand import demands, setting
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
-from loader.plan import Plan
+from loader.run.plan import Plan
 
 PLAN, ROOM, TOOLS, ACCOUNT = "plan", "room", "tools", "account"
 EVERYTHING = (PLAN, TOOLS, ROOM, ACCOUNT)

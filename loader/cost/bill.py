@@ -15,7 +15,7 @@ from loader.cost.prices import Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
 from loader.object_content import MEBIBYTE, part_count
-from loader.plan import Cell, Plan
+from loader.run.plan import Cell, Plan
 
 GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
 BATCH = 10  # messages in one SendMessageBatch

@@ -10,7 +10,7 @@ from typing import Any
 from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
-from loader.plan import Cell, Plan
+from loader.run.plan import Cell, Plan
 from report import ways
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from loader import emulator_verb
+from loader import embedded
 from loader import target as targets
 from loader.target import Target
 
@@ -30,7 +30,7 @@ class LocalStack:
 
     def apply(self, **variables: object) -> Target:
         """Apply the stack again with other variables."""
-        outputs = emulator_verb.apply_copy(self.target.endpoint_url, VARIABLES | variables)
+        outputs = embedded.apply_copy(self.target.endpoint_url, VARIABLES | variables)
         self.target = targets.local(outputs, self.target.endpoint_url)
         return self.target
 

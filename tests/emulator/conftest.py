@@ -7,7 +7,7 @@ import pytest
 from applied_stack import OBJECT_MB, VARIABLES, LocalStack
 
 from emulator import ministack, stack
-from loader import emulator_verb
+from loader import embedded
 from loader import target as targets
 from loader.dataset import put_object
 
@@ -15,9 +15,9 @@ from loader.dataset import put_object
 @pytest.fixture(scope="session")
 def local_stack(tmp_path_factory):
     """The embedded AWS with the download stack applied and the object in place; gone at the end."""
-    emulator = emulator_verb.start(follow_parent=True)
+    emulator = embedded.start(follow_parent=True)
     try:
-        outputs = emulator_verb.apply_copy(emulator.endpoint_url, VARIABLES)
+        outputs = embedded.apply_copy(emulator.endpoint_url, VARIABLES)
         target = targets.local(outputs, emulator.endpoint_url)
         put_object(target, OBJECT_MB)
         work = tmp_path_factory.mktemp("work")

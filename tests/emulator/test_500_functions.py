@@ -14,7 +14,7 @@ from applied_stack import STAMPEDE
 
 from emulator import ministack
 from loader.checks import machine
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
 
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
 N, MESSAGES_PER_CONCURRENCY = 500, 5

@@ -15,8 +15,8 @@ from emulator import ministack
 from loader import target as targets
 from loader.dataset import put_object
 from loader.object_content import MEBIBYTE
-from loader.query import QUERIES
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
+from loader.verbs.query import QUERIES
 
 
 def rows(done):

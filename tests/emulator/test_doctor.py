@@ -7,11 +7,12 @@ import boto3
 import pytest
 
 from emulator import ministack, stack
-from loader import checks, doctor
+from loader import checks
 from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
-from loader.plan import make_plan
+from loader.run.plan import make_plan
+from loader.verbs import doctor
 
 
 def plan(*settings, target="aws"):

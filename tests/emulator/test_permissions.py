@@ -14,10 +14,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator import ministack, providers, stack
-from loader import patience
 from loader.command_line import main
 from loader.errors import RunError
-from loader.run_folder import RunFolder
+from loader.run import patience
+from loader.run.folder import RunFolder
 from loader.target import aws_terraform
 
 DOCS = stack.ROOT / "docs"

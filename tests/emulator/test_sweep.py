@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
 
 MATRIX = (
     "--set", "memory_size=1024",

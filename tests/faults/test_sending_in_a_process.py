@@ -10,7 +10,7 @@ import time
 from faulty_sqs import FaultySqs
 
 from bench.child import run_child
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
 
 IN_FLIGHT = 8
 CELL = "memory_size=1024,concurrency_value=5"
@@ -18,8 +18,8 @@ FLOOD = f"""
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from loader.flood import orders, sent_log
-from loader.run_folder import RunFolder
+from loader.run.flood import orders, sent_log
+from loader.run.folder import RunFolder
 from loader.sqs.sending import send_to
 from loader.sqs.signing import Endpoint
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader.accounting import account, check
 from loader.errors import RunError
+from loader.run.accounting import account, check
 
 CELL = "memory_size=1024,concurrency_value=5"
 

@@ -14,7 +14,7 @@ from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
 from loader.infra_variables import infra_defaults
-from loader.plan import make_plan
+from loader.run.plan import make_plan
 
 
 def plan(*settings, target="aws", **options):

@@ -11,7 +11,7 @@ from loader import checks
 from loader.checks import credentials
 from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.experiments import EXPERIMENTS
-from loader.plan import make_plan
+from loader.run.plan import make_plan
 
 HOUR_S = 3600.0
 

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from emulator import providers, stack
-from loader import checks, doctor
+from loader import checks
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
 from loader.checks import method as checks_method
@@ -20,7 +20,8 @@ from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.cost.demand import Demand, Pollers
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
-from loader.plan import make_plan
+from loader.run.plan import make_plan
+from loader.verbs import doctor
 
 
 def plan(*settings, target="aws", **options):

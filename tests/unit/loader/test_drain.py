@@ -5,10 +5,10 @@ import json
 import pytest
 from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
-from loader import collecting
-from loader.drain import drain
 from loader.errors import RunError
-from loader.run_folder import RunFolder
+from loader.run import collecting
+from loader.run.drain import drain
+from loader.run.folder import RunFolder
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import pytest
 
-from loader.flood import first_seq
-from loader.run_folder import RunFolder
+from loader.run.flood import first_seq
+from loader.run.folder import RunFolder
+from loader.run.unfinished_cell import set_aside
 from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES
-from loader.unfinished_cell import set_aside
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader.accounting import Ledger
-from loader.message_marks import DEAD, ERRED, OK, SENT, CellMarks
+from loader.run.accounting import Ledger
+from loader.run.message_marks import DEAD, ERRED, OK, SENT, CellMarks
 
 SEQS = st.one_of(st.integers(-3, 12), st.integers(4_090, 4_100), st.sampled_from([10**15, None, "7", 2.0, True]))
 MARKS = st.sampled_from([SENT, OK, ERRED, DEAD])

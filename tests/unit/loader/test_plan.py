@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
 from loader.infra_variables import declared
-from loader.plan import Plan, make_plan
+from loader.run.plan import Plan, make_plan
 
 DOWNLOAD = EXPERIMENTS["download"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from loader.errors import UsageError
-from loader.run_folder import RunFolder, checked_run_id
+from loader.run.folder import RunFolder, checked_run_id
 
 
 def test_a_torn_last_line_is_left_out_and_the_rest_is_read(tmp_path):

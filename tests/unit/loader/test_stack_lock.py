@@ -6,15 +6,15 @@ import sys
 import pytest
 
 from emulator import stack
-from loader import stack_lock
 from loader.errors import RunError
+from loader.run import stack_lock
 
 HOLD = """
 import sys
 from pathlib import Path
 from emulator import stack
 stack.STATE_DIR = Path(sys.argv[1])
-from loader.stack_lock import holding
+from loader.run.stack_lock import holding
 with holding("local", "sweep") as note:
     note("20260101T000000Z")
     print("holds", flush=True)

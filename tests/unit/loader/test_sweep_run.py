@@ -5,17 +5,18 @@ import json
 import pytest
 from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
-from loader import collecting, stack_lock, sweep_run, swept_stack
-from loader.accounting import check
-from loader.drain import drain
 from loader.errors import RunError, UsageError
 from loader.experiments import EXPERIMENTS
-from loader.plan import make_plan
-from loader.run_description import RunDescription
-from loader.run_folder import RunFolder
+from loader.run import collecting, stack_lock, swept_stack
+from loader.run import sweep as sweep_run
+from loader.run.accounting import check
+from loader.run.description import RunDescription
+from loader.run.drain import drain
+from loader.run.folder import RunFolder
+from loader.run.plan import make_plan
+from loader.run.sweep import SweepRun
+from loader.run.swept_stack import SweptStack
 from loader.sqs.sending import Outcome
-from loader.sweep_run import SweepRun
-from loader.swept_stack import SweptStack
 
 
 class Cost:

@@ -9,10 +9,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import ministack, stack
 from emulator.providers import prepare
-from loader import emulator_verb, stack_lock
+from loader import embedded
 from loader import target as targets
 from loader.errors import RunError, UsageError
 from loader.progress import say
+from loader.run import stack_lock
 from loader.target import Target
 from loader.terraform import Terraform
 
@@ -100,7 +101,7 @@ class SweptStack:
     def _start_emulator(self) -> bool:
         """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
         joins = ministack.running(stack.STATE_DIR) is not None
-        emulator_verb.start(follow_parent=not self.keep)
+        embedded.start(follow_parent=not self.keep)
         return not joins or bool(stack_lock.owner("local").get("started_emulator"))
 
     def _refuse_foreign(self) -> None:

@@ -12,15 +12,16 @@ import re
 import time
 from pathlib import Path
 
+from emulator import stack
 from loader import target as targets
 from loader.errors import RunError, UsageError
 from loader.progress import say
 from loader.query_backends import Answer, Backend, LinesGoneError, Local, Service
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
 from loader.tables import FORMATS, print_rows
 from queries.insights import EventsError, InsightsError, check, export, with_filters
 
-QUERIES = Path(__file__).resolve().parent.parent / "queries"
+QUERIES = stack.ROOT / "queries"
 # Messages are sent before, and lines ingested after, the times in the records.
 MARGIN_MS = 60_000
 # Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.

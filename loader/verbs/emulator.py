@@ -9,10 +9,10 @@ import argparse
 from typing import Any
 
 from emulator import ministack, stack
+from loader import embedded
 from loader.errors import UsageError
 from loader.progress import say
-from loader.stack_lock import disown, holding
-from loader.target import local_terraform
+from loader.run.stack_lock import disown, holding
 
 # What a first try needs: small enough for a laptop, the same shape as on AWS.
 LOCAL_VARIABLES: dict[str, Any] = {"object_size_mb": 64, "ephemeral_storage_mb": 512}
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
             return _stop()
-        emulator = start()
+        emulator = embedded.start()
         if arguments.apply:
-            apply_copy(emulator.endpoint_url, variables)
+            embedded.apply_copy(emulator.endpoint_url, variables)
             disown("local")
     print(emulator.endpoint_url)
     say(
@@ -54,28 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
         + " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     )
     return 0
-
-
-def start(*, follow_parent: bool = False) -> ministack.Emulator:
-    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
-    if (emulator := ministack.running(stack.STATE_DIR)) is not None:
-        say(f"the embedded AWS already runs at {emulator.endpoint_url} (process {emulator.pid})")
-        return emulator
-    stack.forget_state()
-    say("starting the embedded AWS (MiniStack; a second or two)")
-    emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
-    say(f"it answers at {emulator.endpoint_url} (process {emulator.pid})")
-    return emulator
-
-
-def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
-    """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
-    stack.lay_out()
-    terraform = local_terraform(endpoint_url)
-    say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
-    terraform.init()
-    terraform.apply(variables)
-    return terraform.outputs()
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import argparse
 
 from loader.arguments import positive_int, seconds, whole_number
 from loader.experiments import EXPERIMENTS
-from loader.plan import Plan, make_plan
+from loader.run.plan import Plan, make_plan
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:

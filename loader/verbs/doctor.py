@@ -22,9 +22,9 @@ from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
 from loader.infra_variables import infra_defaults
-from loader.plan import Plan
-from loader.plan_options import add_plan_options, plan_of
+from loader.run.plan import Plan
 from loader.tables import FORMATS, print_rows
+from loader.verbs.plan_options import add_plan_options, plan_of
 
 STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red"}
 

@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
-from loader.accounting import CellAccount, stored_accounts
-from loader.collecting import Collecting
 from loader.cost import Estimate
 from loader.dataset import put_object
-from loader.drain import Drained, drain
 from loader.errors import RunError
-from loader.flood import check as check_flood
-from loader.flood import flood
-from loader.plan import Cell, Plan
 from loader.progress import say
-from loader.run_description import RunDescription
-from loader.run_folder import RunFolder
-from loader.swept_stack import SweptStack
+from loader.run.accounting import CellAccount, stored_accounts
+from loader.run.collecting import Collecting
+from loader.run.description import RunDescription
+from loader.run.drain import Drained, drain
+from loader.run.flood import check as check_flood
+from loader.run.flood import flood
+from loader.run.folder import RunFolder
+from loader.run.plan import Cell, Plan
+from loader.run.swept_stack import SweptStack
+from loader.run.unfinished_cell import set_aside
 from loader.target import Target
-from loader.unfinished_cell import set_aside
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}

@@ -7,78 +7,20 @@ down.
 
 from __future__ import annotations
 
-import argparse
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from importlib.metadata import version
-from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
-from loader.arguments import positive_int
-from loader.errors import RunError, UsageError
-from loader.experiments import EXPERIMENTS, cell_name
+from loader.errors import RunError
 from loader.progress import bar, say
-from loader.run_description import settings_of
-from loader.run_folder import FORMAT, RunFolder
+from loader.run.folder import RunFolder
+from loader.run.unfinished_cell import ABANDONED
 from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES, Accepted, Order, Outcome, send
 from loader.sqs.signing import quoted
-from loader.stack_lock import holding
-from loader.tables import FORMATS, print_rows
 from loader.target import Target
-from loader.unfinished_cell import ABANDONED
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    targets.add_options(parser)
-    parser.add_argument(
-        "--messages",
-        metavar="N",
-        type=positive_int,
-        help="how many messages to send (default: 10 x the stack's concurrency_value)",
-    )
-    parser.add_argument("--run", metavar="RUN_ID", help="add to this run (default: a new run)")
-    parser.add_argument(
-        "--cell", metavar="NAME", help="name of the cell (default: memory_size=...,concurrency_value=...)"
-    )
-    parser.add_argument("--queue-name", metavar="NAME", help="send to this queue instead (default: the stack's queue)")
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="print the first message and the count, send nothing (default: off)",
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how the outcome is printed (default: %(default)s)"
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
-    target = targets.resolve(arguments)
-    per_concurrency = EXPERIMENTS[target["experiment"]].messages_per_concurrency
-    count = arguments.messages or target["concurrency_value"] * per_concurrency
-    coordinates = {name: target[name] for name in ("memory_size", "concurrency_value")}
-    cell = arguments.cell or cell_name(coordinates)
-    if arguments.dry_run:
-        first = next(orders("RUN_ID", cell, 1, {"object_bytes": object_bytes(target)}))
-        say(f"would send {count} messages to {target['queue_name']}; the first one:")
-        print(first.body)
-        return 0
-    queue_url = _queue_url(target, arguments.queue_name)
-    size_bytes = object_bytes(target)
-    with holding(target.kind, "flood", arguments.run or "") as note_run:
-        folder = RunFolder.create(arguments.results_dir, arguments.run)
-        note_run(folder.run_id)
-        _describe(folder, target, cell)
-        outcome = flood(target, folder, cell, count, queue_url=queue_url, size_bytes=size_bytes, knows_all_sent=False)
-    print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
-    check(outcome)
-    return 0
 
 
 def flood(
@@ -191,39 +133,3 @@ def object_bytes(target: Target) -> int:
         raise targets.explain(error, f"looking at s3://{bucket}/{key}", target) from None
     except BotoCoreError as error:
         raise targets.explain(error, f"looking at s3://{bucket}/{key}", target) from None
-
-
-def _queue_url(target: Target, queue_name: str | None) -> str:
-    if queue_name is None:
-        return target["queue_url"]
-    try:
-        return target.client("sqs").get_queue_url(QueueName=queue_name)["QueueUrl"]
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, f"--queue-name {queue_name!r}", target) from None
-
-
-def _describe(folder: RunFolder, target: Target, cell: str) -> None:
-    """Give a run that was started by hand the run.json that drain, query and report look at, with what the stack is.
-
-    Raises UsageError where the cell was flooded under other settings: its records would be mixed.
-    """
-    description: dict[str, Any] = folder.read_json("run.json") or {
-        "stampede_version": version("stampede"),
-        "format": FORMAT,
-        "run_id": folder.run_id,
-        "experiment": target["experiment"],
-        "target": target.kind,
-        "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
-        "finished_at": None,
-        "plan": {"fixed": {"object_size_mb": target["object_size_mb"]}},
-        "cells": [],
-        "account": {"account_id": target["account_id"], "region": target.region},
-        "versions": {},
-        "machine": {},
-    }
-    now, before = settings_of(target), description.setdefault("settings", {}).get(cell)
-    if before not in (None, now):
-        changed = ", ".join(f"{name}={before.get(name)}" for name in now if now[name] != before.get(name))
-        raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; name this one otherwise")
-    description["settings"][cell] = now
-    folder.write_json("run.json", description)

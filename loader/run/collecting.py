@@ -7,15 +7,15 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from loader.accounting import CellAccount, Ledger
 from loader.errors import RunError
-from loader.log_events import OVERLAP_MS, LogEvents, records
-from loader.patience import State
 from loader.progress import say
-from loader.run_folder import RunFolder
+from loader.run.accounting import CellAccount, Ledger
+from loader.run.folder import RunFolder
+from loader.run.log_events import OVERLAP_MS, LogEvents, records
+from loader.run.patience import State
+from loader.run.unfinished_cell import abandoned_keys
 from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
 from loader.target import Target
-from loader.unfinished_cell import abandoned_keys
 from report.cell_settings import CellSettings
 
 CLOCK_SKEW_MS = 60_000

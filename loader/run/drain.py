@@ -1,12 +1,11 @@
-"""`stampede drain`: waits until every message sent is accounted for, and says what isn't.
+"""Waits until every message of a run, or of one cell, has come to rest, and says what hasn't.
 
-Done means: the queue and its in-flight count are empty, and every message has an ok record or lies in the
-dead-letter queue. What is still open when nothing moves any more, or at the deadline, is named.
+Done means: the queue and its in-flight count are empty, and every message has an ok record or lies in the dead-letter
+queue. What is still open when nothing moves any more, or at the deadline, is named.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +14,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import ministack, stack
 from loader import target as targets
-from loader.accounting import CellAccount, check
-from loader.arguments import seconds
-from loader.collecting import Collecting
 from loader.errors import RunError
-from loader.patience import Patience, State
 from loader.progress import bar, say
-from loader.run_folder import RunFolder
-from loader.stack_lock import holding
-from loader.tables import FORMATS, print_rows
+from loader.run.accounting import CellAccount, check
+from loader.run.collecting import Collecting
+from loader.run.folder import RunFolder
+from loader.run.patience import Patience, State
 from loader.target import Target
 
 Clock = Callable[[], float]
@@ -41,38 +37,6 @@ class Drained:
         if self.left:
             raise RunError(self.left)
         check(self.accounts)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    targets.add_options(parser)
-    parser.add_argument("--run", metavar="RUN_ID", help="the run to wait for (default: the newest in --results-dir)")
-    add_deadline_option(parser)
-    parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how the account is printed (default: %(default)s)"
-    )
-
-
-def add_deadline_option(parser: argparse.ArgumentParser) -> None:
-    """Declare --deadline-s."""
-    parser.add_argument(
-        "--deadline-s",
-        metavar="SECONDS",
-        type=seconds,
-        help="give up so long after the start and say what is stuck (default: when no message has moved for as long as "
-        "SQS may take to make a dead letter, max_receive_count + 1 visibility timeouts, and 10 minutes)",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for."""
-    folder = RunFolder.find(arguments.results_dir, arguments.run)
-    target = targets.resolve(arguments)
-    with holding(target.kind, "drain", folder.run_id):
-        drained = drain(target, folder, deadline_s=arguments.deadline_s)
-    print_rows([one.as_dict() for one in drained.accounts], arguments.format)
-    drained.check()
-    return 0
 
 
 def drain(

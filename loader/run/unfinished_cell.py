@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from loader.progress import say
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
 
 ABANDONED = "abandoned.jsonl"
 _FILES = ("sent.jsonl", "records.jsonl", "dead_letters.jsonl", "log_events.jsonl")

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from loader.errors import RunError
-from loader.message_marks import DEAD, ERRED, OK, SENT, CellMarks
-from loader.run_folder import RunFolder
+from loader.run.folder import RunFolder
+from loader.run.message_marks import DEAD, ERRED, OK, SENT, CellMarks
 from report.cell_settings import CellSettings
 
 

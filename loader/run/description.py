@@ -10,8 +10,8 @@ from typing import Any
 
 from loader.account import describe_account
 from loader.cost import Estimate
-from loader.plan import Cell, Plan
-from loader.run_folder import FORMAT, RunFolder
+from loader.run.folder import FORMAT, RunFolder
+from loader.run.plan import Cell, Plan
 from loader.target import Target
 from loader.terraform import Terraform
 from report.cell_settings import IN_RECORDS

@@ -9,22 +9,22 @@ from __future__ import annotations
 import argparse
 import sys
 
-from loader import doctor
-from loader.accounting import check
 from loader.arguments import dollars
 from loader.cost import Estimate, check_budget
-from loader.drain import add_deadline_option
 from loader.errors import UsageError
 from loader.experiments import EXPERIMENTS
-from loader.plan import Plan
-from loader.plan_options import add_plan_options, plan_of
 from loader.progress import say
-from loader.report_verb import build_and_print
-from loader.run_folder import FORMAT, RunFolder
-from loader.stack_lock import holding
-from loader.sweep_run import SweepRun
-from loader.swept_stack import SweptStack
+from loader.run.accounting import check
+from loader.run.folder import FORMAT, RunFolder
+from loader.run.plan import Plan
+from loader.run.stack_lock import holding
+from loader.run.sweep import SweepRun
+from loader.run.swept_stack import SweptStack
 from loader.tables import FORMATS, print_rows
+from loader.verbs import doctor
+from loader.verbs.drain import add_deadline_option
+from loader.verbs.plan_options import add_plan_options, plan_of
+from loader.verbs.report import build_and_print
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

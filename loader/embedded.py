@@ -1,0 +1,31 @@
+"""Starts the embedded AWS, and applies the local copy of infra/ to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator import ministack, stack
+from loader.progress import say
+from loader.target import local_terraform
+
+
+def start(*, follow_parent: bool = False) -> ministack.Emulator:
+    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
+    if (emulator := ministack.running(stack.STATE_DIR)) is not None:
+        say(f"the embedded AWS already runs at {emulator.endpoint_url} (process {emulator.pid})")
+        return emulator
+    stack.forget_state()
+    say("starting the embedded AWS (MiniStack; a second or two)")
+    emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
+    say(f"it answers at {emulator.endpoint_url} (process {emulator.pid})")
+    return emulator
+
+
+def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
+    """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
+    stack.lay_out()
+    terraform = local_terraform(endpoint_url)
+    say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
+    terraform.init()
+    terraform.apply(variables)
+    return terraform.outputs()

@@ -1,0 +1,1 @@
+"""One run: its plan, its folder, the flood and the drain of its cells, its account, and the stack that it holds."""
