@@ -7,13 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-# Terraform variable -> the record's own word for it.
-IN_RECORDS = {
-    "memory_size": "memory_size",
-    "concurrency_value": "concurrency_limit",
-    "method": "method",
-    "sink": "sink",
-}
+from experiments import EXPERIMENTS
 
 
 class CellSettings:
@@ -23,6 +17,8 @@ class CellSettings:
         """Read run.json: the plan's matrix, then what was seen of the stack when a cell was flooded."""
         self._values: dict[str, dict[str, Any]] = {}
         self._repeats: dict[str, int] = {}
+        experiment = EXPERIMENTS.get(str(manifest.get("experiment") or "download"))
+        self._in_records = experiment.record_fields if experiment else {}
         plan = _mapping(manifest.get("plan"))
         self.fixed = _mapping(plan.get("fixed"))
         self.swept = {
@@ -52,20 +48,20 @@ class CellSettings:
     def others(self, cell: object) -> str:
         """What a cell has of the swept variables that no record repeats, as `object_size_mb=4`; "" for none."""
         values = self.of(cell) or {}
-        others = {name: values[name] for name in self.swept if name not in IN_RECORDS and name in values}
+        others = {name: values[name] for name in self.swept if name not in self._in_records and name in values}
         return ", ".join(f"{name}={_text(value)}" for name, value in others.items() if len(self.swept[name]) > 1)
 
     def difference(self, record: Mapping[str, Any]) -> str | None:
         """What the record says otherwise than its cell, in words; None where they agree or one doesn't say."""
         settings = self.of(record.get("cell"))
-        for name, field in IN_RECORDS.items() if settings else ():
+        for name, field in self._in_records.items() if settings else ():
             wanted, own = settings.get(name), record.get(field)
             if wanted is not None and own is not None and wanted != own:
                 return f"{field} {own} where the cell has {wanted}"
         return None
 
     def _read(self, cell: Mapping[str, Any]) -> None:
-        known = {*IN_RECORDS, *self.swept, *self.fixed}
+        known = {*self._in_records, *self.swept, *self.fixed}
         self._add(cell["cell"], {name: value for name, value in cell.items() if name in known})
         if self._has_repeats and type(cell.get("repeat")) is int:
             self._repeats[cell["cell"]] = cell["repeat"]

@@ -1,4 +1,4 @@
-"""The published figures, as data (`report/published/*.csv`; the README there names each setting)."""
+"""The published figures, as data (`experiments/published/*.csv`; the README there names each setting)."""
 
 import csv
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def rows(name: str) -> list[dict[str, str]]:
     """The rows of published table `name` (one of NAMES) as text, exactly as published. Raises KeyError."""
     if name not in NAMES:
         raise KeyError(f"{name}: no published table of that name; there are {', '.join(NAMES)}")
-    text = (files("report") / "published" / f"{name}.csv").read_text(encoding="utf-8")
+    text = (files("experiments") / "published" / f"{name}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 

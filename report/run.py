@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from experiments import EXPERIMENTS
 from report import cells, jsonl
-from report.cell_settings import IN_RECORDS, CellSettings
+from report.cell_settings import CellSettings
 from report.ways import METHOD, Key, default_sink, key_words
 
 FORMAT = 1
@@ -19,6 +20,9 @@ FILES = (
     "accounting.json",
     "dead_letters.jsonl",
 )
+
+# Of the one experiment that the report knows so far.
+RECORD_FIELDS = EXPERIMENTS["download"].record_fields
 
 # Where a record that was read keeps what its cell has of the other swept variables; no record has such a key itself.
 SETTINGS = "(settings)"
@@ -111,7 +115,7 @@ class Run:
         values = self.cells.of(cell)
         if values is None:
             return self._keys_of_records.get(cell) if isinstance(cell, str) else None
-        found = (values.get(name) for name in IN_RECORDS)
+        found = (values.get(name) for name in RECORD_FIELDS)
         return _key(*found, self.cells.others(cell)) or self._keys_of_records.get(cell)
 
     def cell_words(self, cell: object) -> str:
@@ -171,7 +175,7 @@ def load(run_dir: Path) -> Run:
 
 def record_key(record: dict[str, Any]) -> Key | None:
     """The cell of a record, from its own coordinates; None when it lacks them."""
-    return _key(*(record.get(field) for field in IN_RECORDS.values()), record.get(SETTINGS, ""))
+    return _key(*(record.get(field) for field in RECORD_FIELDS.values()), record.get(SETTINGS, ""))
 
 
 def _key(memory: object, n: object, method: object, sink: object, settings: str) -> Key | None:
@@ -190,6 +194,12 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
         raise NoReport(
             f"{run_dir / 'run.json'}: format {manifest.get('format')!r}, but this Stampede reads format "
             f"{FORMAT}; use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
+        )
+    experiment = manifest.get("experiment")
+    if experiment is not None and experiment not in EXPERIMENTS:
+        raise NoReport(
+            f"{run_dir / 'run.json'}: experiment {experiment!r}, but this Stampede knows {', '.join(EXPERIMENTS)}; "
+            f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
         )
     return manifest
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from experiments import Experiment
 from loader import hcl
 from loader.errors import UsageError
-from loader.experiments import Experiment, cell_name
 from loader.hcl import HclError
 from loader.infra_variables import declared
 
@@ -135,6 +135,11 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
     return name, values
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
+    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())
 
 
 def _product(swept: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -15,12 +15,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from experiments import EXPERIMENTS
 from loader import checks, cost
 from loader.arguments import dollars
 from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost import Estimate
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan
 from loader.tables import FORMATS, print_rows

@@ -10,14 +10,15 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from experiments import EXPERIMENTS
 from loader import target as targets
 from loader.arguments import positive_int
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS, cell_name
 from loader.progress import say
 from loader.run.description import settings_of
 from loader.run.flood import check, flood, object_bytes, orders
 from loader.run.folder import FORMAT, RunFolder
+from loader.run.plan import cell_name
 from loader.run.stack_lock import holding
 from loader.tables import FORMATS, print_rows
 from loader.target import Target

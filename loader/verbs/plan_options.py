@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from experiments import EXPERIMENTS
 from loader.arguments import positive_int, seconds, whole_number
-from loader.experiments import EXPERIMENTS
 from loader.run.plan import Plan, make_plan
 
 

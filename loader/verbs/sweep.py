@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from experiments import EXPERIMENTS
 from loader.arguments import dollars
 from loader.cost import Estimate, check_budget
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.progress import say
 from loader.run.accounting import check
 from loader.run.folder import FORMAT, RunFolder

@@ -7,10 +7,10 @@ import boto3
 import pytest
 
 from emulator import ministack, stack
+from experiments import EXPERIMENTS
 from loader import checks
 from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 

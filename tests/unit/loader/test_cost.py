@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import EXPERIMENTS
 from loader import cost
 from loader.cost import check_budget, durations
 from loader.cost.demand import Demand, Pollers, demands
 from loader.cost.prices import read_prices
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from botocore.credentials import SSOProvider
 
+from experiments import EXPERIMENTS
 from loader import checks
 from loader.checks import credentials
 from loader.checks.finding import OK, PROBLEM, WARNING
-from loader.experiments import EXPERIMENTS
 from loader.run.plan import make_plan
 
 HOUR_S = 3600.0

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from emulator import providers, stack
+from experiments import EXPERIMENTS
 from loader import checks
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
@@ -19,7 +20,6 @@ from loader.checks import plan as checks_plan
 from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.cost.demand import Demand, Pollers
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 

@@ -5,13 +5,13 @@ import re
 import pytest
 from methods import METHODS
 
+from experiments import EXPERIMENTS
 from loader import checks
 from loader.checks import method as checks_method
 from loader.checks import plan as checks_plan
 from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.cost.demand import Demand
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.infra_variables import INFRA
 from loader.run.plan import make_plan
 from loader.verbs import doctor

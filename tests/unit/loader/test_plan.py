@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import EXPERIMENTS
 from loader.errors import UsageError
-from loader.experiments import EXPERIMENTS
 from loader.infra_variables import declared
 from loader.run.plan import Plan, make_plan
 

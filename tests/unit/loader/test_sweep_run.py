@@ -5,8 +5,8 @@ import json
 import pytest
 from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
+from experiments import EXPERIMENTS
 from loader.errors import RunError, UsageError
-from loader.experiments import EXPERIMENTS
 from loader.run import collecting, stack_lock, swept_stack
 from loader.run import sweep as sweep_run
 from loader.run.accounting import check

@@ -108,6 +108,14 @@ def test_another_format_version_is_one_clear_error(make_run, other):
     assert "\n" not in str(error.value)
 
 
+def test_a_run_of_an_experiment_that_this_version_does_not_know_is_one_clear_error(make_run):
+    folder = make_run()
+    manifest = json.loads((folder / "run.json").read_text()) | {"experiment": "upload", "stampede_version": "9.9"}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(NoReport, match=r"experiment 'upload', but this Stampede knows download; .*9\.9"):
+        load(folder)
+
+
 def test_a_folder_that_is_not_there_is_one_clear_error(tmp_path):
     with pytest.raises(NoReport, match="no such results folder"):
         load(tmp_path / "absent")
