@@ -1,4 +1,4 @@
-"""A run that was measured and reported before the house had room for other experiments counts as it did, byte for byte."""
+"""A run that was measured and reported before other experiments had a place counts as it did, byte for byte."""
 
 import shutil
 from pathlib import Path
