@@ -1,5 +1,15 @@
 # The download experiment: a queue floods N functions, and each of them downloads the same object.
 
+locals {
+  is_go = startswith(var.method, "go_")
+
+  # Where each method puts the bytes when nothing is said: as in functions/download/methods.py.
+  sink = coalesce(var.sink, endswith(var.method, "stream") ? "discard" : endswith(var.method, "ranges") ? "memory" : "tmp")
+
+  # What a function needs besides the object, when it holds that in memory, in MB: the runtime and its own code.
+  other_memory_mb = 128
+}
+
 module "bucket" {
   source = "./modules/bucket"
 

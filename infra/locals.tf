@@ -22,12 +22,4 @@ locals {
   maximum_concurrency = (
     var.provisioned_pollers != null ? null : coalesce(var.maximum_concurrency, max(2, var.concurrency_value))
   )
-
-  is_go = startswith(var.method, "go_")
-
-  # Where each method puts the bytes when nothing is said: as in functions/download/methods.py.
-  sink = coalesce(var.sink, endswith(var.method, "stream") ? "discard" : endswith(var.method, "ranges") ? "memory" : "tmp")
-
-  # What a function needs besides the object, when it holds that in memory, in MB: the runtime and its own code.
-  other_memory_mb = 128
 }

@@ -1,4 +1,5 @@
-# All that the programs know of the infrastructure: `terraform output -json`.
+# All that the programs know of the infrastructure: `terraform output -json`. Here is what every experiment has, an
+# experiment's own is in outputs_<experiment>.tf.
 
 output "experiment" {
   description = "The experiment that is up."
@@ -23,11 +24,6 @@ output "prefix" {
 output "bucket_name" {
   description = "Data bucket."
   value       = module.bucket.name
-}
-
-output "object_key" {
-  description = "Key of the object that the functions download."
-  value       = var.s3_file_name
 }
 
 output "queue_name" {
@@ -73,36 +69,6 @@ output "concurrency_value" {
 output "experiment_tag" {
   description = "Label in every record."
   value       = var.experiment_tag
-}
-
-output "method" {
-  description = "How the function downloads."
-  value       = var.method
-}
-
-output "sink" {
-  description = "Where the bytes go."
-  value       = local.sink
-}
-
-output "range_parallel" {
-  description = "Connections at once of the methods with ranges."
-  value       = var.range_parallel
-}
-
-output "range_part_mb" {
-  description = "Size of a range, in MiB."
-  value       = var.range_part_mb
-}
-
-output "object_size_mb" {
-  description = "Size of the object that /tmp or memory was checked against, in MiB."
-  value       = var.object_size_mb
-}
-
-output "ephemeral_storage_mb" {
-  description = "Size of /tmp, in MB."
-  value       = var.ephemeral_storage_mb
 }
 
 output "timeout_s" {

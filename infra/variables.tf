@@ -1,4 +1,5 @@
-# The first five carry the names and defaults of the published experiment.
+# What every experiment has. The first four, and s3_file_name in variables_download.tf, carry the names and defaults of the
+# published experiment.
 
 variable "s3_bucket_name" {
   type        = string
@@ -14,22 +15,6 @@ variable "s3_bucket_name" {
   }
 }
 
-variable "s3_file_name" {
-  type        = string
-  description = "Key of the object that the functions download; they may read this key and no other."
-  default     = "sample_large_file.dat"
-  nullable    = false
-
-  # The key goes into the function's policy, where * ? and $ would widen what it may read.
-  validation {
-    condition = (
-      can(regex("^[A-Za-z0-9!_.'()-][A-Za-z0-9!_.'()/-]*$", var.s3_file_name)) &&
-      length(var.s3_file_name) <= 1024 && !endswith(var.s3_file_name, "/")
-    )
-    error_message = "s3_file_name = ${jsonencode(var.s3_file_name)}: must be 1 to 1024 characters out of letters, digits and ! - _ . ' ( ) /, without a slash at either end."
-  }
-}
-
 variable "memory_size" {
   type        = number
   description = "Memory of the function, in MB."
@@ -41,6 +26,7 @@ variable "memory_size" {
     error_message = "memory_size = ${var.memory_size}: must be a whole number of MB from 128 to 10240."
   }
 
+  # The download's rule. It stands here because a rule is part of its variable, and the one to change is this.
   validation {
     condition     = var.memory_size >= var.object_size_mb + local.other_memory_mb || local.sink != "memory"
     error_message = "memory_size = ${var.memory_size}: must be at least object_size_mb + ${local.other_memory_mb} = ${var.object_size_mb + local.other_memory_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp."
@@ -119,89 +105,6 @@ variable "prefix" {
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", var.prefix)) && !can(regex("^xn--|^sthree-", var.prefix))
     error_message = "prefix = ${jsonencode(var.prefix)}: must be 2 to 20 lower-case letters, digits and hyphens, begin with a letter, not end with a hyphen and not begin with xn-- or sthree-."
-  }
-}
-
-variable "method" {
-  type        = string
-  description = "How to download: download_file (the published way), stream, ranges or crt in Python, go_stream or go_ranges in Go."
-  default     = "download_file"
-  nullable    = false
-
-  validation {
-    condition     = contains(["download_file", "stream", "ranges", "crt", "go_stream", "go_ranges"], var.method)
-    error_message = "method = ${jsonencode(var.method)}: must be one of: download_file, stream, ranges, crt, go_stream, go_ranges."
-  }
-}
-
-variable "sink" {
-  type        = string
-  description = "Where the bytes go: discard, memory or tmp (a file in /tmp); null means tmp for download_file and crt, discard for stream, memory for ranges."
-  default     = null
-
-  validation {
-    condition     = var.sink == null ? true : contains(["discard", "memory", "tmp"], var.sink)
-    error_message = "sink = ${jsonencode(var.sink)}: must be one of: discard, memory, tmp."
-  }
-
-  validation {
-    condition     = !contains(["download_file", "crt"], var.method) || !contains(["discard", "memory"], coalesce(var.sink, "tmp"))
-    error_message = "sink = ${jsonencode(var.sink)}: must be tmp with method = ${jsonencode(var.method)}, which writes a file."
-  }
-}
-
-variable "range_parallel" {
-  type        = number
-  description = "Connections at once of the methods ranges and go_ranges."
-  default     = 8
-  nullable    = false
-
-  validation {
-    condition     = var.range_parallel >= 1 && var.range_parallel <= 64 && floor(var.range_parallel) == var.range_parallel
-    error_message = "range_parallel = ${var.range_parallel}: must be a whole number of connections from 1 to 64."
-  }
-}
-
-variable "range_part_mb" {
-  type        = number
-  description = "Size of a range of the methods ranges and go_ranges, in MiB."
-  default     = 16
-  nullable    = false
-
-  # Smaller ones pass the 5,500 GETs a second that S3 grants a prefix, as soon as hundreds of functions ask for them.
-  validation {
-    condition     = var.range_part_mb >= 16 && var.range_part_mb <= 64 && floor(var.range_part_mb) == var.range_part_mb
-    error_message = "range_part_mb = ${var.range_part_mb}: must be a whole number of MiB from 16 to 64."
-  }
-}
-
-variable "object_size_mb" {
-  type        = number
-  description = "Size of the object, in MiB; only used to check that it fits where it is put: into the function's /tmp or memory."
-  default     = 1024
-  nullable    = false
-
-  validation {
-    condition     = var.object_size_mb >= 1 && floor(var.object_size_mb) == var.object_size_mb
-    error_message = "object_size_mb = ${var.object_size_mb}: must be a whole number of MiB, at least 1."
-  }
-}
-
-variable "ephemeral_storage_mb" {
-  type        = number
-  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here)."
-  default     = 1200
-  nullable    = false
-
-  validation {
-    condition     = var.ephemeral_storage_mb >= 512 && var.ephemeral_storage_mb <= 10240 && floor(var.ephemeral_storage_mb) == var.ephemeral_storage_mb
-    error_message = "ephemeral_storage_mb = ${var.ephemeral_storage_mb}: must be a whole number of MB from 512 to 10240."
-  }
-
-  # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
-  validation {
-    condition     = var.ephemeral_storage_mb >= var.object_size_mb + 64 || local.sink != "tmp"
-    error_message = "ephemeral_storage_mb = ${var.ephemeral_storage_mb}: must be at least object_size_mb + 64 = ${var.object_size_mb + 64}, or the object doesn't fit into /tmp."
   }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.metadata
 import os
 import sys
 from pathlib import Path
@@ -36,6 +37,17 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")
 
 
+class _Version(argparse.Action):
+    """Prints the installed package's name and version; looked up only when asked for, unlike argparse's own action."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        try:
+            print(f"stampede {importlib.metadata.version('stampede')}")
+        except importlib.metadata.PackageNotFoundError:
+            parser.exit(EXIT_RUN, "stampede: --version: the package isn't installed here; run `make setup`\n")
+        parser.exit()
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted."""
     parser = build_parser()
@@ -61,6 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; each verb's module declares its options in `add_arguments` and does its work in `run`."""
     parser = _Parser(prog="stampede", description="What do N Lambdas at once really get from S3?")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and end")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb, (module_name, summary) in VERBS.items():
         module = importlib.import_module(module_name)

@@ -65,10 +65,11 @@ def test_the_outputs_are_the_contracts():
 
 
 def _blocks(kind: str) -> dict[str, str]:
-    text = (ROOT / f"infra/{kind}s.tf").read_text()
+    """{name: text} of the blocks of one kind in every file of infra/, as Terraform and the loader read them."""
     return {
         re.match(rf'{kind} "(\w+)"', block)[1]: block
-        for block in re.split(rf'(?m)^(?={kind} ")', text)
+        for path in sorted((ROOT / "infra").glob("*.tf"))
+        for block in re.split(rf'(?m)^(?={kind} ")', path.read_text())
         if block.startswith(kind)
     }
 
@@ -114,7 +115,7 @@ def test_a_refusal_gives_name_value_and_rule_in_one_line(refusals, run):
         message, _, rest = error["detail"].partition("\n\n")
         name, value, rule = re.fullmatch(r'(\w+) = (".*"|\{.*?\}|[^ ]+): (.+\.)', message).groups()
         assert re.search(r"\bmust\b|\bneeds\b|\bexcludes\b", rule), message
-        assert rest.startswith("This was checked by the validation rule at variables.tf")
+        assert re.match(r"This was checked by the validation rule at variables\w*\.tf:", rest)
         given = {entry["traversal"]: entry["statement"] for entry in error["snippet"]["values"]}
         if given[f"var.{name}"].startswith("is object"):
             assert set(json.loads(value)) == {"minimum", "maximum"}
@@ -123,11 +124,15 @@ def test_a_refusal_gives_name_value_and_rule_in_one_line(refusals, run):
 
 
 def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
-    text = (ROOT / "infra/variables.tf").read_text()
-    rules = {text[: match.start()].count("\n") + 1 for match in re.finditer(r"(?m)^  validation \{$", text)}
+    rules = {
+        f"{path.name}:{number}"
+        for path in (ROOT / "infra").glob("*.tf")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if line == "  validation {"
+    }
 
     broken = {
-        int(re.search(r"at variables\.tf:(\d+)", error["detail"])[1])
+        re.search(r"validation rule at (\S+\.tf:\d+)", error["detail"])[1]
         for errors in refusals.values()
         for error in errors
     }

@@ -1,10 +1,13 @@
 """The command line: every option explains itself; every error is one line with the way out."""
 
 import argparse
+import importlib.metadata
 import json
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -52,6 +55,22 @@ def test_help_prints_on_stdout_and_exits_zero(verb, stampede):
     assert done.returncode == 0
     assert done.stdout.startswith("usage: stampede " + verb)
     assert done.stderr == ""
+
+
+def test_the_version_is_the_projects_own_on_one_line_of_stdout(stampede):
+    project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
+    done = stampede("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"stampede {project['version']}\n", "")
+
+
+def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_out(stampede, monkeypatch):
+    def not_installed(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", not_installed)
+    done = stampede("--version")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "make setup" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_only_a_file_needs_room_in_tmp():
 
 
 def test_methods_and_sinks_are_those_of_infra_and_of_the_function():
-    variables = (INFRA / "variables.tf").read_text()
+    variables = (INFRA / "variables_download.tf").read_text()
     known, *_ = re.findall(r"contains\((\[[^\]]+\]), var\.method\)", variables)
     assert re.findall(r'"(\w+)"', known) == ["download_file", "stream", "ranges", "crt", "go_stream", "go_ranges"]
     assert set(checks_method.SINKS) == set(re.findall(r'"(\w+)"', known))
