@@ -18,6 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import ministack, stack
 from emulator.providers import built_versions, prepare_for, terraform_environment
+from experiments import EXPERIMENTS, Experiment
 from loader.errors import RunError, UsageError, one_line
 from loader.progress import say
 from loader.terraform import Terraform, plain_outputs
@@ -51,6 +52,16 @@ class Target:
     def region(self) -> str:
         """The stack's region, or --region."""
         return self["region"]
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that is up; raises UsageError for one that this version doesn't know."""
+        name = self["experiment"]
+        if name not in EXPERIMENTS:
+            raise UsageError(
+                f"the applied stack is of the experiment {name!r}; this version knows {', '.join(EXPERIMENTS)}"
+            )
+        return EXPERIMENTS[name]
 
     def session(self) -> boto3.Session:
         """A boto3 session for the target: the emulator's own key locally, the ordinary chain on AWS."""

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from experiments import EXPERIMENTS
 from loader.account import describe_account
 from loader.cost import Estimate
 from loader.run.folder import FORMAT, RunFolder
@@ -90,9 +89,7 @@ class RunDescription:
 
 def settings_of(target: Target) -> dict[str, Any]:
     """Those variables of the applied stack that every record repeats; an older stack doesn't tell them all."""
-    return {
-        name: target.outputs[name] for name in EXPERIMENTS[target["experiment"]].record_fields if name in target.outputs
-    }
+    return {name: target.outputs[name] for name in target.experiment.record_fields if name in target.outputs}
 
 
 def machine() -> dict[str, Any]:

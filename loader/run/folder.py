@@ -6,6 +6,7 @@ file names.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -61,6 +62,11 @@ class RunFolder:
         if not runs:
             raise UsageError(f"--run: no run in {results_dir} yet; `stampede flood` or `stampede sweep` makes one")
         return cls(max(runs, key=lambda path: (path / "sent.jsonl").stat().st_mtime_ns))
+
+    def remove_if_empty(self) -> None:
+        """Take away the folder of a run that was refused before it began."""
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a whole JSON file atomically."""

@@ -46,25 +46,31 @@ class SweepRun:
 
         Raises RunError when a cell fails, and whatever interrupts; the folder then holds all finished cells.
         """
-        self._description.write()
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
         say(f"run {self._folder.run_id}: {len(left)} cells to run on {self._plan.target}", style="bold")
         if left:
             self._stack.open()
-            try:
-                self._cells(left)
-            except KeyboardInterrupt:
-                self._say_how_to_go_on()
-                self._stack.keep = self._stack.keep or not _wants_destroy()
-                raise
-            except BaseException:
-                self._say_how_to_go_on()
-                raise
-            finally:
-                self._fetch_what_is_owed()
-                self._stack.take_down(self._plan.variables(self._plan.cells()[0]))
+            self._description.write()
+            self._on_the_open_stack(left)
         self._description.finish()
         return stored_accounts(self._folder)
+
+    def _on_the_open_stack(self, left: list[Cell]) -> None:
+        """Run the cells, and take the stack down whatever happens."""
+        try:
+            self._cells(left)
+        except KeyboardInterrupt:
+            self._say_how_to_go_on()
+            self._stack.keep = self._stack.keep or not _wants_destroy()
+            raise
+        except BaseException:
+            self._say_how_to_go_on()
+            raise
+        finally:
+            try:
+                self._fetch_what_is_owed()
+            finally:
+                self._stack.take_down(self._plan.variables(self._plan.cells()[0]))
 
     def _cells(self, left: list[Cell]) -> None:
         for number, cell in enumerate(left, start=1):

@@ -10,7 +10,6 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from experiments import EXPERIMENTS
 from loader import target as targets
 from loader.arguments import positive_int
 from loader.errors import UsageError
@@ -51,8 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
     target = targets.resolve(arguments)
-    per_concurrency = EXPERIMENTS[target["experiment"]].messages_per_concurrency
-    count = arguments.messages or target["concurrency_value"] * per_concurrency
+    count = arguments.messages or target["concurrency_value"] * target.experiment.messages_per_concurrency
     coordinates = {name: target[name] for name in ("memory_size", "concurrency_value")}
     cell = arguments.cell or cell_name(coordinates)
     if arguments.dry_run:

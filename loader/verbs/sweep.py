@@ -69,7 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
-        accounts = SweepRun(plan, folder, estimate, stack, arguments.deadline_s).run()
+        try:
+            accounts = SweepRun(plan, folder, estimate, stack, arguments.deadline_s).run()
+        finally:
+            folder.remove_if_empty()
     build_and_print(folder.path, arguments.format)
     say(f"go back to it with `stampede report {folder.path}`", style="dim")
     if arguments.format == "table":
