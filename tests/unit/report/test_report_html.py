@@ -227,3 +227,12 @@ def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_r
     for label, name in (("table.md", "table.md"), ("statistics.json", "statistics.json")):
         link = next(at for _, at in clean.attributes if at.get("id") == f"download-{label}")
         assert base64.b64decode(link["href"].split(",", 1)[1]) == (built_run() / name).read_bytes()
+
+
+def test_three_caveats_are_told_at_once_and_the_others_on_request(built_run):
+    folder = built_run(concurrencies=(1, 2, 3), per_n=3, repeats=3, jitter=0.9)
+    page = (folder / "report.html").read_text()
+    caveats = json.loads((folder / "statistics.json").read_text())["verdict"]["caveats"]
+    assert len(caveats) > 3
+    told, _, folded = page.partition('<div class="caveats">')[2].partition("</div>")[0].partition("<details>")
+    assert (told.count("<li>"), folded.count("<li>")) == (3, len(caveats) - 3)
