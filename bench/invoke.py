@@ -1,7 +1,7 @@
 """One Lambda sandbox as a program, in which the download function runs once.
 
-`python -S invoke.py FUNCTION_FOLDER ORDER RECORD_FILE`. Its settings are the environment, as on Lambda. It ends with
-status 1 and the error on stderr unless the record says ok.
+`python -S invoke.py FUNCTION_FOLDERS ORDER RECORD_FILE`; the folders are joined as in PATH. Its settings are the
+environment, as on Lambda. It ends with status 1 and the error on stderr unless the record says ok.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -25,9 +26,9 @@ class Context:
         return REMAINING_MS
 
 
-def main(function_folder: str, order: str, record_file: str) -> int:
+def main(function_folders: str, order: str, record_file: str) -> int:
     """Invoke with one message and keep its record; returns the exit status."""
-    sys.path.insert(0, function_folder)
+    sys.path[:0] = function_folders.split(os.pathsep)
     from handler import handler
 
     message = {

@@ -67,7 +67,9 @@ TABLES: dict[str, Callable[[int], Matrix]] = {
 
 def python_ways() -> list[tuple[str, str]]:
     """Every method of the Python function but the published one, to its default sink and to a file."""
-    specification = importlib.util.spec_from_file_location("download_methods", download.FUNCTION_FOLDER / "methods.py")
+    specification = importlib.util.spec_from_file_location(
+        "download_methods", download.FUNCTIONS / "download" / "methods.py"
+    )
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     ways = []

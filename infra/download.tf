@@ -32,7 +32,7 @@ module "worker" {
   name                 = local.name
   account_id           = local.account_id
   role_name            = local.role_name
-  source_folder        = "${path.root}/../functions/${var.experiment}"
+  source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
   program_file         = local.is_go ? "${path.root}/../functions/transfer/build/${var.architecture}/bootstrap" : null
   layer_folder         = var.method == "crt" ? "${path.root}/../functions/${var.experiment}/build/${var.architecture}" : null
   zip_file             = "${path.root}/.build/${local.is_go ? "transfer-${var.architecture}" : var.experiment}.zip"

@@ -13,8 +13,9 @@ from typing import Any
 
 from crt_failures import translate
 from endpoint import locate
+from environment import SettingsError
 from failures import Failure
-from settings import Settings, SettingsError
+from settings import Settings
 from sigv4 import read_credentials
 from transfer import Transfer, object_changed
 

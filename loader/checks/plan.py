@@ -18,7 +18,7 @@ MEMORY_MB = range(128, 10_240 + 1)
 TMP_MB = range(512, 10_240 + 1)
 # infra's rule: room for the file system's own blocks and whatever the runtime puts there.
 TMP_MARGIN_MB = 64
-# What the function keeps back from its timeout to write its record (MARGIN_S of functions/download).
+# What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
 MOST_TIMEOUT_S = 900
 # An SQS trigger in standard mode caps at 1,000.

@@ -209,9 +209,10 @@ def make_role(iam, name, may_take_from=None):
 
 
 def zipped_function():
-    """Return the zip that Terraform makes too: every Python file of functions/download, at its root."""
+    """Return the zip that Terraform makes too: what is common and the download's own, at its root."""
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
-        for path in sorted((ROOT / "functions" / "download").glob("*.py")):
-            archive.write(path, path.name)
+        for folder in ("common", "download"):
+            for path in sorted((ROOT / "functions" / folder).glob("*.py")):
+                archive.write(path, path.name)
     return zipped.getvalue()

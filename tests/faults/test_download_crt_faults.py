@@ -6,10 +6,10 @@ import time
 import zlib
 
 import pytest
+from deadline import GRACE_S, MARGIN_S
 from faulty_s3 import ALWAYS
 from lambda_sandbox import order
 from test_download_record import ERROR_KEYS, OK_KEYS
-from timed_download import GRACE_S, MARGIN_S
 
 MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB

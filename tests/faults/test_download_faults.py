@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from deadline import GRACE_S, MARGIN_S
 from failures import ERROR_TYPES
 from faulty_s3 import ALWAYS
 from lambda_sandbox import order
 from retries import ATTEMPTS
 from test_download_record import ERROR_KEYS
-from timed_download import GRACE_S, MARGIN_S
 
 MIB = 2**20
 # s3transfer's own tries for one body, on top of the client's tries for one request.

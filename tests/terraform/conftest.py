@@ -41,10 +41,10 @@ def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
         tree = tmp_path_factory.mktemp(name)
         for folder in ("infra", "functions", "queries"):
             shutil.copytree(ROOT / folder, tree / folder, ignore=LEFT_OUT)
-        functions = tree / "functions/download"
-        (functions / "__pycache__").mkdir()
-        (functions / "__pycache__/handler.cpython-312.pyc").write_bytes(b"\xff\x00")
-        (functions / "notes.txt").write_text("not for Lambda")
+        for functions in (tree / "functions/common", tree / "functions/download"):
+            (functions / "__pycache__").mkdir()
+            (functions / "__pycache__/handler.cpython-312.pyc").write_bytes(b"\xff\x00")
+            (functions / "notes.txt").write_text("not for Lambda")
         for architecture in ("x86_64", "arm64"):
             _pretend_built(tree / "functions", architecture)
         queries = tree / "queries/download"

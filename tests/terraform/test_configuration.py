@@ -139,21 +139,34 @@ def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
     assert broken == rules
 
 
-def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, terraform):
-    folder = copy_of_the_tree("unbuilt")
-    shutil.rmtree(folder.parent / "functions/transfer/build")
-    shutil.rmtree(folder.parent / "functions/download/build")
+def _failed_plans(folder: Path, terraform, *methods: str) -> dict[str, str]:
+    """Plan with each method in a copy of infra/; return what was wrong, by method."""
     shutil.rmtree(folder / "tests")
     (folder / "tests").mkdir()
-    for method in ("go_stream", "crt"):
+    for method in methods:
         (folder / f"tests/{method}.tftest.hcl").write_text(
             f'mock_provider "aws" {{}}\n\nrun "{method}" {{\n  command = plan\n'
             f'  variables {{ method = "{method}" }}\n}}\n'
         )
     assert terraform(folder, "init", "-backend=false", "-input=false").returncode == 0
-
     lines = map(json.loads, terraform(folder, "test", "-json").stdout.splitlines())
-    found = {line["@testrun"]: line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"}
+    return {line["@testrun"]: line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"}
+
+
+def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, terraform):
+    folder = copy_of_the_tree("unbuilt")
+    shutil.rmtree(folder.parent / "functions/transfer/build")
+    shutil.rmtree(folder.parent / "functions/download/build")
+    found = _failed_plans(folder, terraform, "go_stream", "crt")
     assert set(found) == {"go_stream", "crt"}
     for detail in found.values():
         assert re.fullmatch(r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail), detail
+
+
+def test_a_file_that_stands_in_both_folders_of_a_function_is_refused_by_name(copy_of_the_tree, terraform):
+    folder = copy_of_the_tree("twice")
+    (folder.parent / "functions/download/record.py").write_text("# the download's own\n")
+    found = _failed_plans(folder, terraform, "stream", "go_stream")
+    assert set(found) == {"stream"}, found  # the Go program is one file
+    said = r"source_folders = .*/common, .*/download: must hold each name once; rename one of the two record\.py\."
+    assert re.fullmatch(said, found["stream"]), found["stream"]

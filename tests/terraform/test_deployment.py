@@ -276,7 +276,9 @@ def test_every_saved_query_is_in_the_console_word_for_word(deployments, infra):
 
 def test_the_zip_holds_the_functions_python_files_and_nothing_else(deployments, infra):
     archive = infra / ".build/download.zip"
-    sources = {path.name: path for path in (infra.parent / "functions/download").glob("*.py")}
+    folders = [infra.parent / "functions" / name for name in ("common", "download")]
+    sources = {path.name: path for folder in folders for path in folder.glob("*.py")}
+    assert {"handler.py", "record.py"} <= set(sources)
 
     with zipfile.ZipFile(archive) as opened:
         assert sorted(opened.namelist()) == sorted(sources)

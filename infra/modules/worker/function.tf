@@ -1,6 +1,13 @@
 locals {
   # File by file: compiled files and caches beside them never get into the zip, and its hash depends on the code alone.
-  source_files = var.program_file == null ? fileset(var.source_folder, "*.py") : []
+  source_files = var.program_file != null ? [] : flatten([
+    for folder in var.source_folders : [for name in fileset(folder, "*.py") : { name = name, folder = folder }]
+  ])
+  source_names = local.source_files[*].name
+  # The zip has no folders, so one file would take the other's place.
+  source_names_twice = distinct([
+    for name in local.source_names : name if length([for other in local.source_names : other if other == name]) > 1
+  ])
 }
 
 data "archive_file" "code" {
@@ -12,8 +19,8 @@ data "archive_file" "code" {
     for_each = local.source_files
 
     content {
-      filename = source.value
-      content  = file("${var.source_folder}/${source.value}")
+      filename = source.value.name
+      content  = file("${source.value.folder}/${source.value.name}")
     }
   }
 
@@ -24,8 +31,13 @@ data "archive_file" "code" {
     }
 
     precondition {
-      condition     = var.program_file != null || contains(local.source_files, "${split(".", var.handler)[0]}.py")
-      error_message = "source_folder = ${var.source_folder}: must hold ${split(".", var.handler)[0]}.py, the handler's file."
+      condition     = var.program_file != null || contains(local.source_names, "${split(".", var.handler)[0]}.py")
+      error_message = "source_folders = ${join(", ", var.source_folders)}: must hold ${split(".", var.handler)[0]}.py, the handler's file."
+    }
+
+    precondition {
+      condition     = length(local.source_names_twice) == 0
+      error_message = "source_folders = ${join(", ", var.source_folders)}: must hold each name once; rename one of the two ${join(", ", local.source_names_twice)}."
     }
   }
 }

@@ -13,9 +13,9 @@ variable "role_name" {
   description = "Name of the function's role, unique in the account."
 }
 
-variable "source_folder" {
-  type        = string
-  description = "Folder whose *.py files are the function, unless there is a program_file."
+variable "source_folders" {
+  type        = list(string)
+  description = "Folders whose *.py files, together, are the function, unless there is a program_file; no name stands in two."
 }
 
 variable "program_file" {

@@ -6,23 +6,24 @@ import zlib
 
 import pytest
 from checksum import Checksum, Digest, joined_crc32, parse_checksum
+from download_order import parse_download_order
 from failures import ChecksumMismatch
 from hypothesis import given
 from hypothesis import strategies as st
 from lambda_sandbox import order
 from sinks import WINDOW_BYTES, DiscardSink
-from work_order import WorkOrderError, parse_work_order
+from work_order import WorkOrderError
 
 
 @pytest.mark.parametrize("text", [f"sha256:{'0a' * 32}", "crc32:0123cdef"])
 def test_a_checksum_is_read_from_the_order(text):
     algorithm, _, value = text.partition(":")
     assert parse_checksum(text) == Checksum(algorithm, value)
-    assert parse_work_order(order(checksum=text)).checksum == Checksum(algorithm, value)
+    assert parse_download_order(order(checksum=text)).checksum == Checksum(algorithm, value)
 
 
 def test_an_order_without_a_checksum_asks_for_none():
-    assert parse_work_order(order()).checksum is None
+    assert parse_download_order(order()).checksum is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_an_order_without_a_checksum_asks_for_none():
 )
 def test_anything_else_is_refused_in_one_line(value):
     with pytest.raises(WorkOrderError) as caught:
-        parse_work_order(order(checksum=value))
+        parse_download_order(order(checksum=value))
     assert str(caught.value).startswith("checksum must be sha256: and 64, or crc32: and 8 hexadecimal digits")
     assert str(caught.value).isprintable()
 

@@ -2,46 +2,25 @@
 
 import json
 import re
+from pathlib import Path
 
-import pytest
-from failures import ERROR_TYPES, DeadlineExceeded, Failure, describe
+from download_order import DownloadOrder
+from failures import DeadlineExceeded
 from hypothesis import given
 from hypothesis import strategies as st
-from record import build_record, format_record, write_record
-from settings import Settings, SettingsError
-from sqs_event import EventError, Message, read_messages
-from timed_download import Outcome
-from work_order import WorkOrder, WorkOrderError
+from outcome import Outcome
+from record import build_record, format_record
+from settings import Settings
+from sqs_event import Message
+from timed_download import Download
+from work_order import WorkOrderError
 
-SETTINGS = Settings(1, 1024, "experiment 01", "bucket", "key", "us-east-1")
-OK_KEYS = [
-    "concurrency_limit",
-    "download_time_seconds",
-    "memory_size",
-    "experiment_tag",
-    "run_id",
-    "cell",
-    "seq",
-    "message_id",
-    "request_id",
-    "sandbox_id",
-    "cold_start",
-    "attempt",
-    "started_at_ms",
-    "finished_at_ms",
-    "bytes",
-    "method",
-    "status",
-    "warm_up",
-    "sink",
-    "first_byte_seconds",
-    "client_cpu_seconds",
-    "retries",
-    "requests",
-    "retry_mode",
-    "retry_attempts",
-]
-ERROR_KEYS = [key for key in OK_KEYS if key != "download_time_seconds"] + ["error_type", "error_message"]
+SETTINGS = Settings(1, 1024, "experiment 01", "download_file", "bucket", "key", "us-east-1")
+AGREED = Path(__file__).parents[3] / "functions" / "agreed"
+_KEYS = json.loads((AGREED / "record.json").read_text())
+_COMMON = [_KEYS["time"]["download"] if key == "<time>" else key for key in _KEYS["common"]]
+OK_KEYS = _COMMON + _KEYS["own"]["download"]
+ERROR_KEYS = [key for key in OK_KEYS if key != "download_time_seconds"] + _KEYS["error"]
 # The four keys as the published query takes them apart: numbers unquoted, the tag quoted.
 PUBLISHED = re.compile(
     r'"concurrency_limit": (?P<concurrency>\d+), "download_time_seconds": (?P<time>[\d.]+), '
@@ -50,14 +29,19 @@ PUBLISHED = re.compile(
 
 
 def record_of(outcome: Outcome, settings: Settings | None = SETTINGS, order: bool = True) -> dict:
+    download = Download()
+    download.settings = settings
+    read = DownloadOrder("run-1", "cell-1", 3) if order else None
     return build_record(
-        settings=settings,
-        order=WorkOrder("run-1", "cell-1", 3) if order else None,
+        time_key=download.time_key,
+        labels=settings,
+        order=read,
         message=Message("message-1", "{}", 2),
         request_id="request-1",
         sandbox_id="sandbox-1",
         cold_start=1,
         outcome=outcome,
+        own_keys=download.own_keys(read, outcome),
     )
 
 
@@ -104,32 +88,11 @@ def test_the_published_expression_reads_every_duration(seconds):
     assert (found["concurrency"], found["memory"], found["tag"]) == ("1", "1024", "experiment 01")
 
 
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf")])
-def test_a_number_that_is_not_finite_is_never_written(seconds):
-    with pytest.raises(ValueError, match="finite"):
-        format_record({"download_time_seconds": seconds})
-
-
 def test_a_tag_with_accents_is_written_as_it_is():
-    settings = Settings(1, 1024, "première, n°1", "bucket", "key", "us-east-1")
+    settings = Settings(1, 1024, "première, n°1", "download_file", "bucket", "key", "us-east-1")
     found = PUBLISHED.search(format_record(record_of(Outcome(0, 1.0, 1, None), settings)))
     assert found is not None
     assert found["tag"] == "première, n°1"
-
-
-def test_a_record_is_one_write_of_one_line(monkeypatch):
-    calls = []
-
-    class Log:
-        def write(self, text):
-            calls.append(text)
-
-        def flush(self):
-            calls.append("flushed")
-
-    monkeypatch.setattr("sys.stdout", Log())
-    write_record({"a": 1, "b": "two\nlines"})
-    assert calls == ['{"a": 1, "b": "two\\nlines"}\n', "flushed"]
 
 
 @given(st.text(min_size=1, max_size=1_000))
@@ -138,56 +101,3 @@ def test_an_error_message_is_one_short_printable_line_whatever_the_cause_says(te
     assert message.isprintable()
     assert len(message) <= 300
     assert message.encode()
-
-
-def test_every_failure_of_our_own_is_in_the_vocabulary():
-    own = {subclass.__name__ for subclass in Failure.__subclasses__()}
-    assert own >= {"WorkOrderError", "SettingsError", "DeadlineExceeded", "SizeMismatch"}
-    assert own <= set(ERROR_TYPES)
-
-
-def test_an_error_that_nobody_thought_of_keeps_its_name_in_the_message():
-    assert describe(ZeroDivisionError("division by zero")) == (
-        "UnexpectedError",
-        "ZeroDivisionError: division by zero",
-    )
-
-
-def test_a_settings_error_is_described_by_its_own_line():
-    assert describe(SettingsError("MEMORY_SIZE is missing")) == ("SettingsError", "MEMORY_SIZE is missing")
-
-
-VALID = {
-    "messageId": "m",
-    "body": "{}",
-    "eventSource": "aws:sqs",
-    "attributes": {"ApproximateReceiveCount": "2"},
-}
-
-
-def test_the_messages_of_an_sqs_event_are_read():
-    assert read_messages({"Records": [VALID]}) == [Message("m", "{}", 2)]
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        {},
-        None,
-        [],
-        {"key1": "value1"},
-        {"Records": []},
-        {"Records": "x"},
-        {"Records": [None]},
-        {"Records": [VALID | {"eventSource": "aws:s3"}]},
-        {"Records": [VALID | {"messageId": None}]},
-        {"Records": [VALID | {"body": None}]},
-        {"Records": [VALID | {"attributes": {}}]},
-        {"Records": [VALID | {"attributes": {"ApproximateReceiveCount": "many"}}]},
-    ],
-)
-def test_an_event_that_is_not_one_of_sqs_is_refused_in_one_line(event):
-    with pytest.raises(EventError) as caught:
-        read_messages(event)
-    assert str(caught.value).startswith("this function takes SQS events: ")
-    assert str(caught.value).isprintable()

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from botocore.retries.standard import RetryContext
+from environment import SettingsError
 from lambda_sandbox import ENVIRONMENT, set_environment
-from retries import ATTEMPTS, RETRIES, mode_and_attempts
+from retries import ATTEMPTS, RETRIES
 from s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
-from settings import Settings, SettingsError, read_settings
+from settings import Settings, read_settings
+from timed_download import mode_and_attempts
 
 PUBLISHED_TIMEOUT_S = 60
 AGREED_RETRIES = Path(__file__).parents[3] / "functions" / "agreed" / "retries.json"
@@ -29,6 +31,7 @@ def test_the_published_environment_is_read():
         concurrency_limit=5,
         memory_size=1024,
         experiment_tag="experiment 01",
+        method="download_file",
         bucket="stampede-test",
         key="folder/sample_large_file.dat",
         region="us-east-1",

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from download_order import DownloadOrder, parse_download_order
 from hypothesis import example, given
 from hypothesis import strategies as st
-from work_order import LARGEST_INTEGER, WorkOrder, WorkOrderError, parse_work_order
+from work_order import LARGEST_INTEGER, WorkOrderError
 
 NAMES = {"run_id": "run-1", "cell": "memory_size=1024,concurrency_value=5"}
 ORDER = {**NAMES, "seq": 0}
@@ -13,17 +14,17 @@ ORDER = {**NAMES, "seq": 0}
 
 def refusal(body: str) -> str:
     with pytest.raises(WorkOrderError) as caught:
-        parse_work_order(body)
+        parse_download_order(body)
     return str(caught.value)
 
 
 def test_a_minimal_work_order_is_read():
-    assert parse_work_order(json.dumps(ORDER)) == WorkOrder("run-1", NAMES["cell"], 0, None, None)
+    assert parse_download_order(json.dumps(ORDER)) == DownloadOrder("run-1", NAMES["cell"], 0, None, None)
 
 
 def test_a_full_work_order_is_read():
     body = json.dumps({**ORDER, "seq": 41, "start_at_ms": 1_735_689_600_000, "object_bytes": 2**30})
-    assert parse_work_order(body) == WorkOrder("run-1", NAMES["cell"], 41, 1_735_689_600_000, 2**30)
+    assert parse_download_order(body) == DownloadOrder("run-1", NAMES["cell"], 41, 1_735_689_600_000, 2**30)
 
 
 @pytest.mark.parametrize("key", ["run_id", "cell", "seq"])
@@ -78,7 +79,7 @@ nearly_orders = st.dictionaries(known_keys | st.text(max_size=5), json_values, m
 @example('{"run_id": "\\ud800", "cell": "c", "seq": 0}')
 def test_any_body_is_either_read_or_refused_in_one_printable_line(body):
     try:
-        order = parse_work_order(body)
+        order = parse_download_order(body)
     except WorkOrderError as error:
         assert str(error).isprintable()
         assert 0 < len(str(error)) <= 300
@@ -102,5 +103,5 @@ def test_any_body_is_either_read_or_refused_in_one_printable_line(body):
     )
 )
 def test_every_valid_order_is_read_as_written(values):
-    order = parse_work_order(json.dumps(values))
+    order = parse_download_order(json.dumps(values))
     assert {key: getattr(order, key) for key in values} == values

@@ -1,5 +1,5 @@
 // Package failure is the vocabulary of error_type: what can go wrong with one message, in the words of
-// functions/download/failures.py. Saved queries group by these words.
+// functions/common/failures.py. Saved queries group by these words; functions/agreed/failures.json has them all.
 package failure
 
 import (

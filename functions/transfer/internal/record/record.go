@@ -1,5 +1,5 @@
 // Package record writes the record: one JSON object on one line of the log, which the saved queries read. Keys, order and
-// form are those of functions/download/record.py.
+// form are those of functions/common/record.py.
 package record
 
 import (

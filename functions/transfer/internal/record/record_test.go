@@ -3,7 +3,9 @@ package record
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +54,43 @@ func TestTheEndIsTheStartPlusTheDuration(t *testing.T) {
 	line := Format(labels(), download.Outcome{StartedAtMs: 1_735_689_600_123, ElapsedSeconds: 1.2346})
 	if !strings.Contains(line, `"finished_at_ms": 1735689601358,`) {
 		t.Error(line)
+	}
+}
+
+// The keys that the tests of both languages compare with; "<time>" stands for the experiment's own name of the time.
+func agreedKeys(t *testing.T, isError bool) []string {
+	t.Helper()
+	var agreed struct {
+		Common, Error []string
+		Time          map[string]string
+		Own           map[string][]string
+	}
+	text, err := os.ReadFile("../../../agreed/record.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &agreed); err != nil || len(agreed.Common) == 0 {
+		t.Fatal(err)
+	}
+	keys := append(agreed.Common, agreed.Own["download"]...)
+	place := slices.Index(keys, "<time>")
+	if isError {
+		return append(slices.Delete(keys, place, place+1), agreed.Error...)
+	}
+	keys[place] = agreed.Time["download"]
+	return keys
+}
+
+func TestTheKeysAreTheAgreedOnesInTheirOrder(t *testing.T) {
+	key := regexp.MustCompile(`"(\w+)": `)
+	for _, outcome := range []download.Outcome{{}, {Err: errors.New("no")}} {
+		var keys []string
+		for _, found := range key.FindAllStringSubmatch(Format(labels(), outcome), -1) {
+			keys = append(keys, found[1])
+		}
+		if agreed := agreedKeys(t, outcome.Err != nil); !slices.Equal(keys, agreed) {
+			t.Errorf("%v, not %v", keys, agreed)
+		}
 	}
 }
 

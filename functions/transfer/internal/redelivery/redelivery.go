@@ -1,5 +1,5 @@
 // Package redelivery lets a failed message come back after seconds instead of after the queue's visibility timeout, as
-// functions/download/redelivery.py does, which says why.
+// functions/common/redelivery.py does, which says why.
 package redelivery
 
 import (

@@ -39,7 +39,7 @@ func endpointOf(given, region, bucket string) (endpoint, error) {
 	return endpoint{parsed.Scheme, parsed.Host, dialAddress(parsed.Hostname(), port), parsed.Hostname(), "/" + escape(bucket, false)}, nil
 }
 
-// dnsSuffixes is what a host name of AWS ends with, by the beginning of the region, as in functions/download/endpoint.py.
+// dnsSuffixes is what a host name of AWS ends with, by the beginning of the region, as in functions/common/endpoint.py.
 var dnsSuffixes = map[string]string{
 	"cn-":      "amazonaws.com.cn",
 	"eusc-":    "amazonaws.eu",

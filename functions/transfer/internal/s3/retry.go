@@ -10,7 +10,7 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// Timeouts, the same as in functions/download/s3_client.py, and tries, as in functions/download/retries.py.
+// Timeouts, the same as in functions/common/s3_client.py, and tries, as in functions/common/retries.py.
 const (
 	// RetryMode is the SDKs' word for this policy.
 	RetryMode = "standard"

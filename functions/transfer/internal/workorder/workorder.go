@@ -1,4 +1,4 @@
-// Package workorder parses the JSON body of one message, as strictly as functions/download/work_order.py.
+// Package workorder parses the JSON body of one message, as strictly as functions/common/work_order.py.
 package workorder
 
 import (

@@ -10,12 +10,12 @@ from botocore import auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
 from endpoint import dns_suffix, locate
+from environment import SettingsError
 from failures import NoCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 from lambda_sandbox import set_environment
 from s3_client import build_client
-from settings import SettingsError
 from sigv4 import Credentials, read_credentials, signed_headers
 
 # By region, one of each partition.

@@ -1,15 +1,18 @@
-"""The record: one JSON object on one line of the log, which the saved queries read."""
+"""The record: one JSON object on one line of the log, which the saved queries read.
+
+`functions/agreed/record.json` has the keys, for the tests of both languages.
+"""
 
 import json
 import math
 import sys
+from collections.abc import Mapping
 from typing import Any
 
+from environment import Labels
 from failures import describe
-from retries import mode_and_attempts
-from settings import Settings
+from outcome import Outcome
 from sqs_event import Message
-from timed_download import Outcome
 from work_order import WorkOrder
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
@@ -17,26 +20,28 @@ LONGEST_ERROR_MESSAGE_CHARACTERS = 300
 
 def build_record(
     *,
-    settings: Settings | None,
+    time_key: str,
+    labels: Labels | None,
     order: WorkOrder | None,
     message: Message,
     request_id: str,
     sandbox_id: str,
     cold_start: int,
     outcome: Outcome,
+    own_keys: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the record of one message, its keys in the order in which they are written.
 
-    `settings` and `order` are None when they couldn't be read; their keys are null then. A failed outcome has
-    no `download_time_seconds`, so that no query can take it for a measurement.
+    `time_key` is the experiment's name for the seconds taken, `own_keys` what it says besides the common keys.
+    `labels` and `order` are None when they couldn't be read; their keys are null then. A failed outcome has no
+    `time_key`, so that no query can take it for a measurement.
     """
-    retry_mode, retry_attempts = mode_and_attempts(settings.method) if settings else (None, None)
-    record: dict[str, Any] = {"concurrency_limit": settings.concurrency_limit if settings else None}
+    record: dict[str, Any] = {"concurrency_limit": labels.concurrency_limit if labels else None}
     if outcome.error is None:
-        record["download_time_seconds"] = outcome.elapsed_s
+        record[time_key] = outcome.elapsed_s
     record |= {
-        "memory_size": settings.memory_size if settings else None,
-        "experiment_tag": settings.experiment_tag if settings else None,
+        "memory_size": labels.memory_size if labels else None,
+        "experiment_tag": labels.experiment_tag if labels else None,
         "run_id": order.run_id if order else None,
         "cell": order.cell if order else None,
         "seq": order.seq if order else None,
@@ -48,18 +53,10 @@ def build_record(
         "started_at_ms": outcome.started_at_ms,
         "finished_at_ms": outcome.finished_at_ms,
         "bytes": outcome.received_bytes,
-        "method": settings.method if settings else None,
+        "method": labels.method if labels else None,
         "status": "ok" if outcome.error is None else "error",
-        "warm_up": order.warm_up if order else 0,
-        "sink": settings.sink if settings else None,
-        # Null where no good answer came, or the method can't see it.
-        "first_byte_seconds": outcome.first_byte_s,
-        "client_cpu_seconds": outcome.cpu_s,
-        "retries": outcome.retries,
-        "requests": outcome.requests,
-        "retry_mode": retry_mode,
-        "retry_attempts": retry_attempts,
     }
+    record |= own_keys
     if outcome.error is not None:
         error_type, error_message = describe(outcome.error)
         record |= {"error_type": error_type, "error_message": _one_line(error_message)}

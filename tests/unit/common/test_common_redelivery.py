@@ -30,8 +30,8 @@ def test_sqs_hears_of_the_failed_messages_only_and_after_every_record(start_s3, 
     start_s3(1000)
     function = sandbox()
     happened = []
-    write_record = sys.modules["handler"].write_record
-    monkeypatch.setattr("handler.write_record", lambda record: (write_record(record), happened.append("record")))
+    write_record = sys.modules["sandbox"].write_record
+    monkeypatch.setattr("sandbox.write_record", lambda record: (write_record(record), happened.append("record")))
     sqs.on_call = lambda: happened.append("call")
     records, failed = function.invoke(order(object_bytes=1), order(), "not an order")
     assert [record["status"] for record in records] == ["error", "ok", "error"]

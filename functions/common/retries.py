@@ -1,4 +1,4 @@
-"""The retry policy: which answers are tried again, how often and after how long, and how a record says it.
+"""The retry policy: which answers are tried again, how often and after how long.
 
 The Go methods have the same policy; `functions/agreed/retries.json` is what the tests of both languages compare with.
 """
@@ -9,8 +9,6 @@ from dataclasses import dataclass
 # Tries of one request, the first included. Standard mode waits at most 1, 2 and 4 s between four tries, so a
 # request that S3 turns down every time ends well below the function's 60 s and becomes a record.
 ATTEMPTS = 4
-# The AWS Common Runtime's own, which can't be set from Python: five retries (aws-c-s3, s_default_max_retries).
-CRT_ATTEMPTS = 6
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,3 @@ class RetryPolicy:
 
 
 RETRIES = RetryPolicy()
-
-
-def mode_and_attempts(method: str) -> tuple[str, int]:
-    """Return a method's retry mode and its tries of one request, as its records say them."""
-    return ("crt", CRT_ATTEMPTS) if method == "crt" else (RETRIES.mode, RETRIES.attempts)

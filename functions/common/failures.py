@@ -1,7 +1,8 @@
 """What can go wrong with one message, and the word that its error record uses for it.
 
-`ERROR_TYPES` is the whole vocabulary of `error_type`: saved queries group by these words, so a new failure
-gets a new line here first. What S3 or the network answered stays readable in `error_message`.
+`ERROR_TYPES` is the whole vocabulary of `error_type`: saved queries group by these words, so a new failure gets a new
+line here first, and in `functions/agreed/failures.json`, which the tests of both languages compare with. What S3 or the
+network answered stays readable in `error_message`.
 """
 
 import errno

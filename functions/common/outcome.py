@@ -1,0 +1,32 @@
+"""How a timed operation went, as its record says it."""
+
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Epoch ms of the start, seconds taken, bytes received, and the error, if any.
+
+    Then what it took: seconds to the first answer with a body (None: unknown), CPU seconds of this process, requests
+    sent for the same bytes again (None: unknown), and all requests (None: unknown).
+    """
+
+    started_at_ms: int
+    elapsed_s: float
+    received_bytes: int
+    error: Exception | None
+    first_byte_s: float | None = None
+    cpu_s: float = 0.0
+    retries: int | None = 0
+    requests: int | None = 0
+
+    @property
+    def finished_at_ms(self) -> int:
+        """Epoch ms of the end, from start and duration, so that overlaps of records fit their durations."""
+        return self.started_at_ms + round(self.elapsed_s * 1000)
+
+    @staticmethod
+    def not_started(error: Exception) -> "Outcome":
+        """Return the outcome of a message that failed before its timed part began."""
+        return Outcome(time.time_ns() // 1_000_000, 0.0, 0, error)

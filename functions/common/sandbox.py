@@ -1,0 +1,96 @@
+"""What every function of an experiment does with an SQS event: for each message one timed operation and one record."""
+
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from deadline import MARGIN_S
+from environment import SMALLEST_MEMORY_MB, Labels, SettingsError
+from outcome import Outcome
+from record import build_record, write_record
+from redelivery import Redelivery
+from sqs_event import Message, read_messages
+from work_order import WorkOrder
+
+
+class Operation(Protocol):
+    """The operation of one experiment, made once per sandbox. `time_key` is the record's name for the seconds taken."""
+
+    time_key: str
+    settings: Labels | None  # None until `prepare` has read them
+
+    def prepare(self, environ: Mapping[str, str]) -> None:
+        """Read the settings and make what every message uses. Raises SettingsError."""
+
+    def parse(self, body: str) -> WorkOrder:
+        """Parse the body of a message. Raises WorkOrderError."""
+
+    def run(self, order: WorkOrder, deadline_s: float) -> Outcome:
+        """Do what the order says, from its start_at_ms on and until `deadline_s`, a time of `time.monotonic()`.
+
+        Raises Failure or OSError when it fails before the timed part begins; any later failure is in the outcome.
+        """
+
+    def own_keys(self, order: WorkOrder | None, outcome: Outcome) -> dict[str, Any]:
+        """Return what a record of this experiment says besides the common keys; `order` is None where it is none."""
+
+
+class Sandbox:
+    """One execution environment, from its start until Lambda discards it."""
+
+    def __init__(self, operation: Operation) -> None:
+        self.sandbox_id = uuid.uuid4().hex
+        self._operation = operation
+        self._settings_error: str | None = None
+        self._is_cold = True
+        try:
+            # A wrong environment must not break the import: then no message would leave a record.
+            operation.prepare(os.environ)
+        except SettingsError as error:
+            self._settings_error = str(error)
+        self._redelivery = Redelivery(operation.settings.memory_size if operation.settings else SMALLEST_MEMORY_MB)
+
+    def handle(self, event: Any, context: Any) -> dict[str, list[dict[str, str]]]:
+        """Process the messages of one SQS event and return the failed ones, which SQS then delivers again.
+
+        Every message leaves one record, ok or error. Raises EventError when the event isn't one of SQS.
+        """
+        failed = []
+        for message in read_messages(event):
+            record = self._process(message, context)
+            write_record(record)
+            if record["status"] == "error":
+                failed.append(message)
+        for message in failed:  # after every record: what is told to SQS must not delay or lose one
+            self._redelivery.hasten(message, context.get_remaining_time_in_millis() / 1000)
+        return {"batchItemFailures": [{"itemIdentifier": message.message_id} for message in failed]}
+
+    def _process(self, message: Message, context: Any) -> dict[str, Any]:
+        """Return the record of one message; only KeyboardInterrupt and SystemExit pass through."""
+        deadline_s = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - MARGIN_S
+        order = None
+        try:
+            order = self._operation.parse(message.body)
+            if self._settings_error is not None:
+                raise SettingsError(self._settings_error)
+            outcome = self._operation.run(order, deadline_s)
+        except Exception as error:
+            outcome = Outcome.not_started(error)
+        return build_record(
+            time_key=self._operation.time_key,
+            labels=self._operation.settings,
+            order=order,
+            message=message,
+            request_id=context.aws_request_id,
+            sandbox_id=self.sandbox_id,
+            cold_start=self._take_cold_start(),
+            outcome=outcome,
+            own_keys=self._operation.own_keys(order, outcome),
+        )
+
+    def _take_cold_start(self) -> int:
+        """Return 1 for the first record of this sandbox and 0 for every later one."""
+        cold_start, self._is_cold = int(self._is_cold), False
+        return cold_start

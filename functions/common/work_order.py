@@ -1,0 +1,108 @@
+"""A work order: the JSON body of one message, parsed strictly. An experiment adds its own keys to the common ones."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, TypeVar
+
+from failures import Failure
+
+# 2^53 - 1: above it a JSON reader that holds numbers as doubles (Logs Insights, browsers) would change the
+# value.
+LARGEST_INTEGER = 2**53 - 1
+LONGEST_NAME_CHARACTERS = 256
+
+
+class WorkOrderError(Failure):
+    """The body isn't a work order; the message is one line naming the key, the rule and what was there."""
+
+
+@dataclass(frozen=True)
+class WorkOrder:
+    """What every work order says. `start_at_ms` (epoch ms) holds the timed part back until then; None: at once."""
+
+    run_id: str
+    cell: str
+    seq: int
+    start_at_ms: int | None = None
+
+
+Order = TypeVar("Order", bound=WorkOrder)
+# Takes a key and its value and returns what the order holds; raises WorkOrderError.
+Parser = Callable[[str, Any], Any]
+
+
+def parse_work_order(body: str, make: type[Order], own: Mapping[str, Parser]) -> Order:
+    """Parse the body of a message into `make`, a dataclass whose fields are the common keys and those of `own`.
+
+    A field without a default is a key that must be there. Raises WorkOrderError for anything but one JSON object with
+    exactly the known keys: an unknown key is refused, because a parameter that is ignored would be measured as
+    something that it isn't.
+    """
+    parsers = _COMMON | own
+    values = _parse_object(body)
+    required = [field.name for field in fields(make) if field.default is MISSING]
+    missing = [key for key in required if key not in values]
+    if missing:
+        raise WorkOrderError(f"the work order lacks {missing[0]}: it needs {', '.join(required)}")
+    unknown = [key for key in values if key not in parsers]
+    if unknown:
+        raise WorkOrderError(f"the work order has the unknown key {quote(unknown[0])}: known are {', '.join(parsers)}")
+    return make(**{key: parse(key, values[key]) for key, parse in parsers.items() if key in values})
+
+
+def _parse_object(body: str) -> dict[str, Any]:
+    try:
+        values = json.loads(body, object_pairs_hook=_without_duplicates)
+    except json.JSONDecodeError as error:
+        raise WorkOrderError(
+            f"the message body isn't JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        # An integer of more than 4,300 digits, or nesting deeper than the interpreter's stack.
+        raise WorkOrderError(f"the message body isn't JSON that can be read: {quote(str(error))}") from None
+    if not isinstance(values, dict):
+        raise WorkOrderError(f"the message body must be a JSON object, not {quote(values)}")
+    return values
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise WorkOrderError(f"the work order has the key {quote(key)} twice")
+        values[key] = value
+    return values
+
+
+def name(key: str, value: Any) -> str:
+    """Return a short name; raises WorkOrderError."""
+    if not isinstance(value, str) or not value.isprintable() or not 1 <= len(value) <= LONGEST_NAME_CHARACTERS:
+        raise WorkOrderError(
+            f"{key} must be text of 1 to {LONGEST_NAME_CHARACTERS} printable characters, not {quote(value)}"
+        )
+    return value
+
+
+def whole_number(key: str, value: Any) -> int:
+    """Return a whole number from 0 to LARGEST_INTEGER; raises WorkOrderError."""
+    # bool is an int in Python: true must not pass as 1.
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_INTEGER:
+        raise WorkOrderError(f"{key} must be a whole number from 0 to {LARGEST_INTEGER}, not {quote(value)}")
+    return value
+
+
+def flag(key: str, value: Any) -> int:
+    """Return 0 or 1; raises WorkOrderError."""
+    if isinstance(value, bool) or value not in (0, 1):
+        raise WorkOrderError(f"{key} must be 0 or 1, not {quote(value)}")
+    return int(value)
+
+
+def quote(value: Any) -> str:
+    """Show a foreign value on one line: ascii() escapes every line break and every unprintable character."""
+    shown = ascii(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+_COMMON: dict[str, Parser] = {"run_id": name, "cell": name, "seq": whole_number, "start_at_ms": whole_number}

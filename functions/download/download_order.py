@@ -1,0 +1,35 @@
+"""The work order of a download."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from checksum import Checksum, parse_checksum
+from work_order import WorkOrder, WorkOrderError, flag, parse_work_order, quote, whole_number
+
+
+@dataclass(frozen=True)
+class DownloadOrder(WorkOrder):
+    """One download to do.
+
+    `object_bytes` is the size that the object must have, `checksum` what its bytes must have. They are None when the
+    order leaves them out. `warm_up` 1 marks a download that no figure counts.
+    """
+
+    object_bytes: int | None = None
+    warm_up: int = 0
+    checksum: Checksum | None = None
+
+
+def parse_download_order(body: str) -> DownloadOrder:
+    """Parse the body of a message; raises WorkOrderError."""
+    own = {"object_bytes": whole_number, "warm_up": flag, "checksum": _checksum}
+    return parse_work_order(body, DownloadOrder, own)
+
+
+def _checksum(key: str, value: Any) -> Checksum:
+    checksum = parse_checksum(value) if isinstance(value, str) else None
+    if checksum is None:
+        raise WorkOrderError(
+            f"{key} must be sha256: and 64, or crc32: and 8 hexadecimal digits in lower case, not {quote(value)}"
+        )
+    return checksum
