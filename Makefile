@@ -86,7 +86,7 @@ bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-ma
 	$(BIN)/python -m bench.matrix
 
 .PHONY: setup
-setup: $(READY) ## Only set up: the Python environment and the Terraform providers
+setup: $(READY) ## Only set up: the Python environment, the Terraform providers, and OpenTofu where there is no Terraform
 	$(BIN)/python -m emulator.providers
 
 .PHONY: clean

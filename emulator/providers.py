@@ -1,25 +1,23 @@
-"""Makes the Terraform providers ready: from the registry where it answers, else from a mirror built once.
+"""Makes Terraform and its providers ready: found where they are, else built once.
 
 `prepare()` decides; `python -m emulator.providers` runs it and prints the config file's path on stdout. `prepare_for()`
 decides for a folder in which the user runs Terraform by hand too.
 """
 
-import contextlib
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from emulator import provider_build
-from emulator.provider_build import Progress, ProviderError
+from emulator import build_cache, opentofu, provider_build
+from emulator.go_build import Progress, ProviderError
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
@@ -31,16 +29,20 @@ def print_to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def cache_folder() -> Path:
-    """Return the folder for built things: STAMPEDE_CACHE_DIR, else `stampede` in the user's cache folder."""
-    if chosen := os.environ.get("STAMPEDE_CACHE_DIR"):
-        return Path(chosen).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stampede"
-
-
 def terraform_binary() -> str:
-    """Return the path of STAMPEDE_TERRAFORM, else of `terraform`, else of `tofu`; ProviderError without any."""
+    """Return the path of Terraform or OpenTofu, as `found_terraform` finds it; ProviderError without any."""
+    if found := found_terraform():
+        return found
+    raise ProviderError(
+        f"{opentofu.NEITHER}; install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu"
+    )
+
+
+def found_terraform() -> str | None:
+    """Return the path of STAMPEDE_TERRAFORM, else of `terraform`, of `tofu`, of the OpenTofu built here; else None.
+
+    Builds nothing. Raises ProviderError when STAMPEDE_TERRAFORM is not a program.
+    """
     if chosen := os.environ.get("STAMPEDE_TERRAFORM"):
         if found := shutil.which(chosen):
             return found
@@ -50,9 +52,7 @@ def terraform_binary() -> str:
     for name in ("terraform", "tofu"):
         if found := shutil.which(name):
             return found
-    raise ProviderError(
-        "neither `terraform` nor `tofu` is on the PATH; install Terraform >= 1.9, or set STAMPEDE_TERRAFORM"
-    )
+    return opentofu.built()
 
 
 def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[str, str]:
@@ -72,12 +72,12 @@ def prepare(progress: Progress = print_to_stderr) -> Path | None:
     """Return the CLI config file of the provider mirror, or None where Terraform finds the providers by itself.
 
     In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the registry; a build of
-    3 to 6 minutes. Raises ProviderError, one line, when there's no terraform, no Go or no network, or when the build
-    fails.
+    3 to 6 minutes. Before that it builds OpenTofu where there is no Terraform. Raises ProviderError, one line, when
+    something has to be built and there's no Go or no network, or when the build fails.
     """
-    flavour, platform = _terraform_identity(terraform_binary())
-    finished = _finished_folder(platform)
-    if is_complete(finished):
+    flavour, platform = _terraform_identity(found_terraform() or opentofu.build_once(progress))
+    finished = finished_folder(platform)
+    if build_cache.is_complete(finished):
         return write_config(finished)
     if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
@@ -97,11 +97,11 @@ def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | No
     """
     if (folder / ".terraform" / "providers").is_dir():
         return None
-    flavour, platform = _terraform_identity(terraform_binary())
+    flavour, platform = _terraform_identity(found_terraform() or opentofu.build_once(progress))
     if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
-    finished = _finished_folder(platform)
-    if not is_complete(finished):
+    finished = finished_folder(platform)
+    if not build_cache.is_complete(finished):
         _build_once(finished, REGISTRIES[flavour], platform, progress)
     return write_overrides(finished, platform)
 
@@ -111,8 +111,9 @@ def built_versions() -> dict[str, str]:
     return {f"hashicorp/{provider.name}": provider.version for provider in provider_build.PROVIDERS}
 
 
-def _finished_folder(platform: str) -> Path:
-    return cache_folder() / f"providers-{provider_build.fingerprint(platform)}"
+def finished_folder(platform: str) -> Path:
+    """Return the folder of the mirror for a platform such as linux_amd64, whether it has been built or not."""
+    return build_cache.cache_folder() / f"providers-{provider_build.fingerprint(platform)}"
 
 
 def _come_from_elsewhere(host: str) -> bool:
@@ -121,14 +122,12 @@ def _come_from_elsewhere(host: str) -> bool:
 
 
 def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
-    cache = finished.parent
-    with _only_one_build(cache, progress):
-        if not is_complete(finished):  # another process may have built it while we waited
-            progress(
-                f"{host} doesn't answer; building the AWS provider from the Go module proxy, 3 to 6 minutes, "
-                f"once (kept in {cache})"
-            )
-            _build_into(finished, platform, progress)
+    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, 3 to 6 minutes, once"
+
+    def build(draft: Path) -> dict[str, Any]:
+        return provider_build.build(draft, platform, REGISTRIES.values(), progress)
+
+    build_cache.build_once(finished, "the providers", why, build, progress)
 
 
 def registry_answers(host: str) -> bool:
@@ -137,15 +136,6 @@ def registry_answers(host: str) -> bool:
         with urllib.request.urlopen(f"https://{host}/.well-known/terraform.json", timeout=REGISTRY_TIMEOUT_S) as reply:
             return reply.status == 200 and "providers.v1" in json.load(reply)
     except (OSError, ValueError):  # URLError and timeouts are OSErrors; a captive portal's page isn't JSON
-        return False
-
-
-def is_complete(finished: Path) -> bool:
-    """Tell whether a mirror folder holds everything its manifest lists, at the sizes listed there."""
-    try:
-        sizes = json.loads((finished / "manifest.json").read_text())["sizes_bytes"]
-        return bool(sizes) and all((finished / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, KeyError):
         return False
 
 
@@ -217,46 +207,6 @@ def _own_mirror_config() -> Path | None:
         if config and config.is_file() and "provider_installation" in config.read_text(errors="replace"):
             return config
     return None
-
-
-@contextlib.contextmanager
-def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
-    """Hold the build lock of this cache folder; the system releases it when a process dies, however it dies."""
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        lock = (cache / "providers.lock").open("w")
-    except OSError as error:
-        raise ProviderError(
-            f"cache folder {cache} can't be written ({error.strerror}); set STAMPEDE_CACHE_DIR"
-        ) from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress("another process is building the providers; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _build_into(finished: Path, platform: str, progress: Progress) -> None:
-    """Build beside the final folder and rename: a cut-off build leaves nothing that looks finished."""
-    for leftover in finished.parent.glob("building-*"):  # of a build that was killed; we hold the lock
-        shutil.rmtree(leftover, ignore_errors=True)
-    draft = Path(tempfile.mkdtemp(prefix="building-", dir=finished.parent))
-    began = time.monotonic()
-    try:
-        manifest = provider_build.build(draft, platform, REGISTRIES.values(), progress)
-        manifest["seconds"] = round(time.monotonic() - began)
-        (draft / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-        draft.chmod(0o755)
-        if finished.exists():  # incomplete, or we wouldn't be here
-            shutil.rmtree(finished)
-        draft.rename(finished)
-    except OSError as error:
-        raise ProviderError(f"building the providers in {finished.parent} failed: {error}") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    progress(f"providers ready in {time.monotonic() - began:.0f} s: {finished}")
 
 
 def main() -> int:

@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from emulator.go_build import ProviderError
 from emulator.ministack import EmulatorError
-from emulator.providers import ProviderError
 from loader.errors import RunError, UsageError, one_line
 
 # verb -> (module, what it does); the order is the order of work.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -67,7 +68,9 @@ class Terraform:
 
     def destroy_command(self, variables: Mapping[str, Any]) -> str:
         """The command that destroys the stack, as a user can copy it into a shell."""
-        program = Path(terraform_binary()).name
+        program = terraform_binary()
+        if shutil.which(name := Path(program).name) == program:
+            program = name
         return shlex.join([program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
 
     def resources(self) -> list[str]:

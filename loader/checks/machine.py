@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from emulator import provider_build, providers, stack
-from emulator.provider_build import ProviderError
+from emulator import build_cache, opentofu, providers, stack
+from emulator.go_build import ProviderError
 from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
 
@@ -59,9 +59,11 @@ def python(version: tuple[int, ...] = sys.version_info[:3]) -> Finding:
 
 
 def terraform() -> Finding:
-    """Terraform or OpenTofu is there and recent enough."""
+    """Terraform or OpenTofu is there and recent enough, or Go to build OpenTofu with."""
     try:
-        binary = providers.terraform_binary()
+        binary = providers.found_terraform()
+        if binary is None:
+            return _opentofu_to_build()
         version = _terraform_version(binary)
     except ProviderError as error:
         found, _, way_out = str(error).partition("; ")
@@ -84,8 +86,8 @@ def provider_and_go() -> list[Finding]:
         flavour, platform_name = providers._terraform_identity(binary)
     except ProviderError:
         return [Finding("provider", WARNING, "not looked for: it takes Terraform to use it", "see terraform above")]
-    mirror = providers.cache_folder() / f"providers-{provider_build.fingerprint(platform_name)}"
-    if providers.is_complete(mirror):
+    mirror = providers.finished_folder(platform_name)
+    if build_cache.is_complete(mirror):
         return [Finding("provider", OK, f"built earlier ({mirror})"), _go(needed=False)]
     host = providers.REGISTRIES[flavour]
     if providers.registry_answers(host):
@@ -173,6 +175,15 @@ def _terraform_version(binary: str) -> str:
         raise ProviderError(
             f"`{binary} version -json` doesn't answer like Terraform; set STAMPEDE_TERRAFORM to one that does"
         ) from None
+
+
+def _opentofu_to_build() -> Finding:
+    """On a machine with neither `terraform` nor `tofu`: OpenTofu is built where there is Go."""
+    if not shutil.which("go"):
+        found = f"{opentofu.NEITHER}, nor `go` to build {opentofu.TITLE} with"
+        return Finding("terraform", PROBLEM, found, "install Terraform >= 1.9, or Go >= 1.25")
+    found = f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE} from source, {opentofu.BUILD_TAKES}"
+    return Finding("terraform", WARNING, found, "`make setup` builds it now")
 
 
 def _go(*, needed: bool) -> Finding:

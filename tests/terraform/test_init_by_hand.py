@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator import providers, stack
+from emulator import build_cache, providers, stack
 from loader.target import aws_terraform
 
 REGISTRY = {"aws": ("6.34.0", "6.99.0"), "archive": ("1.3.0", "2.9.0")}  # 6.34.0 and 1.3.0 are other builds than ours
@@ -26,7 +26,7 @@ def infra(copy_of_the_tree, tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(stack, "ROOT", folder.parent)
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # nor does it answer Terraform, which isn't let out to ask
-    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(providers.cache_folder()))
+    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(build_cache.cache_folder()))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TF_CLI_CONFIG_FILE", raising=False)
     return folder

@@ -1,104 +1,21 @@
 """The provider mirror: where providers come from, and that a build is either whole or not there at all.
 
-`go` and `terraform` are small programs here that answer like the real ones; the real providers are built and used
-in tests/terraform.
+`go` and `terraform` are the small programs of conftest.py; the real providers are built and used in tests/terraform.
 """
 
 import fcntl
 import io
 import json
 import re
-import sys
 import threading
 import urllib.error
 from pathlib import Path
 
 import pytest
 
-from emulator import provider_build, providers
-from emulator.provider_build import AWS_FORK, PINS, ProviderError
-
-TERRAFORM = '#!/bin/sh\necho "Terraform v1.11.4"\necho "on linux_amd64"\n'
-
-GO = r"""#!%s
-import json, os, pathlib, sys
-arguments = sys.argv[1:]
-pathlib.Path(os.environ["GO_CALLS"]).open("a").write(" ".join(arguments[:2]) + "\n")
-if arguments[0] == "env":
-    print("go1.26.0")
-elif arguments[:2] == ["mod", "download"]:
-    if os.environ.get("GO_ADDS_A_CHECKSUM"):
-        pathlib.Path("go.sum").open("a").write("example.com/other v1.0.0 h1:x=\n")
-    for path in arguments[3:]:
-        path = path.replace("hashicorp/terraform-provider-aws", "upbound/terraform-provider-aws")
-        folder = pathlib.Path(os.environ["GO_MODULES"]) / pathlib.Path(path).name
-        print(json.dumps({"Path": path, "Dir": str(folder)}, indent="\t"))
-elif arguments[0] == "build":
-    if reason := os.environ.get("GO_FAILS_WITH"):
-        print("go: downloading something\n# a/package\n" + reason, file=sys.stderr)
-        sys.exit(1)
-    output = pathlib.Path(arguments[arguments.index("-o") + 1])
-    output.write_text(pathlib.Path("main.go").read_text() + os.environ["GOOS"] + os.environ["GOARCH"])
-""".replace("%s", sys.executable, 1)
-
-PACKAGES = """import (
-\t"github.com/hashicorp/terraform-provider-aws/internal/conns"
-%s)
-
-func servicePackages(ctx context.Context) []conns.ServicePackage {
-\tv := []conns.ServicePackage{
-%s\t}
-}
-"""
-
-
-@pytest.fixture
-def machine(tmp_path, monkeypatch):
-    """A machine with an empty cache, no registry, and our `go` and `terraform`; returns its folder."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, text in (("terraform", TERRAFORM), ("go", GO)):
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
-    _lay_out_modules(tmp_path / "modules")
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("GO_MODULES", str(tmp_path / "modules"))
-    monkeypatch.setenv("GO_CALLS", str(tmp_path / "go-calls"))
-    for name in ("STAMPEDE_TERRAFORM", "TF_CLI_CONFIG_FILE", "GONOSUMDB"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(providers, "registry_answers", lambda host: False)
-    return tmp_path
-
-
-def _lay_out_modules(folder: Path) -> None:
-    archive = folder / "terraform-provider-archive"
-    aws = folder / "terraform-provider-aws"
-    for module in (archive, aws):
-        module.mkdir(parents=True)
-        for name in ("main.go", "go.mod", "go.sum"):
-            (module / name).write_text(f"{module.name}\n")
-    (archive / "archive").mkdir()
-    services = [*provider_build.AWS_SERVICES, "workmail"]
-    clients = [*provider_build.AWS_CLIENTS, "workmail"]
-    generated = aws / "internal/provider/sdkv2/service_packages_gen.go"
-    generated.parent.mkdir(parents=True)
-    imports = "".join(f'\t"github.com/hashicorp/terraform-provider-aws/internal/service/{name}"\n' for name in services)
-    generated.write_text(PACKAGES % (imports, "".join(f"\t\t{name}.ServicePackage(ctx),\n" for name in services)))
-    factories = aws / "internal/conns/awsclient_gen.go"
-    factories.parent.mkdir(parents=True)
-    factories.write_text(
-        "".join(f'\t"github.com/aws/aws-sdk-go-v2/service/{name}"\n' for name in clients)
-        + "".join(
-            f"func (c *AWSClient) {name.title()}Client(ctx context.Context) *{name}.Client {{\n"
-            f"\treturn make({name})\n}}\n\n"
-            for name in clients
-        )
-    )
-    (aws / "internal/generated_test.go").write_text("left out")
-    for name in ("names", "version"):
-        (aws / name).mkdir()
+from emulator import build_cache, provider_build, providers
+from emulator.go_build import ProviderError
+from emulator.provider_build import AWS_FORK, PINS
 
 
 def _prepare(lines: list[str] | None = None) -> Path | None:
@@ -121,7 +38,7 @@ def test_where_the_registry_answers_no_mirror_is_made(machine, monkeypatch):
 
 def test_opentofu_is_asked_for_at_its_own_registry(machine, monkeypatch):
     tofu = machine / "bin/tofu"
-    tofu.write_text(TERRAFORM.replace("Terraform", "OpenTofu"))
+    tofu.write_text((machine / "bin/terraform").read_text().replace("Terraform", "OpenTofu"))
     tofu.chmod(0o755)
     monkeypatch.setenv("STAMPEDE_TERRAFORM", "tofu")
     asked = []
@@ -206,7 +123,7 @@ def test_a_failed_build_gives_gos_reason_in_one_line_and_leaves_nothing(machine,
         _prepare()
     expected = "compiling the archive provider 1.3.0 failed: main.go:3:1: no space left on device"
     assert str(caught.value) == expected
-    assert [path.name for path in (machine / "cache").iterdir()] == ["providers.lock"]
+    assert [path.name for path in (machine / "cache").iterdir()] == ["build.lock"]
 
 
 def test_an_interrupted_build_leaves_nothing_and_the_next_one_works(machine):
@@ -216,7 +133,7 @@ def test_an_interrupted_build_leaves_nothing_and_the_next_one_works(machine):
 
     with pytest.raises(KeyboardInterrupt):
         providers.prepare(interrupt)
-    assert [path.name for path in (machine / "cache").iterdir()] == ["providers.lock"]
+    assert [path.name for path in (machine / "cache").iterdir()] == ["build.lock"]
     assert _prepare().is_file()
 
 
@@ -232,7 +149,7 @@ def test_what_a_killed_build_left_behind_is_cleared_by_the_next_one(machine):
 def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(machine):
     (machine / "cache").mkdir()
     lines, results = [], []
-    with (machine / "cache/providers.lock").open("w") as lock:
+    with (machine / "cache/build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the first build
         waiting = threading.Event()
 
@@ -243,11 +160,14 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
         second = threading.Thread(target=lambda: results.append(providers.prepare(listen)))
         second.start()
         assert waiting.wait(10)
-        finished = machine / "cache" / f"providers-{provider_build.fingerprint('linux_amd64')}"
-        providers._build_into(finished, "linux_amd64", lambda line: None)
+        finished = providers.finished_folder("linux_amd64")
+        hosts = providers.REGISTRIES.values()
+        build_cache._build_into(
+            finished, "x", lambda draft: provider_build.build(draft, "linux_amd64", hosts, print), print
+        )
     second.join(10)
 
-    assert lines == ["another process is building the providers; waiting for it"]
+    assert lines == [f"another process is building in {machine / 'cache'}; waiting for it"]
     assert results == [finished / "terraform.rc"]
     assert _builds(machine) == len(provider_build.PROVIDERS)
 
@@ -359,11 +279,11 @@ def test_the_cache_folder_follows_its_two_environment_variables(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.delenv("STAMPEDE_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert providers.cache_folder() == Path("/home/someone/.cache/stampede")
+    assert build_cache.cache_folder() == Path("/home/someone/.cache/stampede")
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/caches")
-    assert providers.cache_folder() == Path("/var/caches/stampede")
+    assert build_cache.cache_folder() == Path("/var/caches/stampede")
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", "/big/disk")
-    assert providers.cache_folder() == Path("/big/disk")
+    assert build_cache.cache_folder() == Path("/big/disk")
 
 
 def test_terraform_comes_before_tofu_and_the_environment_before_both(machine, monkeypatch):
@@ -372,13 +292,6 @@ def test_terraform_comes_before_tofu_and_the_environment_before_both(machine, mo
     assert providers.terraform_binary() == str(machine / "bin/tofu")
     monkeypatch.setenv("STAMPEDE_TERRAFORM", str(machine / "bin/go"))
     assert providers.terraform_binary() == str(machine / "bin/go")
-
-
-def test_a_machine_without_terraform_is_told_what_to_install(machine):
-    (machine / "bin/terraform").unlink()
-
-    with pytest.raises(ProviderError, match=r"install Terraform >= 1\.9, or set STAMPEDE_TERRAFORM"):
-        _prepare()
 
 
 def test_a_wrong_terraform_in_the_environment_is_named(machine, monkeypatch):

@@ -4,6 +4,8 @@ import json
 import stat
 from pathlib import Path
 
+import pytest
+
 from loader.terraform import Terraform, first_error, plain_outputs
 
 REFUSED = """
@@ -18,6 +20,19 @@ REFUSED = """
 │ memory_size = 64: must be a whole number of MB from 128 to 10240.
 ╵
 """
+
+
+@pytest.mark.parametrize(("on_the_path", "called"), [(True, "tofu"), (False, "{folder}/tofu")])
+def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder(
+    tmp_path, monkeypatch, on_the_path, called
+):
+    program = tmp_path / "tofu"
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
+    command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
+    assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
 
 
 def test_outputs_lose_their_wrapping():
