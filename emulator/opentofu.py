@@ -24,7 +24,7 @@ PROGRAM = Program(
 )
 TITLE = f"{PROGRAM.title} {PROGRAM.version}"
 NEITHER = "neither `terraform` nor `tofu` is on the PATH"
-BUILD_TAKES = "about 4 minutes"
+BUILD_TAKES = "4 to 7 minutes"
 
 
 def built() -> str | None:

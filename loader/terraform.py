@@ -24,6 +24,8 @@ from loader.progress import say
 # Long enough for a slow EFS mount target, short enough that a hung provider is noticed.
 COMMAND_TIMEOUT_S = 1800
 INTERRUPT_PATIENCE_S = 120
+# What `init` says then, Terraform and OpenTofu.
+_REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
 _ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
 
 
@@ -49,7 +51,7 @@ class Terraform:
                 self._run("init", "-input=false", "-no-color")
                 return
         except RunError as error:
-            if not locked or "Could not retrieve the list of available versions" not in str(error):
+            if not locked or not any(words in str(error) for words in _REGISTRY_DOES_NOT_ANSWER):
                 raise
             say("the provider registry doesn't answer; going on with the providers that were installed earlier")
         self._run("get", "-no-color")

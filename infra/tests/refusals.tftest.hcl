@@ -44,11 +44,12 @@ run "too_small" {
 run "too_large" {
   command = plan
 
+  # 64, 5 x 5 x 41 and 257 characters; OpenTofu's tests don't call functions, or format() would make them.
   variables {
-    s3_bucket_name       = format("%064d", 0)
-    s3_file_name         = format("%01025d", 0)
+    s3_bucket_name       = "0000000000000000000000000000000000000000000000000000000000000000"
+    s3_file_name         = "%{for a in [1, 2, 3, 4, 5]}%{for b in [1, 2, 3, 4, 5]}00000000000000000000000000000000000000000%{endfor}%{endfor}"
     memory_size          = 10241
-    experiment_tag       = format("%0257d", 0)
+    experiment_tag       = "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
     concurrency_value    = 100001
     prefix               = "stampede-of-elephants"
     ephemeral_storage_mb = 10241

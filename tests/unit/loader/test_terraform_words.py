@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from loader.errors import RunError
 from loader.terraform import Terraform, first_error, plain_outputs
 
 REFUSED = """
@@ -33,6 +34,30 @@ def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder
     monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
     command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
     assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Failed to query packages\n\nCould not retrieve the list of available versions for provider hashicorp/aws: 503",
+        "Failed to resolve\n\nCould not resolve provider x: could not connect to registry.opentofu.org: timeout",
+    ],
+    ids=["Terraform", "OpenTofu"],
+)
+def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tmp_path, monkeypatch, capsys, said):
+    program = tmp_path / "terraform"
+    program.write_text(
+        f"#!/bin/sh\necho $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {said}' >&2; exit 1; }}\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    terraform = Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "logs" / "terraform.log")
+    with pytest.raises(RunError, match="Could not re"):
+        terraform.init()
+    (tmp_path / ".terraform.lock.hcl").write_text("")
+    terraform.init()
+    assert (tmp_path / "done").read_text().split() == ["init", "init", "get"]
+    assert "going on with the providers that were installed earlier" in capsys.readouterr().err
 
 
 def test_outputs_lose_their_wrapping():
