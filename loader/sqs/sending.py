@@ -164,7 +164,7 @@ def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
 
 
 class _Flood:
-    """The senders' shared state. All of them run in one thread: a thread each would fight for the interpreter's lock."""
+    """The senders' shared state. All of them run in one thread: a thread each would fight for the lock."""
 
     def __init__(self, endpoint: Endpoint, queue_url: str, source: Iterator[list[Order]], on_accepted) -> None:
         self._endpoint, self._queue_url, self._source = endpoint, queue_url, source
