@@ -100,7 +100,6 @@ class _Upload:
     def __init__(self, s3: Any, bucket: str, key: str, size_bytes: int, seed: int) -> None:
         self._s3, self._size_bytes, self._seed = s3, size_bytes, seed
         self._where = {"Bucket": bucket, "Key": key}
-        self._object = (s3, bucket, key, size_bytes, seed)
 
     def put(self) -> None:
         created = self._s3.create_multipart_upload(
@@ -126,9 +125,11 @@ class _Upload:
         try:
             self._s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
         except ClientError as error:
-            there = _is_gone(error) and _is_there(*self._object)
-            if not there:
+            if not (_is_gone(error) and self._is_there()):
                 raise
+
+    def _is_there(self) -> bool:
+        return _is_there(self._s3, self._where["Bucket"], self._where["Key"], self._size_bytes, self._seed)
 
     def _give_up(self, upload: dict[str, str]) -> None:
         """Abort; where that fails too, say what stays, and leave the error that led here the one to be raised."""

@@ -94,7 +94,7 @@ class Run:
         sizes = {record["bytes"] for record in self.downloads if isinstance(record.get("bytes"), int)}
         if len(sizes) == 1:
             return sizes.pop()
-        planned = self._plan("fixed").get("object_size_mb")
+        planned = self.cells.fixed.get("object_size_mb")
         return int(planned * 1024**2) if not sizes and isinstance(planned, int | float) else None
 
     @cached_property
@@ -134,11 +134,6 @@ class Run:
             if key is not None and isinstance(record.get("cell"), str):
                 keys.setdefault(record["cell"], key)
         return keys
-
-    def _plan(self, part: str) -> dict[str, Any]:
-        plan = self.manifest.get("plan")
-        values = plan.get(part) if isinstance(plan, dict) else None
-        return values if isinstance(values, dict) else {}
 
 
 def load(run_dir: Path) -> Run:

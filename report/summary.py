@@ -64,8 +64,6 @@ def _evaluated(run: Run, events: Path) -> tuple[list[dict[str, Any]], list[str]]
     text = (files("queries") / run.experiment / "methods.cwli").read_text(encoding="utf-8")
     # Other runs may have written to the same log group in the same hour.
     text = insights.with_filters(text, {"run_id": run.run_id})
-    warnings: list[str] = []
-    lines: Path | list[dict[str, Any]] = events
     if run.foreign or any(run.cells.others(cell) for cell in run.cells.names()):
         lines, warnings = _lines(events)
         return _rows_by_settings(run, text, lines), warnings

@@ -17,7 +17,7 @@ from loader.progress import say
 from loader.run.accounting import CellAccount, stored_accounts
 from loader.run.collecting import Collecting
 from loader.run.description import RunDescription
-from loader.run.drain import Drained, drain
+from loader.run.drain import drain
 from loader.run.flood import check as check_flood
 from loader.run.flood import flood
 from loader.run.folder import RunFolder
@@ -79,10 +79,9 @@ class SweepRun:
             self._target = target = self._stack.apply(self._plan.variables(cell))
             if number == 1:
                 self._description.describe(target, self._stack.terraform)
-                put_object(target, target["object_size_mb"])
+            put_object(target, target["object_size_mb"])  # its size may be swept; the right one is left alone
+            if number == 1:
                 started = time.monotonic()  # the queues and the object are made once: no cell to come takes so long
-            else:
-                put_object(target, target["object_size_mb"])  # its size may be swept; the right one is left alone
             self._cell(target, cell)
             if number < len(left):
                 self._say_what_is_left(left[number:], started, left[:number])
@@ -108,11 +107,10 @@ class SweepRun:
         check_flood(outcome)
         self._description.finished_cell(cell, started_at)
 
-    def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> Drained:
+    def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> None:
         drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
         if drained.left:
             raise RunError(f"{cell.name} has not come to rest, so no other cell may begin: {drained.left}")
-        return drained
 
     def _fetch_what_is_owed(self) -> None:
         """Look for late log lines of finished cells a last time: the log group goes with the stack."""
