@@ -1,15 +1,35 @@
 """The download experiment: N functions at once download the same object from S3, as published in January 2025."""
 
-from experiments.experiment import Axis, Experiment, Matrix
+from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
+
+
+def default_sink(*before: object) -> str:
+    """Where a method puts the bytes when nothing is said, the method being the last of `before`; the rule of
+    infra/download.tf."""
+    method = str(before[-1])
+    if method.endswith("stream"):
+        return "discard"
+    return "memory" if method.endswith("ranges") else "tmp"
+
 
 DOWNLOAD = Experiment(
     name="download",
     question="What do N Lambdas at once really get from S3?",
+    operation=("download", "downloads"),
     axes=(
-        Axis("memory_size", "memory_size"),
-        Axis("concurrency_value", "concurrency_limit"),
-        Axis("method", "method"),
-        Axis("sink", "sink"),
+        Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB"),
+        Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}"),
+        # What a record or a plan of before there was a choice means: the published way.
+        Axis("method", "method", "method", "method", kind=str, default="download_file"),
+        Axis("sink", "sink", "sink", "sink", "to {}", kind=str, default=default_sink),
+    ),
+    metrics=(
+        Metric("seconds", "download_time_seconds", "seconds for one download", "s", "spread", queried=True),
+        Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True),
+        Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2),
+        Metric("first_byte_s", "first_byte_seconds", "first byte", "s", "mean", digits=4),
+        Metric("retries", "retries", "retries", "", "sum", queried=True),
+        Metric("requests", "requests", "requests", "", "sum"),
     ),
     messages_per_concurrency=10,
     matrices={
@@ -24,4 +44,30 @@ DOWNLOAD = Experiment(
             fixed={"object_size_mb": 64, "ephemeral_storage_mb": 512},
         ),
     },
+    query="methods",
+    published=(
+        Published(
+            "download",
+            "AWS, published 2025",
+            "ap-northeast-1, January 2025, python3.12, boto3 download_file, 1 GiB object, N x 10 messages",
+            object_bytes=1024**3,
+        ),
+    ),
+    compare=(
+        Compare("between_ways", "choice", ("method", "sink"), "throughput per function", ("download_file", "tmp")),
+        Compare("against_smallest_n", "scale", ("concurrency",), "throughput per function"),
+        Compare("between_memories", "scale", ("memory_size_mb",), "memory"),
+    ),
+    sections=(
+        "throughput",
+        "table",
+        "spread",
+        "overlap",
+        "cold",
+        "errors",
+        "accounting",
+        "cost",
+        "environment",
+        "counting",
+    ),
 )

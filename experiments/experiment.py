@@ -3,16 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+# Of an axis that every cell has to tell.
+NEEDED = object()
+# The record's word for N, which all experiments have in common.
+CONCURRENCY = "concurrency_limit"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate of a cell: the Terraform variable that sets it, and the record's own word for it."""
+    """One coordinate of a cell.
 
-    variable: str
+    `name` is its column in cells.csv and its key in statistics.json, `record_field` the record's own word for it, and
+    `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
+    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`.
+
+    An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
+    before it, and most runs, don't tell: together such axes are the cell's way, named only where a run departs from
+    it, and their columns stand behind those of the published table.
+    """
+
+    name: str
     record_field: str
+    variable: str
+    label: str
+    words: str = "{}"
+    unit: str = ""
+    kind: type = int
+    default: Any = NEEDED
+    in_order: bool = False
+
+    @property
+    def is_way(self) -> bool:
+        """Whether it belongs to the cell's way."""
+        return self.default is not NEEDED
+
+    def default_of(self, before: Sequence[Any]) -> Any:
+        """Its value in a cell that doesn't say, `before` being those of the axes before it; None where it must."""
+        if not self.is_way:
+            return None
+        return self.default(*before) if callable(self.default) else self.default
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a cell, made of the record's `field`; `better` says which way.
+
+    `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, in Mbit/s), "per_gib" (its
+    sum over the GiB that moved), "mean", or "sum". One that is `queried` is a column of the saved query and of
+    cells.csv; the others are counted from the records alone.
+    """
+
+    name: str
+    field: str
+    label: str
+    unit: str
+    how: Literal["spread", "rate", "per_gib", "mean", "sum"]
+    better: Literal["lower", "higher"] = "lower"
+    queried: bool = False
+    digits: int = 0
 
 
 @dataclass(frozen=True)
@@ -24,19 +75,64 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class Published:
+    """A published table beside which ours stands: `experiments/published/<file>.csv`.
+
+    Its columns are named as ours are, but for those in `columns`; axes that it has no column for stand at `fixed`, else
+    at their default. `object_bytes` is what one operation moved there.
+    """
+
+    file: str
+    label: str
+    setting: str
+    object_bytes: int
+    columns: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Which cells are set against each other: those that differ in `axes` alone.
+
+    `kind` "scale": each value against the smallest, and does it hold? "choice": each against `base`, and which is best?
+    `subject` is what holds, falls or rises, in the words of a sentence. `name` is the key in statistics.json.
+    """
+
+    name: str
+    kind: Literal["scale", "choice"]
+    axes: Sequence[str]
+    subject: str
+    base: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One experiment. A cell is its axes' values, as its records have them.
 
-    `messages_per_concurrency` times N messages are sent to each cell of concurrency N; `matrices` are by target.
+    `operation` is what is timed, as a noun, one and many. `messages_per_concurrency` times N messages are sent to each
+    cell of concurrency N; `matrices` are by target. The first of `metrics` is the time that records have in the second
+    place; `query` is the saved query that gives the rows of cells.csv. `compare` stands in the order in which the
+    headline looks for the axis that was swept, and `sections` are those of the report.
     """
 
     name: str
     question: str
+    operation: tuple[str, str]
     axes: Sequence[Axis]
+    metrics: Sequence[Metric]
     messages_per_concurrency: int
     matrices: Mapping[str, Matrix]
+    query: str
+    published: Sequence[Published]
+    compare: Sequence[Compare]
+    sections: Sequence[str]
 
     @property
     def record_fields(self) -> dict[str, str]:
-        """The record's word for each axis by its Terraform variable."""
+        """The record's word for each axis by what sets it."""
         return {axis.variable: axis.record_field for axis in self.axes}
+
+    @property
+    def time_field(self) -> str:
+        """The record's word for the time of one operation, in seconds."""
+        return self.metrics[0].field
