@@ -32,6 +32,10 @@ func (r *Runner) MakeWay(deadline time.Time) error {
 		select {
 		case <-r.previous:
 		case <-time.After(max(0, min(patience, time.Until(deadline)))):
+		}
+		select { // again: of two that are ready, select takes either
+		case <-r.previous:
+		default:
 			return failure.New(failure.PreviousDownloadRunning, "a %s stopped earlier hasn't ended in this sandbox and would disturb the "+
 				"timing: the message is tried again", r.Operation)
 		}

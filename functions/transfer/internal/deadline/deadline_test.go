@@ -30,6 +30,11 @@ func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testin
 	if err := r.MakeWay(time.Now().Add(time.Minute)); err != nil {
 		t.Error(err)
 	}
+	for range 50 {
+		if err := r.MakeWay(time.Now()); word(err) != failure.DeadlineExceeded {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestADefectIsAResultAndNotTheEndOfTheProcess(t *testing.T) {
