@@ -1,25 +1,51 @@
-// transfer moves objects from S3: as a Lambda function (provided.al2023) that downloads one object for each message and
+// transfer moves objects from S3: as a Lambda function (provided.al2023) that does one operation for each message and
 // writes one record a log line, and as a program on a host.
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
 )
 
+// operations are what the function can do, by the experiment that it is of: each is a folder of its own.
+var operations = map[string]func(ctx context.Context, lookup func(string) string) sandbox.Operation{
+	"download": download.New,
+}
+
+// operationOf makes the operation that EXPERIMENT names. Without it that is the download, as Terraform's variable of this name
+// has it: the published environment doesn't say.
+func operationOf(ctx context.Context, lookup func(string) string) (sandbox.Operation, error) {
+	made, known := operations[cmp.Or(lookup("EXPERIMENT"), "download")]
+	if !known {
+		return nil, fmt.Errorf("the environment variable EXPERIMENT must be one of %q, not %.60q",
+			slices.Sorted(maps.Keys(operations)), lookup("EXPERIMENT"))
+	}
+	return made(ctx, lookup), nil
+}
+
 func main() {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
-		lambda.Start(sandbox.New(context.Background(), os.Getenv, os.Stdout).Handle)
+		operation, err := operationOf(context.Background(), os.Getenv)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		lambda.Start(sandbox.New(operation, os.Stdout).Handle)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(host.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(host.Main(ctx, download.Verbs, os.Args[1:], os.Stdout, os.Stderr))
 }

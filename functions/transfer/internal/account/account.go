@@ -2,6 +2,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -24,19 +25,10 @@ func Client(ctx context.Context, given Given, bucket string) (*s3.Client, error)
 	if err != nil {
 		return nil, failure.New(failure.Settings, "the AWS configuration can't be read: %v", err)
 	}
-	region := first(given.Region, found.Region)
+	region := cmp.Or(given.Region, found.Region)
 	if region == "" {
 		return nil, failure.New(failure.Settings, "no AWS region: set AWS_REGION")
 	}
-	endpoint := first(given.EndpointURL, os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(found.BaseEndpoint))
+	endpoint := cmp.Or(given.EndpointURL, os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(found.BaseEndpoint))
 	return s3.NewClient(endpoint, region, bucket, found.Credentials)
-}
-
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

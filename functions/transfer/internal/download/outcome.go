@@ -1,6 +1,11 @@
 package download
 
-import "time"
+import (
+	"time"
+
+	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/s3"
+)
 
 // Outcome is how a download went. Err is nil when it succeeded; FirstByteSeconds is nil when no byte came.
 type Outcome struct {
@@ -16,3 +21,22 @@ type Outcome struct {
 
 // NotStarted returns the outcome of a message that failed before its download began.
 func NotStarted(err error) Outcome { return Outcome{StartedAtMs: time.Now().UnixMilli(), Err: err} }
+
+// said returns what the record says of it; way is nil when it couldn't be read.
+func (o Outcome) said(way *Way, warmUp int64) record.Outcome {
+	var sink, retryMode *string
+	var retryAttempts *int64
+	if way != nil {
+		mode, attempts := s3.RetryMode, int64(s3.Attempts) // the same for every method
+		sink, retryMode, retryAttempts = &way.Sink, &mode, &attempts
+	}
+	return record.Outcome{
+		TimeKey: "download_time_seconds", StartedAtMs: o.StartedAtMs, ElapsedSeconds: o.ElapsedSeconds, Bytes: o.Bytes, Err: o.Err,
+		Own: []record.Pair{
+			{Key: "warm_up", Value: warmUp}, {Key: "sink", Value: sink},
+			{Key: "first_byte_seconds", Value: o.FirstByteSeconds}, {Key: "client_cpu_seconds", Value: o.CPUSeconds},
+			{Key: "retries", Value: o.Retries}, {Key: "requests", Value: o.Requests},
+			{Key: "retry_mode", Value: retryMode}, {Key: "retry_attempts", Value: retryAttempts},
+		},
+	}
+}

@@ -4,7 +4,9 @@ package download
 
 import (
 	"context"
+	"time"
 
+	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3"
 )
@@ -40,6 +42,9 @@ type Job struct {
 	Checksum    *Checksum
 }
 
+// name is the record's method.
+func (w Way) name() string { return "go_" + w.Method }
+
 // Check refuses a checksum that this way can't compute.
 func (w Way) Check(checksum *Checksum) error {
 	if checksum != nil && checksum.Algorithm == sha256Name && w.Method == Ranges && w.Sink == Discard {
@@ -55,6 +60,49 @@ type transfer struct {
 	sink   sink
 	seen   *observed
 	object s3.Object // known from the first answer on
+}
+
+// newRunner makes what runs the downloads of one process.
+func newRunner() *deadline.Runner { return &deadline.Runner{Operation: "download", Thing: "object"} }
+
+// timed does one download, which is stopped at the deadline: its connections are closed.
+func timed(ctx context.Context, runner *deadline.Runner, way Way, job Job, until time.Time) Outcome {
+	if err := runner.MakeWay(until); err != nil {
+		return NotStarted(err)
+	}
+	transfer := &transfer{Job: job, way: way, sink: newSink(way, job), seen: observe()}
+	return transfer.seen.outcome(runner.Run(ctx, until, transfer.seen.bytes.Load, transfer.complete))
+}
+
+// complete is the timed part, and what is checked after it.
+func (t *transfer) complete(ctx context.Context) error {
+	err := t.run(ctx)
+	t.seen.end()
+	if err == nil {
+		err = t.verify()
+	}
+	if closed := t.sink.close(); closed != nil && err == nil {
+		err = failure.OfFile(closed)
+	}
+	return err
+}
+
+func (t *transfer) verify() error {
+	received := t.seen.bytes.Load()
+	if received != t.object.Bytes {
+		return failure.New(failure.SizeMismatch, "received %d bytes, but S3 announced %d: make the object again", received, t.object.Bytes)
+	}
+	if t.ObjectBytes != nil && received != *t.ObjectBytes {
+		return failure.New(failure.SizeMismatch, "received %d bytes, but the work order says %d: make the object again", received, *t.ObjectBytes)
+	}
+	if t.Checksum == nil {
+		return nil
+	}
+	found, err := t.sink.digest(t.Checksum.Algorithm)
+	if err != nil {
+		return err
+	}
+	return t.Checksum.compare(found)
 }
 
 // run brings the object into the sink.

@@ -1,5 +1,5 @@
 // Package host is the command line: data on stdout as JSON, progress and errors on stderr; exit status 0 when everything
-// was downloaded, 1 when something failed, 2 for a wrong command line.
+// was done, 1 when something failed, 2 for a wrong command line.
 package host
 
 import (
@@ -8,35 +8,43 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 )
 
-const usage = `transfer downloads from S3.
+// Verb is one command: its name, what it does in a few words, and the function that does it.
+type Verb struct {
+	Name, Does string
+	Run        func(ctx context.Context, arguments []string, stdout, stderr io.Writer) error
+}
 
-  transfer get       one object, timed; prints one record
-  transfer get-many  every object under a prefix; prints one summary
-
-"transfer get --help" and "transfer get-many --help" list the options. Credentials and region are found as AWS's own tools
-find them; S3 is reached directly, without a proxy.
+func usage(verbs []Verb) string {
+	lines := "transfer moves objects from S3.\n\n"
+	for _, verb := range verbs {
+		lines += fmt.Sprintf("  transfer %-8s  %s\n", verb.Name, verb.Does)
+	}
+	return lines + `
+"transfer COMMAND --help" lists the options of one. Credentials and region are found as AWS's own tools find them; S3 is
+reached directly, without a proxy.
 `
+}
 
 // errUsage has been explained on stderr already.
 var errUsage = errors.New("wrong command line")
 
-// Main runs one command and returns the exit status.
-func Main(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
-	verbs := map[string]func(context.Context, []string, io.Writer, io.Writer) error{"get": get, "get-many": getMany}
+// Main runs one of the verbs and returns the exit status.
+func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr io.Writer) int {
 	if len(arguments) > 0 && (arguments[0] == "--help" || arguments[0] == "-h") {
-		_, _ = io.WriteString(stdout, usage)
+		_, _ = io.WriteString(stdout, usage(verbs))
 		return 0
 	}
-	if len(arguments) == 0 || verbs[arguments[0]] == nil {
-		_, _ = io.WriteString(stderr, usage)
+	place := slices.IndexFunc(verbs, func(verb Verb) bool { return len(arguments) > 0 && verb.Name == arguments[0] })
+	if place < 0 {
+		_, _ = io.WriteString(stderr, usage(verbs))
 		return 2
 	}
-	switch err := verbs[arguments[0]](ctx, arguments[1:], stdout, stderr); {
+	switch err := verbs[place].Run(ctx, arguments[1:], stdout, stderr); {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.Is(err, errUsage):
@@ -48,20 +56,8 @@ func Main(ctx context.Context, arguments []string, stdout, stderr io.Writer) int
 	}
 }
 
-// source is where objects come from: the options that every verb has.
-type source struct {
-	account.Given
-	bucket string
-}
-
-func (s *source) options(flags *flag.FlagSet) {
-	flags.StringVar(&s.EndpointURL, "endpoint-url", "", "`URL` of the S3 server, http://host:port (default AWS_ENDPOINT_URL, else AWS)")
-	flags.StringVar(&s.Region, "region", "", "`region` of the bucket (default AWS_REGION)")
-	flags.StringVar(&s.bucket, "bucket", "", "`name` of the bucket")
-}
-
-// parse reads the options; what is wrong is said in one line on stderr.
-func parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func() string) error {
+// Parse reads the options of a verb; what is wrong, wrong() included ("" for nothing), is said in one line on stderr.
+func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func() string) error {
 	flags.SetOutput(stderr)
 	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
 		return err
@@ -79,35 +75,26 @@ func parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func
 	return nil
 }
 
-func between(name string, value, smallest, largest int64) string {
+// Between returns a complaint about a number outside of the limits.
+func Between(name string, value, smallest, largest int64) string {
 	if value < smallest || value > largest {
 		return fmt.Sprintf("--%s %d must be a whole number from %d to %d", name, value, smallest, largest)
 	}
 	return ""
 }
 
-// firstOf returns the first complaint.
-func firstOf(complaints ...string) string {
-	for _, complaint := range complaints {
-		if complaint != "" {
-			return complaint
-		}
-	}
-	return ""
-}
-
-func missing(name, value string) string {
+// Missing returns a complaint about an option without a value.
+func Missing(name, value string) string {
 	if value == "" {
 		return "--" + name + " is missing"
 	}
 	return ""
 }
 
-func oneOf(name, value string, words ...string) string {
-	for _, word := range words {
-		if value == word {
-			return ""
-		}
+// OneOf returns a complaint about a value that is none of the words.
+func OneOf(name, value string, words ...string) string {
+	if slices.Contains(words, value) {
+		return ""
 	}
 	return fmt.Sprintf("--%s %q must be one of %q", name, value, words)
 }

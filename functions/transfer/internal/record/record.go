@@ -9,9 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/s3"
 )
 
 const longestErrorMessage = 300 // characters
@@ -31,25 +29,32 @@ type Labels struct {
 	ColdStart        int64
 	Attempt          int64
 	Method           *string
-	Sink             *string
-	WarmUp           int64
-	RetryMode        *string
-	RetryAttempts    *int64 // tries of one request, the first included
 }
 
-// SayRetries puts in how the S3 client tries again, which is the same for every method of this program.
-func (l *Labels) SayRetries() {
-	mode, attempts := s3.RetryMode, int64(s3.Attempts)
-	l.RetryMode, l.RetryAttempts = &mode, &attempts
+// Outcome is how the operation of one message went. Err is nil when it succeeded; TimeKey is the operation's name for the
+// seconds taken, and Own what it says besides the common keys.
+type Outcome struct {
+	TimeKey        string
+	StartedAtMs    int64
+	ElapsedSeconds float64
+	Bytes          int64
+	Err            error
+	Own            []Pair
+}
+
+// Pair is one key of a record and its value: an int64, a float64, a string, or a pointer to one, nil for null.
+type Pair struct {
+	Key   string
+	Value any
 }
 
 // Format returns the record as one line without its line break, with ": " and ", " as the separators. A failed outcome
-// has no download_time_seconds, so that no query can take it for a measurement.
-func Format(labels Labels, outcome download.Outcome) string {
+// has no time, so that no query can take it for a measurement.
+func Format(labels Labels, outcome Outcome) string {
 	l := line{}
 	l.add("concurrency_limit", labels.ConcurrencyLimit)
 	if outcome.Err == nil {
-		l.add("download_time_seconds", outcome.ElapsedSeconds)
+		l.add(outcome.TimeKey, outcome.ElapsedSeconds)
 	}
 	l.add("memory_size", labels.MemorySizeMB)
 	l.add("experiment_tag", labels.ExperimentTag)
@@ -71,14 +76,9 @@ func Format(labels Labels, outcome download.Outcome) string {
 	} else {
 		l.add("status", "error")
 	}
-	l.add("warm_up", labels.WarmUp)
-	l.add("sink", labels.Sink)
-	l.add("first_byte_seconds", outcome.FirstByteSeconds)
-	l.add("client_cpu_seconds", outcome.CPUSeconds)
-	l.add("retries", outcome.Retries)
-	l.add("requests", outcome.Requests)
-	l.add("retry_mode", labels.RetryMode)
-	l.add("retry_attempts", labels.RetryAttempts)
+	for _, own := range outcome.Own {
+		l.add(own.Key, own.Value)
+	}
 	if outcome.Err != nil {
 		kind, message := failure.Describe(outcome.Err)
 		l.add("error_type", kind)

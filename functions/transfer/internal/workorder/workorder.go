@@ -1,16 +1,17 @@
-// Package workorder parses the JSON body of one message, as strictly as functions/common/work_order.py.
+// Package workorder parses the JSON body of one message, as strictly as functions/common/work_order.py. An operation adds its
+// own keys to the common ones.
 package workorder
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/failure"
 )
 
@@ -22,53 +23,50 @@ const (
 
 var (
 	required = []string{"run_id", "cell", "seq"}
-	known    = append(required[:3:3], "start_at_ms", "object_bytes", "warm_up", "checksum")
+	common   = append(required[:3:3], "start_at_ms")
 )
 
-// Order is one download to do. StartAtMs (epoch ms) holds the timed part back until then, ObjectBytes is the size that
-// the object must have; nil where the order leaves them out. WarmUp 1 marks a download that no figure counts;
-// Checksum is what the bytes must have.
+// Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then; nil: at once.
 type Order struct {
-	RunID       string
-	Cell        string
-	Seq         int64
-	StartAtMs   *int64
-	ObjectBytes *int64
-	WarmUp      int64
-	Checksum    *download.Checksum
+	RunID     string
+	Cell      string
+	Seq       int64
+	StartAtMs *int64
 }
 
-// Parse reads the body of a message. Anything but one JSON object with exactly the known keys is an error of the type
-// WorkOrder: a parameter that is ignored would be measured as something that it isn't.
-func Parse(body string) (*Order, error) {
+// Reader takes the values of an order out of a body. Err keeps the first thing that is wrong, of the type WorkOrder.
+type Reader struct {
+	values map[string]json.RawMessage
+	Err    error
+}
+
+// Open reads the body of a message, whose order has the common keys and those of own. Anything but one JSON object with
+// exactly the known keys is an error: a parameter that is ignored would be measured as something that it isn't. The common
+// values have been read when it returns.
+func Open(body string, own ...string) (*Reader, Order) {
 	values, keys, err := object(body)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = checkKeys(values, keys, append(common[:4:4], own...))
 	}
+	if err != nil {
+		return &Reader{Err: err}, Order{}
+	}
+	r := &Reader{values: values}
+	return r, Order{RunID: r.name("run_id"), Cell: r.name("cell"), Seq: r.integer("seq"), StartAtMs: r.Optional("start_at_ms")}
+}
+
+func checkKeys(values map[string]json.RawMessage, keys, known []string) error {
 	for _, key := range required {
 		if _, given := values[key]; !given {
-			return nil, refuse("the work order lacks %s: it needs %s", key, strings.Join(required, ", "))
+			return refuse("the work order lacks %s: it needs %s", key, strings.Join(required, ", "))
 		}
 	}
 	for _, key := range keys {
-		if !contains(known, key) {
-			return nil, refuse("the work order has the unknown key %s: known are %s", quote(key), strings.Join(known, ", "))
+		if !slices.Contains(known, key) {
+			return refuse("the work order has the unknown key %s: known are %s", quote(key), strings.Join(known, ", "))
 		}
 	}
-	r := reader{values: values}
-	order := &Order{
-		RunID:       r.name("run_id"),
-		Cell:        r.name("cell"),
-		Seq:         r.integer("seq"),
-		StartAtMs:   r.optional("start_at_ms"),
-		ObjectBytes: r.optional("object_bytes"),
-		WarmUp:      r.flag("warm_up"),
-		Checksum:    r.checksum("checksum"),
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return order, nil
+	return nil
 }
 
 // object takes a JSON object apart: its values, and its keys in their order.
@@ -104,13 +102,7 @@ func object(body string) (map[string]json.RawMessage, []string, error) {
 	return values, keys, nil
 }
 
-// reader takes values out; err keeps the first thing that is wrong.
-type reader struct {
-	values map[string]json.RawMessage
-	err    error
-}
-
-func (r *reader) name(key string) string {
+func (r *Reader) name(key string) string {
 	var text *string
 	raw := r.values[key]
 	wrong := json.Unmarshal(raw, &text) != nil || text == nil || loneSurrogate(raw)
@@ -121,7 +113,7 @@ func (r *reader) name(key string) string {
 	return *text
 }
 
-func (r *reader) integer(key string) int64 {
+func (r *Reader) integer(key string) int64 {
 	raw := string(r.values[key])
 	// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0 is a whole number.
 	value, err := strconv.ParseInt(raw, 10, 64)
@@ -132,7 +124,8 @@ func (r *reader) integer(key string) int64 {
 	return value
 }
 
-func (r *reader) optional(key string) *int64 {
+// Optional reads a whole number from 0 to LargestInteger; nil where the order leaves it out.
+func (r *Reader) Optional(key string) *int64 {
 	if _, given := r.values[key]; !given {
 		return nil
 	}
@@ -140,7 +133,8 @@ func (r *reader) optional(key string) *int64 {
 	return &value
 }
 
-func (r *reader) flag(key string) int64 {
+// Flag reads 0 or 1; 0 where the order leaves it out.
+func (r *Reader) Flag(key string) int64 {
 	raw, given := r.values[key]
 	if !given {
 		return 0
@@ -151,23 +145,22 @@ func (r *reader) flag(key string) int64 {
 	return int64(raw[0] - '0')
 }
 
-func (r *reader) checksum(key string) *download.Checksum {
+// Text hands a text, if there is one, to read, which tells whether it fits the rule; what is no text is "" there.
+func (r *Reader) Text(key, rule string, read func(text string) bool) {
 	raw, given := r.values[key]
 	if !given {
-		return nil
+		return
 	}
 	var text string
 	_ = json.Unmarshal(raw, &text)
-	found := download.ParseChecksum(text)
-	if found == nil {
-		r.fail("%s must be sha256: with 64 or crc32: with 8 lower-case hexadecimal digits, not %s", key, quote(string(raw)))
+	if !read(text) {
+		r.fail("%s must be %s, not %s", key, rule, quote(string(raw)))
 	}
-	return found
 }
 
-func (r *reader) fail(format string, values ...any) {
-	if r.err == nil {
-		r.err = refuse(format, values...)
+func (r *Reader) fail(format string, values ...any) {
+	if r.Err == nil {
+		r.Err = refuse(format, values...)
 	}
 }
 
@@ -185,15 +178,6 @@ func loneSurrogate(raw json.RawMessage) bool {
 
 func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
-}
-
-func contains(words []string, word string) bool {
-	for _, one := range words {
-		if one == word {
-			return true
-		}
-	}
-	return false
 }
 
 // quote shows a foreign value on one line in ASCII, cut to 60 characters.

@@ -1,6 +1,7 @@
-package host
+package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -14,8 +15,8 @@ import (
 	"time"
 
 	"stampede/transfer/internal/account"
-	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/ident"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3"
@@ -34,21 +35,21 @@ func getMany(ctx context.Context, arguments []string, stdout, stderr io.Writer) 
 	flags.StringVar(&prefix, "prefix", "", "beginning of the keys; up to its last slash it isn't part of the file names (default all)")
 	flags.StringVar(&output, "output", "", "`folder` to write into, made if it isn't there")
 	flags.Int64Var(&parallel, "parallel", 16, "`connections`")
-	err := parse(flags, arguments, stderr, func() string {
-		return firstOf(missing("bucket", from.bucket), missing("output", output), between("parallel", parallel, 1, 1024))
+	err := host.Parse(flags, arguments, stderr, func() string {
+		return cmp.Or(host.Missing("bucket", from.bucket), host.Missing("output", output), host.Between("parallel", parallel, 1, 1024))
 	})
 	if err != nil {
 		return err
 	}
 	many := &many{output: output, cut: prefix[:strings.LastIndexByte(prefix, '/')+1], stderr: stderr}
-	started, cpu := time.Now(), download.CPUSeconds()
+	started, cpu := time.Now(), CPUSeconds()
 	if many.client, err = account.Client(ctx, from.Given, from.bucket); err != nil {
 		return err
 	}
 	err = many.run(ctx, prefix, int(parallel))
 	_, printed := fmt.Fprintf(stdout, `{"objects": %d, "bytes": %d, "failed": %d, "seconds": %s, "client_cpu_seconds": %s, "retries": %d, "requests": %d}`+"\n",
 		many.objects.Load(), many.bytes.Load(), many.failed.Load(), record.FormatFloat(time.Since(started).Seconds()),
-		record.FormatFloat(download.CPUSeconds()-cpu), many.retries.Load(), many.requests.Load())
+		record.FormatFloat(CPUSeconds()-cpu), many.retries.Load(), many.requests.Load())
 	if failed := many.failed.Load(); err == nil && failed > 0 {
 		err = failure.New(failure.S3, "%d of %d objects weren't downloaded", failed, failed+many.objects.Load())
 	}
@@ -126,9 +127,8 @@ func (m *many) fetch(ctx context.Context, listed s3.Listed, buffer []byte) error
 	}
 	part := name + "." + ident.New()[:8] + ".part"
 	if listed.Size > smallBytes {
-		job := download.Job{Client: m.client, Key: listed.Key, File: part, ObjectBytes: &listed.Size}
-		runner := download.Runner{}
-		outcome := runner.Run(ctx, download.Way{Method: download.Stream, Sink: download.Tmp}, job, time.Now().Add(time.Hour))
+		job := Job{Client: m.client, Key: listed.Key, File: part, ObjectBytes: &listed.Size}
+		outcome := timed(ctx, newRunner(), Way{Method: Stream, Sink: Tmp}, job, time.Now().Add(time.Hour))
 		m.requests.Add(outcome.Requests)
 		m.retries.Add(outcome.Retries)
 		err = outcome.Err

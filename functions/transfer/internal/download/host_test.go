@@ -1,4 +1,4 @@
-package host
+package download
 
 import (
 	"bytes"
@@ -10,14 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/s3test"
 )
 
-// transfer runs one command line; stdout is parsed when there is one.
-func transfer(t *testing.T, arguments ...string) (status int, answer map[string]any, stderr string) {
+// command runs one command line; stdout is parsed when there is one.
+func command(t *testing.T, arguments ...string) (status int, answer map[string]any, stderr string) {
 	t.Helper()
 	var out, errors bytes.Buffer
-	status = Main(context.Background(), arguments, &out, &errors)
+	status = host.Main(context.Background(), Verbs, arguments, &out, &errors)
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
@@ -31,7 +32,7 @@ func TestGetWritesTheFileAndPrintsOneRecord(t *testing.T) {
 	s3test.Start(t, "a/k", body)
 	for _, method := range []string{"stream", "ranges"} {
 		output := filepath.Join(t.TempDir(), "out")
-		status, record, stderr := transfer(t, "get", "--bucket", s3test.Bucket, "--key", "a/k", "--method", method, "--part-mb", "1", "--output", output)
+		status, record, stderr := command(t, "get", "--bucket", s3test.Bucket, "--key", "a/k", "--method", method, "--part-mb", "1", "--output", output)
 		if status != 0 || stderr != "" || record["method"] != "go_"+method || record["bytes"] != float64(len(body)) || record["memory_size"] != nil {
 			t.Fatalf("%d %v %s", status, record, stderr)
 		}
@@ -49,7 +50,7 @@ func TestAFailedGetLeavesWhatWasThere(t *testing.T) {
 	if err := os.WriteFile(output, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	status, record, stderr := transfer(t, "get", "--bucket", s3test.Bucket, "--key", "k", "--output", output)
+	status, record, stderr := command(t, "get", "--bucket", s3test.Bucket, "--key", "k", "--output", output)
 	if status != 1 || record["error_type"] != "AccessDenied" || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("%d %v %s", status, record, stderr)
 	}
@@ -68,7 +69,7 @@ func TestGetManyWritesEveryObjectUnderThePrefixOverFewConnections(t *testing.T) 
 	server.Put("q", nil)
 	server.PageKeys, server.Cuts, server.SlowDowns = 7, 1, 1
 	output := t.TempDir()
-	status, summary, stderr := transfer(t, "get-many", "--bucket", s3test.Bucket, "--prefix", "p/", "--output", output, "--parallel", "3")
+	status, summary, stderr := command(t, "get-many", "--bucket", s3test.Bucket, "--prefix", "p/", "--output", output, "--parallel", "3")
 	if status != 0 || stderr != "" || summary["objects"] != 51.0 || summary["bytes"] != float64(3<<20+100*50*51/2) || summary["retries"] != 2.0 {
 		t.Fatalf("%d %v %s", status, summary, stderr)
 	}
@@ -94,7 +95,7 @@ func TestAKeyThatWouldLeaveTheFolderIsNotWritten(t *testing.T) {
 		server.Put(key, s3test.Random(10))
 	}
 	output := filepath.Join(t.TempDir(), "in")
-	status, summary, stderr := transfer(t, "get-many", "--bucket", s3test.Bucket, "--prefix", "p/", "--output", output)
+	status, summary, stderr := command(t, "get-many", "--bucket", s3test.Bucket, "--prefix", "p/", "--output", output)
 	if status != 1 || summary["objects"] != 1.0 || summary["failed"] != 4.0 || strings.Count(stderr, "FileError") != 4 {
 		t.Errorf("%d %v %s", status, summary, stderr)
 	}
@@ -119,7 +120,7 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"put"}, "get-many"},
 		{nil, "get-many"},
 	} {
-		status, answer, stderr := transfer(t, c.arguments...)
+		status, answer, stderr := command(t, c.arguments...)
 		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) {
 			t.Errorf("%v: %d %s", c.arguments, status, stderr)
 		}

@@ -1,0 +1,99 @@
+// Package deadline ends every timed operation before its invocation does: a function that outlasts its timeout would be
+// killed without a record. As functions/common/deadline.py, which says how.
+package deadline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stampede/transfer/internal/failure"
+)
+
+const (
+	// Margin is kept back from the function's timeout for stopping the operation, removing files and writing the record.
+	Margin = 3 * time.Second
+	// How long a stopped operation gets to end by itself; a part of the margin.
+	grace = time.Second
+	// How long the next operation waits for one that didn't end in its grace.
+	patience = 15 * time.Second
+)
+
+// Runner runs the operations of one process, one at a time. Operation and Thing are what its errors call them.
+type Runner struct {
+	Operation, Thing string
+	previous         chan struct{} // closed when the last operation has really ended
+}
+
+// MakeWay waits until an operation that was stopped earlier has really ended. An error says that it hasn't, or that it is too
+// late to begin another.
+func (r *Runner) MakeWay(deadline time.Time) error {
+	if r.previous != nil {
+		select {
+		case <-r.previous:
+		case <-time.After(max(0, min(patience, time.Until(deadline)))):
+		}
+		select { // again: of two that are ready, select takes either
+		case <-r.previous:
+		default:
+			return failure.New(failure.PreviousDownloadRunning, "a %s stopped earlier hasn't ended in this sandbox and would disturb the "+
+				"timing: the message is tried again", r.Operation)
+		}
+	}
+	if !time.Now().Before(deadline) {
+		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to begin a %s: raise timeout_s",
+			Margin.Seconds(), r.Operation)
+	}
+	return nil
+}
+
+// Run does the work and returns how it ended. At the deadline its context ends, with the error that is then returned;
+// bytes says how far the work has come.
+func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan struct{})
+	r.previous = ended
+	var result error
+	go func() {
+		defer close(ended)
+		defer func() {
+			if defect := recover(); defect != nil {
+				result = fmt.Errorf("a defect in the %s: %v", r.Operation, defect)
+			}
+		}()
+		result = work(ctx)
+	}()
+	select {
+	case <-ended:
+		return result
+	case <-time.After(time.Until(deadline)):
+	}
+	stopped := failure.New(failure.DeadlineExceeded, "stopped %g s before the function's timeout with %d bytes: raise timeout_s or make "+
+		"the %s smaller", Margin.Seconds(), bytes(), r.Thing)
+	cancel(stopped)
+	select {
+	case <-ended: // it may have come to its end first: then it is a result like any other
+		return result
+	case <-time.After(grace):
+		return stopped
+	}
+}
+
+// WaitUntil holds an operation back until a common start (epoch ms), so that many functions begin at once. A function that
+// arrives late starts late: its record's started_at_ms shows it.
+func WaitUntil(startAtMs *int64, deadline time.Time) error {
+	if startAtMs == nil {
+		return nil
+	}
+	wait := time.Until(time.UnixMilli(*startAtMs))
+	if wait <= 0 {
+		return nil
+	}
+	if left := time.Until(deadline); wait >= left {
+		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s can be waited: choose an earlier start or "+
+			"raise timeout_s", wait.Seconds(), max(0, left.Seconds()))
+	}
+	time.Sleep(wait)
+	return nil
+}

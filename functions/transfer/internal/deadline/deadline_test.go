@@ -1,0 +1,46 @@
+package deadline
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"stampede/transfer/internal/failure"
+)
+
+func word(err error) string { kind, _ := failure.Describe(err); return kind }
+
+func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testing.T) {
+	r := Runner{Operation: "copy", Thing: "slice"}
+	release, ended := make(chan struct{}), make(chan struct{})
+	err := r.Run(context.Background(), time.Now(), func() int64 { return 7 }, func(context.Context) error {
+		defer close(ended)
+		<-release
+		return nil
+	})
+	if kind, said := failure.Describe(err); kind != failure.DeadlineExceeded ||
+		said != "stopped 3 s before the function's timeout with 7 bytes: raise timeout_s or make the slice smaller" {
+		t.Error(err)
+	}
+	if err := r.MakeWay(time.Now().Add(50 * time.Millisecond)); word(err) != failure.PreviousDownloadRunning {
+		t.Error(err)
+	}
+	close(release)
+	<-ended
+	if err := r.MakeWay(time.Now().Add(time.Minute)); err != nil {
+		t.Error(err)
+	}
+	for range 50 {
+		if err := r.MakeWay(time.Now()); word(err) != failure.DeadlineExceeded {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestADefectIsAResultAndNotTheEndOfTheProcess(t *testing.T) {
+	r := Runner{Operation: "copy"}
+	err := r.Run(context.Background(), time.Now().Add(time.Minute), nil, func(context.Context) error { panic("oh") })
+	if err == nil || err.Error() != "a defect in the copy: oh" || word(err) != failure.Unexpected {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,79 @@
+package download
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/deadline"
+	"stampede/transfer/internal/environment"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/s3"
+	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/workorder"
+)
+
+// operation is the download in Lambda: of the object that the function's environment names, as it says.
+type operation struct {
+	settings *settings
+	client   *s3.Client
+	wrong    error // why settings or client are nil
+	runner   *deadline.Runner
+}
+
+// New reads the environment and makes what every message uses.
+func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
+	o := &operation{runner: newRunner()}
+	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
+		o.client, o.wrong = account.Client(ctx, account.Given{Region: o.settings.Region}, o.settings.Bucket)
+	}
+	return o
+}
+
+// Labels implements sandbox.Operation.
+func (o *operation) Labels() *environment.Labels {
+	if o.settings == nil {
+		return nil
+	}
+	return &o.settings.Labels
+}
+
+// Do implements sandbox.Operation.
+func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
+	var way *Way
+	if o.settings != nil {
+		way = &o.settings.Way
+	}
+	order, err := parse(body)
+	if err != nil {
+		return nil, NotStarted(err).said(way, 0)
+	}
+	return &order.Order, o.download(ctx, order, until).said(way, order.WarmUp)
+}
+
+func (o *operation) download(ctx context.Context, order *order, until time.Time) Outcome {
+	if o.wrong != nil {
+		return NotStarted(o.wrong)
+	}
+	way := o.settings.Way
+	if err := way.Check(order.Checksum); err != nil {
+		return NotStarted(err)
+	}
+	if err := deadline.WaitUntil(order.StartAtMs, until); err != nil {
+		return NotStarted(err)
+	}
+	job := Job{Client: o.client, Key: o.settings.Key, ObjectBytes: order.ObjectBytes, Checksum: order.Checksum}
+	if way.Sink == Tmp {
+		folder, err := os.MkdirTemp("", "stampede-")
+		if err != nil {
+			return NotStarted(failure.OfFile(err))
+		}
+		// An error is left out on purpose: no measurement fails over its waste.
+		defer func() { _ = os.RemoveAll(folder) }()
+		job.File = filepath.Join(folder, "object")
+	}
+	return timed(ctx, o.runner, way, job, until)
+}
