@@ -6,23 +6,24 @@ from types import SimpleNamespace
 import pytest
 from s3_stub import S3Stub, completed_checksums, crc32, serving
 
-from loader import object_content
-from loader.dataset import put_object
+from experiments import objects
+from experiments.objects import MEBIBYTE, DataObject
+from loader.dataset import put_objects
 from loader.errors import RunError
-from loader.object_content import MEBIBYTE
 from loader.target import Target
 
 
 @pytest.fixture(autouse=True)
 def small_parts_and_no_naps(monkeypatch):
     """Parts of 1 MiB, and no seconds between botocore's attempts."""
-    monkeypatch.setattr(object_content, "PART_BYTES", MEBIBYTE)
+    monkeypatch.setattr(objects, "PART_BYTES", MEBIBYTE)
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time))
 
 
 def put(stub):
     with serving(stub) as url:
-        return put_object(Target("local", {"region": "us-east-1", "bucket_name": "b", "object_key": "k"}, url), 3)
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, url)
+        return put_objects(target, [DataObject("k", 3 * MEBIBYTE)])
 
 
 def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
@@ -30,7 +31,7 @@ def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
     assert put(stub)
     assert stub.created["x-amz-checksum-algorithm"] == "CRC32"
     assert stub.created["x-amz-checksum-type"] == "COMPOSITE"
-    parts = [object_content.part(1, index, 3 * MEBIBYTE) for index in range(3)]
+    parts = [objects.part(1, index, 3 * MEBIBYTE) for index in range(3)]
     assert stub.object == b"".join(parts)
     assert completed_checksums(stub.completed) == [crc32(part) for part in parts]
     assert "abort" not in stub.calls

@@ -54,16 +54,18 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", OUTPUTS | {"memory_size": 1024, "method": "stream", "sink": "discard"}).begin()
+    stack = SimulatedAws(
+        "aws", OUTPUTS | {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k"}
+    ).begin()
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 
 
 @pytest.fixture
 def put(monkeypatch):
-    """The sizes of the objects that were put, in MiB."""
+    """The sizes of the objects that were put, in bytes."""
     sizes = []
-    monkeypatch.setattr(sweep_run, "put_object", lambda target, size_mb: sizes.append(size_mb))
+    monkeypatch.setattr(sweep_run, "put_objects", lambda _, objects: sizes.extend(one.size_bytes for one in objects))
     return sizes
 
 
@@ -157,7 +159,7 @@ def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_
 def test_each_cell_gets_the_object_of_its_own_size(sweep, put):
     _, run = sweep(succeed, "concurrency_value=1", "object_size_mb=1,4")
     run.run()
-    assert sorted(put) == [1, 4]
+    assert sorted(put) == [2**20, 4 * 2**20]
 
 
 def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_settings(sweep, aws):

@@ -1,21 +1,19 @@
-"""Checks of how a plan downloads: a method that needs a build is refused before anything is applied."""
+"""Checks of how a plan downloads: what can't work is refused before anything is applied."""
 
 import re
 
 import pytest
 from methods import METHODS
 
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, download_checks, download_usage
+from experiments.download import default_sink
+from experiments.finding import OK, PROBLEM, WARNING
 from loader import checks
-from loader.checks import method as checks_method
-from loader.checks import plan as checks_plan
-from loader.checks.finding import OK, PROBLEM, WARNING
-from loader.cost.demand import Demand
+from loader.cost.demand import complete
 from loader.errors import UsageError
-from loader.infra_variables import INFRA
+from loader.infra_variables import INFRA, infra_defaults
 from loader.run.plan import make_plan
 from loader.verbs import doctor
-from report import ways
 
 BUILDS = [
     ("crt", "x86_64", "functions/download/build/x86_64/python/awscrt/__init__.py"),
@@ -26,8 +24,8 @@ BUILDS = [
 
 
 def cell(**values):
-    numbers = {"memory_mb": 2048, "concurrency": 10, "messages": 100, "warm_up_messages": 0, "object_mb": 1024}
-    return Demand(name="cell", **(numbers | {"ephemeral_mb": 1200, "timeout_s": 60} | values))
+    """The variables of a cell: infra's defaults but for `values`."""
+    return complete(EXPERIMENTS["download"], infra_defaults({}) | values)
 
 
 def plan(*settings, target="local"):
@@ -38,25 +36,25 @@ def plan(*settings, target="local"):
 def test_a_method_that_is_not_built_is_a_problem_that_make_functions_solves(
     monkeypatch, tmp_path, method, architecture, needed
 ):
-    monkeypatch.setattr(checks_method, "ROOT", tmp_path)
-    one = cell(method=method, architecture=architecture, sink=ways.default_sink(method))
-    found = checks_method.method([one])
+    monkeypatch.setattr(download_checks, "ROOT", tmp_path)
+    one = cell(method=method, architecture=architecture)
+    found = download_checks.method([one])
     assert (found.status, found.way_out) == (PROBLEM, "run `make functions`")
     assert found.found == f"method {method} on {architecture} needs {needed}, which isn't built"
     (tmp_path / needed).parent.mkdir(parents=True)
     (tmp_path / needed).write_text("built")
-    assert checks_method.method([one]).status == OK
+    assert download_checks.method([one]).status == OK
 
 
 @pytest.mark.parametrize("method", ["download_file", "stream", "ranges"])
 def test_the_other_methods_need_no_build(monkeypatch, tmp_path, method):
-    monkeypatch.setattr(checks_method, "ROOT", tmp_path)
-    assert checks_method.method([cell(method=method, sink=ways.default_sink(method))]).status == OK
+    monkeypatch.setattr(download_checks, "ROOT", tmp_path)
+    assert download_checks.method([cell(method=method)]).status == OK
 
 
 def test_the_sweep_is_refused_in_one_line_before_anything_is_applied(monkeypatch, tmp_path):
     refused = plan("method=stream,crt", "concurrency_value=1")
-    monkeypatch.setattr(checks_method, "ROOT", tmp_path)  # a tree where nothing is built
+    monkeypatch.setattr(download_checks, "ROOT", tmp_path)  # a tree where nothing is built
     with pytest.raises(UsageError) as caught:
         doctor.refuse_if_impossible(refused)
     assert str(caught.value).startswith("method: method crt on x86_64 needs functions/download/build/x86_64/")
@@ -71,25 +69,25 @@ def test_a_method_that_there_is_not_is_a_problem_that_names_those_that_there_are
 
 @pytest.mark.parametrize("method", ["download_file", "crt"])
 def test_a_method_that_writes_a_file_cannot_discard(method):
-    found = checks_method.method([cell(method=method, sink="discard")])
+    found = download_checks.method([cell(method=method, sink="discard")])
     assert (found.status, found.way_out) == (PROBLEM, "use --set sink=tmp, or leave it out")
 
 
 def test_crt_in_a_small_function_is_a_warning(monkeypatch):
-    monkeypatch.setattr(checks_method, "BUILT", {})
-    assert checks_method.method([cell(method="crt", memory_mb=512)]).status == OK
-    found = checks_method.method([cell(method="crt", memory_mb=256)])
+    monkeypatch.setattr(download_checks, "BUILT", {})
+    assert download_checks.method([cell(method="crt", memory_size=512)]).status == OK
+    found = download_checks.method([cell(method="crt", memory_size=256)])
     assert (found.status, found.way_out) == (WARNING, "use --set memory_size=512 or more")
 
 
 def test_an_object_kept_in_too_little_memory_is_a_problem_with_the_value_that_would_do():
-    found = checks_method.object_memory([cell(method="ranges", sink="memory", memory_mb=1024)])
+    found = download_checks.object_memory([cell(method="ranges", sink="memory", memory_size=1024)])
     assert (found.status, found.way_out) == (
         PROBLEM,
         "use --set memory_size=1152 or more, or --set sink=discard or tmp",
     )
-    assert checks_method.object_memory([cell(method="ranges", sink="memory", memory_mb=1152)]).status == OK
-    assert checks_method.object_memory([cell(method="ranges", sink="discard", memory_mb=128)]).status == OK
+    assert download_checks.object_memory([cell(method="ranges", sink="memory", memory_size=1152)]).status == OK
+    assert download_checks.object_memory([cell(method="ranges", sink="discard", memory_size=128)]).status == OK
 
 
 def test_the_plan_knows_where_each_method_puts_the_bytes():
@@ -99,17 +97,43 @@ def test_the_plan_knows_where_each_method_puts_the_bytes():
 
 
 def test_only_a_file_needs_room_in_tmp():
-    assert checks_plan.temporary_storage([cell(object_mb=5000, ephemeral_mb=512)]).status == PROBLEM
-    assert checks_plan.temporary_storage([cell(object_mb=5000, ephemeral_mb=512, sink="discard")]).status == OK
+    assert download_checks.temporary_storage([cell(object_size_mb=5000, ephemeral_storage_mb=512)]).status == PROBLEM
+    assert (
+        download_checks.temporary_storage([cell(object_size_mb=5000, ephemeral_storage_mb=512, sink="discard")]).status
+        == OK
+    )
+
+
+@pytest.mark.parametrize(
+    ("object_mb", "tmp_mb", "way_out"),
+    [
+        (1024, 1087, "use --set ephemeral_storage_mb=1088"),
+        (64, 500, "use --set ephemeral_storage_mb=512"),
+        (20_000, 10_240, "use --set object_size_mb=... from 1 to 10176"),
+        (0, 512, "use --set object_size_mb=... from 1 to 10176"),
+        (1, 10_241, "use --set ephemeral_storage_mb=512"),
+    ],
+)
+def test_an_object_that_does_not_fit_into_tmp_is_a_problem_with_the_value_that_would_do(object_mb, tmp_mb, way_out):
+    found = download_checks.temporary_storage([cell(object_size_mb=object_mb, ephemeral_storage_mb=tmp_mb)])
+    assert (found.status, found.way_out) == (PROBLEM, way_out)
+
+
+def test_an_object_that_just_fits_into_tmp_is_ok():
+    assert download_checks.temporary_storage([cell(object_size_mb=1024, ephemeral_storage_mb=1088)]).status == OK
+
+
+def test_every_method_has_its_memory():
+    assert download_usage.PROCESS_MB.keys() == download_checks.SINKS.keys()
 
 
 def test_methods_and_sinks_are_those_of_infra_and_of_the_function():
     variables = (INFRA / "variables_download.tf").read_text()
     known, *_ = re.findall(r"contains\((\[[^\]]+\]), var\.method\)", variables)
     assert re.findall(r'"(\w+)"', known) == ["download_file", "stream", "ranges", "crt", "go_stream", "go_ranges"]
-    assert set(checks_method.SINKS) == set(re.findall(r'"(\w+)"', known))
+    assert set(download_checks.SINKS) == set(re.findall(r'"(\w+)"', known))
     for method, sinks in METHODS.items():
-        assert set(checks_method.SINKS[method]) == set(sinks)
-        assert ways.default_sink(method) == sinks[0]
+        assert set(download_checks.SINKS[method]) == set(sinks)
+        assert default_sink(method) == sinks[0]
     # With Go, too.
-    assert [ways.default_sink(method) for method in ("go_stream", "go_ranges")] == ["discard", "memory"]
+    assert [default_sink(method) for method in ("go_stream", "go_ranges")] == ["discard", "memory"]
