@@ -8,7 +8,7 @@ from s3_stub import S3Stub, completed_checksums, crc32, serving
 
 from experiments import objects
 from experiments.objects import MEBIBYTE, DataObject
-from loader.dataset import put_objects
+from loader.dataset import content_name, put_objects
 from loader.errors import RunError
 from loader.target import Target
 
@@ -35,6 +35,44 @@ def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
     assert stub.object == b"".join(parts)
     assert completed_checksums(stub.completed) == [crc32(part) for part in parts]
     assert "abort" not in stub.calls
+
+
+class ManyObjects(S3Stub):
+    """Takes whole objects; the first `there` of those that are looked for are there."""
+
+    def __init__(self, there=0):
+        super().__init__()
+        self.bodies, self._there = [], there
+
+    def _head(self, query, headers, body):
+        there, self._there = self._there > 0, self._there - 1
+        metadata = {"x-amz-meta-stampede-content": content_name(1000, 1)}
+        return (200, bytes(1000), metadata) if there else (404, b"", {})
+
+    def _part(self, query, headers, body):
+        assert headers["x-amz-checksum-crc32"] == crc32(body)
+        self.bodies.append(body)
+        return 200, b"", {}
+
+
+def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_left_alone(capsys):
+    stub = ManyObjects(there=5)
+    with serving(stub) as url:
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, url)
+        assert put_objects(target, [DataObject(f"k/{number}", 1000) for number in range(20)]) == 15
+    assert sorted(stub.calls) == ["head"] * 20 + ["part"] * 15
+    assert stub.bodies == [objects.part(1, 0, 1000)] * 15
+    told = " ".join(capsys.readouterr().err.split())
+    assert "5 objects in s3://b, 0 MiB, seed 1: already there" in told
+    assert "uploading 15 objects in s3://b" in told
+
+
+def test_of_small_objects_the_one_that_is_refused_is_named():
+    stub = ManyObjects()
+    stub._refuse["part"] = [(403, "AccessDenied")] * 9
+    with serving(stub) as url, pytest.raises(RunError, match=r"putting s3://b/k/\d .*AccessDenied"):
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, url)
+        put_objects(target, [DataObject(f"k/{number}", 1000) for number in range(9)])
 
 
 def test_a_part_that_was_damaged_on_the_way_is_refused_and_the_upload_is_aborted():
