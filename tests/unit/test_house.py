@@ -48,8 +48,8 @@ def namings(text, name, variables=()):
     """Where a module's code names an experiment, as (line, what).
 
     That is: an import of `experiments.<name>...`, or of its declaration; the identifier <NAME>; a string that is the
-    name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one of: <name>`); and
-    a string in which one of its own Terraform variables stands (one of a single word: that is it).
+    name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
+    of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
     """
     tree = ast.parse(text)
     prose = documentation(tree)
