@@ -41,12 +41,12 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
         if part_count(one.size_bytes) > MAX_PARTS:
             size_mb = one.size_bytes // MEBIBYTE
             raise UsageError(f"--size-mb: {size_mb} MiB needs more than S3's {MAX_PARTS:,} parts; use at most 160000")
-    s3, bucket = _client(target), target["bucket_name"]
-    there = _each(target, "looking at", objects, lambda one: _is_there(s3, bucket, one, seed))
-    missing = [one for one, is_there in zip(objects, there, strict=True) if not is_there]
-    if len(missing) < len(objects):
-        right = [one for one, is_there in zip(objects, there, strict=True) if is_there]
-        say(f"{_words(bucket, right)}, seed {seed}: already there")
+    s3, bucket = target.client("s3", max_pool_connections=UPLOADS_AT_ONCE), target["bucket_name"]
+    are_there = _each(target, "looking at", objects, lambda one: _is_there(s3, bucket, one, seed))
+    there = [one for one, is_there in zip(objects, are_there, strict=True) if is_there]
+    missing = [one for one, is_there in zip(objects, are_there, strict=True) if not is_there]
+    if there:
+        say(f"{_words(bucket, there)}, seed {seed}: already there")
     if missing:
         say(f"{'would upload' if dry_run else 'uploading'} {_words(bucket, missing)}, seed {seed}")
     if dry_run:
@@ -63,7 +63,7 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
 
 def stored_objects(target: Target) -> list[DataObject]:
     """The objects of the experiment that is up, with their sizes in S3. Raises RunError when one isn't there."""
-    s3, bucket = _client(target), target["bucket_name"]
+    s3, bucket = target.client("s3", max_pool_connections=UPLOADS_AT_ONCE), target["bucket_name"]
 
     def stored(one: DataObject) -> DataObject:
         if (head := _head(s3, bucket, one.key)) is None:
@@ -76,10 +76,6 @@ def stored_objects(target: Target) -> list[DataObject]:
 def content_name(size_bytes: int, seed: int) -> str:
     """What the object's metadata says about its content."""
     return f"shake128-seed-{seed}-bytes-{size_bytes}"
-
-
-def _client(target: Target) -> Any:
-    return target.client("s3", max_pool_connections=UPLOADS_AT_ONCE)
 
 
 def _each(target: Target, doing: str, objects: Sequence[DataObject], work: Callable[[DataObject], Any]) -> list[Any]:

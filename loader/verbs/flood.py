@@ -61,8 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments)
     count = arguments.messages or target["concurrency_value"] * target.experiment.messages_per_concurrency
     in_order = _in_order(target, arguments.order)
-    needed = [axis.variable for axis in target.experiment.axes if not axis.is_way]
-    cell = arguments.cell or cell_name({name: in_order.get(name) or target[name] for name in needed})
+    applied = [axis.variable for axis in target.experiment.axes if not (axis.is_way or axis.in_order)]
+    cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
     order = target.experiment.order({**target.outputs, **in_order}, stored_objects(target))
     if arguments.dry_run:
         first = next(orders("RUN_ID", cell, 1, order))

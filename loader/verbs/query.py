@@ -97,14 +97,13 @@ def read_query(name: str, experiment: str | None = None) -> str:
     """
     saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
     namesakes = [one for one in saved if one.partition("/")[2] == name]
-    if (path := Path(name)).is_file() or (path := saved.get(name)) or (path := saved.get(f"{experiment}/{name}")):
-        pass
-    elif len(namesakes) == 1:
-        path = saved[namesakes[0]]
-    elif namesakes:
-        raise UsageError(f"NAME|FILE: {name!r} is a query of more than one experiment; say {' or '.join(namesakes)}")
-    else:
-        raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {', '.join(saved)}")
+    if not (path := Path(name)).is_file():
+        meant = [one for one in (name, f"{experiment}/{name}") if one in saved] or namesakes
+        if not meant:
+            raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {', '.join(saved)}")
+        if len(meant) > 1:
+            raise UsageError(f"NAME|FILE: {name!r} is a query of more than one experiment; say {' or '.join(meant)}")
+        path = saved[meant[0]]
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
