@@ -21,6 +21,8 @@ SINKS = {
     "go_stream": ("discard", "memory", "tmp"),
     "go_ranges": ("discard", "memory", "tmp"),
 }
+# infra's rule; smaller ones pass the rate that S3 grants.
+RANGE_PART_MB = range(16, 64 + 1)
 GO = "functions/transfer/build/{architecture}/bootstrap"
 # What `make functions` builds, by method.
 BUILT = {
@@ -55,6 +57,9 @@ def method(cells: Cells) -> Finding:
         if sink not in SINKS[name]:
             found = f"method {name} can't put the bytes into sink {sink!r}"
             return Finding("method", PROBLEM, found, f"use --set sink={' or '.join(SINKS[name])}, or leave it out")
+        if cell["range_part_mb"] not in RANGE_PART_MB:
+            found = f"range_part_mb {cell['range_part_mb']}: must be {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
+            return Finding("method", PROBLEM, found, "change --set range_part_mb=...")
         needed = BUILT.get(name, "").format(architecture=cell["architecture"])
         if needed and not (ROOT / needed).is_file():
             found = f"method {name} on {cell['architecture']} needs {needed}, which isn't built"

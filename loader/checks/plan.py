@@ -17,7 +17,7 @@ from loader.cost.durations import INVOCATIONS_PER_POLLER
 MEMORY_MB = range(128, 10_240 + 1)
 # What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
-MOST_TIMEOUT_S = 900
+TIMEOUT_S = range(1, 900 + 1)
 # An SQS trigger in standard mode caps at 1,000.
 MOST_WITHOUT_POLLERS = 1000
 # Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
@@ -63,6 +63,10 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     def expected_s(cell: Demand) -> float:
         return cell.usage.seconds[target] + cell.barrier_s + RECORD_MARGIN_S
 
+    wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
+    if wrong is not None:
+        found = f"timeout_s {wrong.timeout_s}: must be {TIMEOUT_S[0]} to {TIMEOUT_S[-1]}"
+        return Finding("time limit", PROBLEM, found, "change --set timeout_s=...")
     early = _first(cells, lambda cell: cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
     if early is not None and early.barrier_s:
         # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
@@ -71,9 +75,9 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
             PROBLEM,
             f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
             f"timeout_s {early.timeout_s} ({early.name})",
-            f"use --set timeout_s={min(MOST_TIMEOUT_S, 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
+            f"use --set timeout_s={min(TIMEOUT_S[-1], 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
         )
-    slowest = max(cells, key=lambda cell: expected_s(cell) / max(1, cell.timeout_s))
+    slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
         f"one {operation} may take {slowest.usage.seconds[target]:.1f} s"
         + (f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else "")
@@ -84,7 +88,7 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     # How fast this machine is nobody knows before the run, so locally it is never more than a warning.
     too_long = expected_s(slowest) > slowest.timeout_s and target == "aws"
     enough = 2 * math.ceil(expected_s(slowest))
-    longer = f"use --set timeout_s={enough}, or " if enough <= MOST_TIMEOUT_S else "use "
+    longer = f"use --set timeout_s={enough}, or " if enough in TIMEOUT_S else "use "
     smaller = f"{longer}a smaller {slowest.usage.sized_by}"
     way_out = f"{smaller}, or more memory" if target == "aws" else f"{smaller} or N"
     return Finding("time limit", PROBLEM if too_long else WARNING, f"{found} ({slowest.name})", way_out)

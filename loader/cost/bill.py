@@ -106,9 +106,8 @@ class Estimate:
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
-        lines.append(
-            f"free: {self._free_gb():,.0f} GB from S3 to Lambda in the same region; not counted: retries, free tier"
-        )
+        free_gb = sum(item.quantity for item in self.items if item.usd_per_unit == 0)
+        lines.append(f"free: {free_gb:,.0f} GB from S3 to Lambda in the same region; not counted: retries, free tier")
         lines += [f"not counted: {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced]
         return lines
 
@@ -123,9 +122,6 @@ class Estimate:
             where += f", as those of {self.region} aren't known here"
         return where
 
-    def _free_gb(self) -> float:
-        return sum(item.quantity for item in self.items if item.usd_per_unit == 0)
-
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""
         return {
@@ -138,13 +134,13 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, prices: Prices | None = None, defaults: Mapping[str, Any] | None = None) -> Estimate:
-    """Estimate a plan. `prices` are prices.json's and `defaults` infra's own where not given.
+def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
     values that aren't numbers.
     """
-    prices = prices or read_prices()
+    prices = read_prices()
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     cells = demands(plan, defaults)
@@ -186,7 +182,7 @@ def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
         return Item(service, what, quantity, prices[price].unit, prices[price].usd)
 
     messages = sum(cell.all_messages for cell in cells)
-    batches = sum(_parts(cell.messages, BATCH) + _parts(cell.warm_up_messages, BATCH) for cell in cells)
+    batches = sum(-(-count // BATCH) for cell in cells for count in (cell.messages, cell.warm_up_messages))
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     pollers_s = _pollers_s(cells, around_s)
@@ -242,7 +238,3 @@ def _used(cells: list[Demand], hours: float) -> dict[tuple[str, str, str], float
         + max(use.once + (use.per_hour and use.per_hour * hours) for _, use in uses)
         for line, uses in lines.items()
     }
-
-
-def _parts(whole: int, part: int) -> int:
-    return -(-whole // part)

@@ -67,6 +67,16 @@ def test_a_method_that_there_is_not_is_a_problem_that_names_those_that_there_are
     assert found.way_out.endswith("download_file, crt, stream, ranges, go_stream, go_ranges")
 
 
+@pytest.mark.parametrize("size_mb", [0, 65])
+def test_a_range_of_a_size_that_infra_refuses_is_a_problem(size_mb):
+    [found] = [
+        one
+        for one in checks.run(plan("method=ranges", f"range_part_mb={size_mb}"), [checks.PLAN])
+        if one.status == PROBLEM
+    ]
+    assert found.sentence == f"range_part_mb {size_mb}: must be 16 to 64; change --set range_part_mb=..."
+
+
 @pytest.mark.parametrize("method", ["download_file", "crt"])
 def test_a_method_that_writes_a_file_cannot_discard(method):
     found = download_checks.method([cell(method=method, sink="discard")])

@@ -135,6 +135,12 @@ def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warnin
     assert (found.status, found.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")
 
 
+@pytest.mark.parametrize("timeout_s", [0, 901])
+def test_a_timeout_that_lambda_does_not_have_is_a_problem(timeout_s):
+    found = checks_plan.time_limit([cell(timeout_s=timeout_s)], "download", "local")
+    assert (found.status, found.found) == (PROBLEM, f"timeout_s {timeout_s}: must be 1 to 900")
+
+
 def test_the_wait_at_the_barrier_counts_against_the_timeout():
     found = checks_plan.time_limit([cell(barrier_s=50.0)], "download", "aws")
     assert found.status == PROBLEM
