@@ -1,5 +1,7 @@
 """The download experiment: N functions at once download the same object from S3, as published in January 2025."""
 
+from experiments.download_checks import checks
+from experiments.download_usage import objects, order, usage
 from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
 
 
@@ -70,4 +72,8 @@ DOWNLOAD = Experiment(
         "environment",
         "counting",
     ),
+    usage=usage,
+    checks=checks,
+    objects=objects,
+    order=order,
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from experiments.finding import Finding
+from experiments.objects import DataObject
+from experiments.usage import Usage
 
 # Of an axis that every cell has to tell.
 NEEDED = object()
@@ -51,7 +55,7 @@ class Axis:
 class Metric:
     """One figure of a cell, made of the record's `field`; `better` says which way.
 
-    `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, in Mbit/s), "per_gib" (its
+    `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_gib" (its
     sum over the GiB that moved), "mean", or "sum". One that is `queried` is a column of the saved query and of
     cells.csv; the others are counted from the records alone.
     """
@@ -113,6 +117,12 @@ class Experiment:
     cell of concurrency N; `matrices` are by target. The first of `metrics` is the time that records have in the second
     place; `query` is the saved query that gives the rows of cells.csv. `compare` stands in the order in which the
     headline looks for the axis that was swept, and `sections` are those of the report.
+
+    The load, where `values` are a cell's: the Terraform variables (numbers as int, an axis without a value at its
+    default) and the axes of the work order. `usage(values)` is what the cell takes, `checks` what only this experiment
+    has to look at, for the values of all cells. `objects(outputs)` are put before the first flood, as the stack's
+    outputs say. `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms,
+    as JSON; `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
     """
 
     name: str
@@ -126,6 +136,15 @@ class Experiment:
     published: Sequence[Published]
     compare: Sequence[Compare]
     sections: Sequence[str]
+    usage: Callable[[Mapping[str, Any]], Usage]
+    checks: Callable[[Sequence[Mapping[str, Any]]], Sequence[Finding]]
+    objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
+    order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
+
+    @property
+    def order_axes(self) -> dict[str, Axis]:
+        """The axes that the work order sets, by its key."""
+        return {axis.variable: axis for axis in self.axes if axis.in_order}
 
     @property
     def record_fields(self) -> dict[str, str]:

@@ -14,12 +14,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.go_build import ProviderError
 from emulator.ministack import EmulatorError
+from experiments import EXPERIMENTS
 from loader.errors import RunError, UsageError, one_line
 
 # verb -> (module, what it does); the order is the order of work.
 VERBS = {
     "emulator": ("loader.verbs.emulator", "start, stop or look at the embedded local AWS"),
-    "dataset": ("loader.verbs.dataset", "put the test object that every function downloads"),
+    "dataset": ("loader.verbs.dataset", "put the objects that the functions read"),
     "flood": ("loader.verbs.flood", "send the messages that make N functions run at once"),
     "drain": ("loader.verbs.drain", "wait until every message is accounted for"),
     "query": ("loader.verbs.query", "run a saved Logs Insights query over a run"),
@@ -72,7 +73,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; each verb's module declares its options in `add_arguments` and does its work in `run`."""
-    parser = _Parser(prog="stampede", description="What do N Lambdas at once really get from S3?")
+    parser = _Parser(
+        prog="stampede",
+        description="Experiments with N functions at once: "
+        + "; ".join(f"{one.name}: {one.question}" for one in EXPERIMENTS.values()),
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and end")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb, (module_name, summary) in VERBS.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,9 @@ class Target:
     kind: str
     outputs: dict[str, Any]
     endpoint_url: str | None = None
-    overrides: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        """An output of the stack (or the option that overrides it); raises UsageError where it isn't there."""
-        if self.overrides.get(name) is not None:
-            return self.overrides[name]
+        """An output of the stack; raises UsageError where it isn't there."""
         try:
             return self.outputs[name]
         except KeyError:
@@ -109,14 +106,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--region", metavar="NAME", help="AWS region (default: the stack's, from Terraform's outputs)")
 
 
-def resolve(arguments: argparse.Namespace, **overrides: Any) -> Target:
+def resolve(arguments: argparse.Namespace) -> Target:
     """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
-    overrides["region"] = arguments.region
     if arguments.outputs is not None:
         target = Target(arguments.target or "aws", _read_outputs(arguments.outputs), _local_endpoint(arguments.target))
     else:
         target = _applied(arguments.target)
-    target = Target(target.kind, target.outputs, target.endpoint_url, overrides)
+    if arguments.region is not None:
+        target = replace(target, outputs=target.outputs | {"region": arguments.region})
     where = f" at {target.endpoint_url}" if target.endpoint_url else ""
     say(f"stack: {target.kind}{where}, {target['function_name']} in {target.region}", style="dim")
     return target

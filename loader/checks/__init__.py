@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from experiments import EXPERIMENTS
+from experiments.finding import OK, PROBLEM, Finding
 from loader.checks import account, machine
 from loader.checks import plan as plan_checks
-from loader.checks.finding import OK, PROBLEM, Finding
 from loader.cost import Estimate, check_budget, estimate
 from loader.cost.demand import demands, setting
 from loader.errors import UsageError
@@ -27,11 +28,11 @@ BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
     """Make the checks of `groups` for `plan`; raises UsageError only where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
-    cells = demands(plan, defaults)
+    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
     findings: list[Finding] = []
     for group in groups:
         if group == PLAN:
-            findings += plan_checks.check(cells, plan.target)
+            findings += plan_checks.check(cells, experiment, plan.target)
         elif group == TOOLS:
             findings += machine.tools()
         elif group == ROOM:

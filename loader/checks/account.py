@@ -14,9 +14,9 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import ministack, stack
+from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.account import network_quota
 from loader.checks import credentials
-from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
 from loader.errors import RunError, UsageError, one_line
 from loader.target import Target

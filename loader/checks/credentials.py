@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import SSOTokenLoader
 from dateutil import parser
 
-from loader.checks.finding import OK, PROBLEM, WARNING, Finding
+from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.errors import RunError, UsageError
 from loader.target import NO_CREDENTIALS, explain
 

@@ -14,16 +14,13 @@ from pathlib import Path
 
 from emulator import build_cache, opentofu, providers, stack
 from emulator.go_build import ProviderError
-from loader.checks.finding import OK, PROBLEM, WARNING, Finding
+from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
 
 LEAST_PYTHON = (3, 11)
 LEAST_TERRAFORM = (1, 9)
 COMMAND_TIMEOUT_S = 20
-# What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
-# largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. With more of them each has less,
-# because they share pages: 500 of go_stream had 2.9 MB at most, and the emulator beside them 316 MB.
-FUNCTION_PROCESS_MB = {"download_file": 44, "crt": 29, "stream": 24, "ranges": 24, "go_stream": 4, "go_ranges": 4}
+# The embedded AWS beside 500 functions took 316 MB [tried, x86_64].
 EMULATOR_MB = 350
 # 500 functions of go_stream at once: 2,128 open files of the emulator, and 4,081 threads in all, 4 a function in the
 # emulator [tried]. A function in Python has up to 10 more, those of download_file.
@@ -40,7 +37,7 @@ def tools() -> list[Finding]:
 
 
 def room(cells: list[Demand], target: str) -> list[Finding]:
-    """Memory and disk: locally all the copies of the object, and N processes; on AWS only the results."""
+    """Memory and disk: locally all that functions hold at once, and N processes; on AWS only the results."""
     if target == "local":
         return [
             local_memory(cells, available_memory_mb()),
@@ -104,7 +101,7 @@ def provider_and_go() -> list[Finding]:
 
 
 def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
-    """Memory for the object, the emulator and N functions; at worst each holds the object once."""
+    """Memory for the data set, the emulator and N functions; at worst each holds what it moves."""
     if available_mb is None:
         return Finding("memory here", WARNING, "this system doesn't say how much is free", "watch it during the run")
     least = max(_local_mb(cell, copies=0) for cell in cells)
@@ -113,16 +110,16 @@ def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
     if available_mb >= most:
         return Finding("memory here", OK, found)
     status = WARNING if available_mb >= least else PROBLEM
-    return Finding("memory here", status, found, "use a smaller concurrency_value or object_size_mb with --set")
+    return Finding("memory here", status, found, f"use a smaller {_smaller(cells)} with --set")
 
 
 def local_disk(cells: list[Demand], free_mb: int) -> Finding:
-    """Disk for N downloads at once."""
-    needed = max(cell.object_mb * cell.concurrency for cell in cells) + _results_mb(cells)
-    found = f"{free_mb:,} MB free, {needed:,} needed for N copies of the object at once"
+    """Disk for what N functions move at once."""
+    needed = max(cell.usage.moved_mb * cell.concurrency for cell in cells) + _results_mb(cells)
+    found = f"{free_mb:,} MB free, {needed:,} needed for what N functions move at once"
     if free_mb >= needed:
         return Finding("disk here", OK, found)
-    way_out = "put STAMPEDE_STATE_DIR on a larger disk, or use a smaller concurrency_value or object_size_mb with --set"
+    way_out = f"put STAMPEDE_STATE_DIR on a larger disk, or use a smaller {_smaller(cells)} with --set"
     return Finding("disk here", PROBLEM, found, way_out)
 
 
@@ -205,9 +202,14 @@ def _limit(kind: int, which: int) -> float:
 
 
 def _local_mb(cell: Demand, *, copies: int) -> int:
-    """Memory of the emulator with the object, the cell's functions, and `copies` of the object in them."""
-    process_mb = FUNCTION_PROCESS_MB.get(cell.method, max(FUNCTION_PROCESS_MB.values()))
-    return EMULATOR_MB + cell.concurrency * process_mb + (1 + copies) * cell.object_mb
+    """Memory of the emulator with the data set, the cell's functions, and what `copies` of them hold."""
+    usage = cell.usage
+    return EMULATOR_MB + cell.concurrency * usage.process_mb + usage.data_mb + copies * usage.moved_mb
+
+
+def _smaller(cells: list[Demand]) -> str:
+    """The settings that make a cell take less."""
+    return " or ".join(dict.fromkeys(["concurrency_value", *(cell.usage.sized_by for cell in cells)]))
 
 
 def _results_mb(cells: list[Demand]) -> int:

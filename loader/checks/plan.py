@@ -8,19 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from loader.checks.finding import OK, PROBLEM, WARNING, Finding
-from loader.checks.method import method, object_memory
+from experiments import Experiment
+from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand, Pollers
-from loader.cost.durations import INVOCATIONS_PER_POLLER, download_s
+from loader.cost.durations import INVOCATIONS_PER_POLLER
 
 # Lambda's quotas page.
 MEMORY_MB = range(128, 10_240 + 1)
-TMP_MB = range(512, 10_240 + 1)
-# infra's rule: room for the file system's own blocks and whatever the runtime puts there.
-TMP_MARGIN_MB = 64
 # What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
-MOST_TIMEOUT_S = 900
+TIMEOUT_S = range(1, 900 + 1)
 # An SQS trigger in standard mode caps at 1,000.
 MOST_WITHOUT_POLLERS = 1000
 # Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
@@ -28,25 +25,24 @@ LEAST_POLLERS = range(2, 200 + 1)
 MOST_POLLERS = range(2, 10_000 + 1)
 
 
-def check(cells: list[Demand], target: str) -> list[Finding]:
-    """All checks of the matrix, and of what `make functions` builds for it."""
+def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Finding]:
+    """All checks of the matrix: those that every experiment has, and its own."""
+    one, many = experiment.operation
     return [
-        matrix(cells),
-        method(cells),
+        matrix(cells, many),
+        *experiment.checks([cell.values for cell in cells]),
         memory(cells),
-        object_memory(cells),
-        temporary_storage(cells),
-        time_limit(cells, target),
+        time_limit(cells, one, target),
         trigger(cells),
     ]
 
 
-def matrix(cells: list[Demand]) -> Finding:
+def matrix(cells: list[Demand], operations: str) -> Finding:
     """What the plan is; always ok."""
     most = max(cell.concurrency for cell in cells)
     messages = sum(cell.all_messages for cell in cells)
-    sizes = ", ".join(str(size) for size in sorted({cell.object_mb for cell in cells}))
-    found = f"{len(cells)} cells, at most {most} functions at once, {messages:,} downloads of {sizes} MiB"
+    sizes = ", ".join(str(size) for size in sorted({cell.usage.moved_mb for cell in cells}))
+    found = f"{len(cells)} cells, at most {most} functions at once, {messages:,} {operations} of {sizes} MiB"
     return Finding("matrix", OK, found)
 
 
@@ -61,36 +57,16 @@ def memory(cells: list[Demand]) -> Finding:
     return Finding("memory", OK, f"{_range(sizes)} MB")
 
 
-def temporary_storage(cells: list[Demand]) -> Finding:
-    """The object fits into /tmp where it is put there, and /tmp is within Lambda's limits."""
-
-    def fits(cell: Demand) -> bool:
-        has_room = cell.object_mb + TMP_MARGIN_MB <= cell.ephemeral_mb or cell.sink != "tmp"
-        return cell.ephemeral_mb in TMP_MB and has_room and cell.object_mb > 0
-
-    wrong = _first(cells, lambda cell: not fits(cell))
-    if wrong is None:
-        use = "hold the object" if any(cell.sink == "tmp" for cell in cells) else "that no method writes to"
-        return Finding("object and /tmp", OK, f"{_range({cell.ephemeral_mb for cell in cells})} MB {use}")
-    needed = max(TMP_MB.start, wrong.object_mb + TMP_MARGIN_MB)
-    way_out = (
-        f"use --set ephemeral_storage_mb={needed}"
-        if wrong.object_mb > 0 and needed in TMP_MB
-        else f"use --set object_size_mb=... from 1 to {TMP_MB[-1] - TMP_MARGIN_MB}"
-    )
-    found = (
-        f"an object of {wrong.object_mb} MiB with ephemeral_storage_mb {wrong.ephemeral_mb}: "
-        f"/tmp must be 512 to 10240 MB and at least the object + {TMP_MARGIN_MB}"
-    )
-    return Finding("object and /tmp", PROBLEM, found, way_out)
-
-
-def time_limit(cells: list[Demand], target: str) -> Finding:
-    """One download, with its wait at the start barrier, ends before the function's timeout."""
+def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
+    """One operation, with its wait at the start barrier, ends before the function's timeout."""
 
     def expected_s(cell: Demand) -> float:
-        return download_s(cell, target) + cell.barrier_s + RECORD_MARGIN_S
+        return cell.usage.seconds[target] + cell.barrier_s + RECORD_MARGIN_S
 
+    wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
+    if wrong is not None:
+        found = f"timeout_s {wrong.timeout_s}: must be {TIMEOUT_S[0]} to {TIMEOUT_S[-1]}"
+        return Finding("time limit", PROBLEM, found, "change --set timeout_s=...")
     early = _first(cells, lambda cell: cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
     if early is not None and early.barrier_s:
         # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
@@ -99,11 +75,11 @@ def time_limit(cells: list[Demand], target: str) -> Finding:
             PROBLEM,
             f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
             f"timeout_s {early.timeout_s} ({early.name})",
-            f"use --set timeout_s={min(MOST_TIMEOUT_S, 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
+            f"use --set timeout_s={min(TIMEOUT_S[-1], 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
         )
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
-        f"a download may take {download_s(slowest, target):.1f} s"
+        f"one {operation} may take {slowest.usage.seconds[target]:.1f} s"
         + (f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else "")
         + f", timeout_s is {slowest.timeout_s}"
     )
@@ -112,8 +88,9 @@ def time_limit(cells: list[Demand], target: str) -> Finding:
     # How fast this machine is nobody knows before the run, so locally it is never more than a warning.
     too_long = expected_s(slowest) > slowest.timeout_s and target == "aws"
     enough = 2 * math.ceil(expected_s(slowest))
-    longer = f"use --set timeout_s={enough}, or " if enough <= MOST_TIMEOUT_S else "use "
-    way_out = f"{longer}a smaller object, or more memory" if target == "aws" else f"{longer}a smaller object or N"
+    longer = f"use --set timeout_s={enough}, or " if enough in TIMEOUT_S else "use "
+    smaller = f"{longer}a smaller {slowest.usage.sized_by}"
+    way_out = f"{smaller}, or more memory" if target == "aws" else f"{smaller} or N"
     return Finding("time limit", PROBLEM if too_long else WARNING, f"{found} ({slowest.name})", way_out)
 
 

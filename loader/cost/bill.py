@@ -1,4 +1,4 @@
-"""What a sweep of the download experiment costs on AWS, estimated from its plan before anything is spent.
+"""What a sweep costs on AWS, estimated from its plan before anything is spent.
 
 Pure arithmetic over prices.json. Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing).
 """
@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.usage import Use
 from loader.cost import durations
 from loader.cost.demand import Demand, demands, setting
 from loader.cost.prices import Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
-from loader.object_content import MEBIBYTE, part_count
 from loader.run.plan import Cell, Plan
 
-GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
 BATCH = 10  # messages in one SendMessageBatch
 FREE_TMP_MB = 512
 # Imports of boto3 at a cold start; AWS bills that phase since August 2025.
@@ -33,7 +32,6 @@ EMPTY_RECEIVES_PER_HOUR = 5 * 3600 / 20
 POLLS_PER_POLLER_S = 10
 # Of `drain`: two GetQueueAttributes every 5 s.
 DRAIN_REQUESTS_PER_HOUR = 2 * 3600 / 5
-HOURS_IN_A_MONTH = 730
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
 
 
@@ -108,9 +106,8 @@ class Estimate:
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
-        lines.append(
-            f"free: {self._free_gb():,.0f} GB from S3 to Lambda in the same region; not counted: retries, free tier"
-        )
+        free_gb = sum(item.quantity for item in self.items if item.usd_per_unit == 0)
+        lines.append(f"free: {free_gb:,.0f} GB from S3 to Lambda in the same region; not counted: retries, free tier")
         lines += [f"not counted: {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced]
         return lines
 
@@ -125,9 +122,6 @@ class Estimate:
             where += f", as those of {self.region} aren't known here"
         return where
 
-    def _free_gb(self) -> float:
-        return sum(item.quantity for item in self.items if item.usd_per_unit == 0)
-
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""
         return {
@@ -140,25 +134,25 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, prices: Prices | None = None, defaults: Mapping[str, Any] | None = None) -> Estimate:
-    """Estimate a plan. `prices` are prices.json's and `defaults` infra's own where not given.
+def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
     values that aren't numbers.
     """
-    prices = prices or read_prices()
+    prices = read_prices()
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     cells = demands(plan, defaults)
-    object_mb = max(cell.object_mb for cell in cells)
+    data_mb = max(cell.usage.data_mb for cell in cells)
     return Estimate(
         target=plan.target,
         region=str(setting(plan, "region", defaults)),
         prices_region=prices.region,
         prices_date=prices.date,
-        items=tuple(_items(cells, object_mb, prices)),
+        items=tuple(_items(cells, durations.around_s(data_mb, "aws"), prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
-        around_s=durations.around_s(object_mb, plan.target),
+        around_s=durations.around_s(data_mb, plan.target),
     )
 
 
@@ -183,20 +177,16 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         )
 
 
-def _items(cells: list[Demand], object_mb: int, prices: Prices) -> list[Item]:
+def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
     def item(service: str, what: str, quantity: float, price: str) -> Item:
         return Item(service, what, quantity, prices[price].unit, prices[price].usd)
 
     messages = sum(cell.all_messages for cell in cells)
-    batches = sum(_parts(cell.messages, BATCH) + _parts(cell.warm_up_messages, BATCH) for cell in cells)
+    batches = sum(-(-count // BATCH) for cell in cells for count in (cell.messages, cell.warm_up_messages))
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
-    object_gb = object_mb / 1024
-    around_s = durations.around_s(object_mb, "aws")
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     pollers_s = _pollers_s(cells, around_s)
     polls = pollers_s * POLLS_PER_POLLER_S
-    # The upload: its parts, and one request each to begin it, to end it, and to look for leftovers of an earlier one.
-    puts = part_count(object_mb * MEBIBYTE) + 3
     return [
         *(
             item("Lambda", f"compute, {name}", _gb_s(cells, name), f"lambda_gb_s_{name}")
@@ -205,10 +195,7 @@ def _items(cells: list[Demand], object_mb: int, prices: Prices) -> list[Item]:
         item("Lambda", "requests", messages, "lambda_request"),
         item("Lambda", "/tmp above 512 MB", sum(_tmp_gb_s(cell) for cell in cells), "lambda_tmp_gb_s"),
         *([item("Lambda", "provisioned pollers", pollers_s / 3600, "lambda_poller_hour")] if pollers_s else []),
-        item("S3", "GET and HEAD", sum(_gets(cell) for cell in cells), "s3_get"),
-        item("S3", "PUT of the object's parts", puts, "s3_put"),
-        item("S3", "storage of the object", object_gb * hours / HOURS_IN_A_MONTH, "s3_gb_month"),
-        item("S3", "transfer to Lambda, same region", sum(_gb(cell) for cell in cells), "s3_transfer_gb"),
+        *(item(service, what, quantity, price) for (service, what, price), quantity in _used(cells, hours).items()),
         item("SQS", "send, receive, delete", batches + 2 * messages, "sqs_request"),
         item(
             "SQS", "asking an empty queue", hours * (EMPTY_RECEIVES_PER_HOUR + DRAIN_REQUESTS_PER_HOUR), "sqs_request"
@@ -226,8 +213,8 @@ def _pollers_s(cells: list[Demand], around_s: float) -> float:
 
 
 def _billed_s(cell: Demand) -> float:
-    """Seconds of Lambda in one cell: the downloads, one cold start a function, and the wait at the start barrier."""
-    one_s = min(durations.download_s(cell, "aws"), cell.timeout_s)
+    """Seconds of Lambda in one cell: the operations, one cold start a function, and the wait at the start barrier."""
+    one_s = min(cell.usage.seconds["aws"], cell.timeout_s)
     environments = min(cell.concurrency, cell.all_messages)
     return cell.all_messages * one_s + environments * (INIT_S + cell.barrier_s)
 
@@ -237,21 +224,17 @@ def _gb_s(cells: list[Demand], architecture: str) -> float:
 
 
 def _tmp_gb_s(cell: Demand) -> float:
-    return max(0, cell.ephemeral_mb - FREE_TMP_MB) / 1024 * _billed_s(cell)
+    return max(0, cell.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(cell)
 
 
-def _gets(cell: Demand) -> int:
-    """What the cell's method asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
-    if cell.method == "download_file":
-        return cell.all_messages * (1 + _parts(cell.object_mb, GET_PART_MB))
-    if cell.method.endswith("stream"):
-        return cell.all_messages
-    return cell.all_messages * _parts(cell.object_mb, cell.range_part_mb)
-
-
-def _gb(cell: Demand) -> float:
-    return cell.all_messages * cell.object_mb / 1024
-
-
-def _parts(whole: int, part: int) -> int:
-    return -(-whole // part)
+def _used(cells: list[Demand], hours: float) -> dict[tuple[str, str, str], float]:
+    """The quantities of the experiment's own lines, by service, words and price, in their order."""
+    lines: dict[tuple[str, str, str], list[tuple[int, Use]]] = {}
+    for cell in cells:
+        for use in cell.usage.uses:
+            lines.setdefault((use.service, use.what, use.price), []).append((cell.all_messages, use))
+    return {
+        line: sum(messages * use.each for messages, use in uses)
+        + max(use.once + (use.per_hour and use.per_hour * hours) for _, use in uses)
+        for line, uses in lines.items()
+    }

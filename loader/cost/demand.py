@@ -1,4 +1,5 @@
-"""What a plan asks for, cell by cell, as numbers: the plan's own values, else what `infra_defaults` gives."""
+"""What a plan asks for, cell by cell, as numbers: the plan's own values, else what `infra_defaults` gives, else the
+experiment's defaults."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments import EXPERIMENTS, Experiment
+from experiments.usage import Usage
 from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
+from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan
-from report import ways
 
 
 @dataclass(frozen=True)
@@ -24,22 +27,21 @@ class Pollers:
 
 @dataclass(frozen=True)
 class Demand:
-    """One cell in numbers. Sizes in MB as Lambda counts them (MiB), times in seconds."""
+    """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
+    times in seconds; `applies` unless the cell before has the same stack."""
 
     name: str
     memory_mb: int
     concurrency: int
     messages: int
     warm_up_messages: int
-    object_mb: int
-    ephemeral_mb: int
     timeout_s: int
+    values: Mapping[str, Any]
+    usage: Usage
     architecture: str = "x86_64"
     barrier_s: float = 0.0
     pollers: Pollers | None = None
-    method: str = ways.METHOD
-    sink: str = ways.SINK
-    range_part_mb: int = 16
+    applies: bool = True
 
     @property
     def all_messages(self) -> int:
@@ -47,30 +49,30 @@ class Demand:
         return self.messages + self.warm_up_messages
 
 
-def demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any]) -> Demand:
-    """The demand of one cell; `defaults` are `infra_defaults()`. Raises UsageError for what isn't a number."""
-    values = {**defaults, **plan.variables(cell)}
-    return Demand(
-        name=cell.name,
-        memory_mb=_whole(values, "memory_size"),
-        concurrency=_whole(values, "concurrency_value"),
-        messages=plan.messages(cell),
-        warm_up_messages=plan.warm_up_messages(cell),
-        object_mb=_whole(values, "object_size_mb"),
-        ephemeral_mb=_whole(values, "ephemeral_storage_mb"),
-        timeout_s=_whole(values, "timeout_s"),
-        architecture=str(values["architecture"]),
-        barrier_s=plan.start_barrier_s or 0.0,
-        pollers=_pollers(values.get("provisioned_pollers")),
-        method=(method := str(values["method"])),
-        sink=str(values["sink"] or ways.default_sink(method)),
-        range_part_mb=_whole(values, "range_part_mb"),
-    )
-
-
 def demands(plan: Plan, defaults: Mapping[str, Any]) -> list[Demand]:
-    """The demand of every cell of `plan`, in the order in which they run. Raises UsageError."""
-    return [demand(plan, cell, defaults) for cell in plan.cells()]
+    """The demand of every cell of `plan`, in the order in which they run; `defaults` are `infra_defaults()`.
+
+    Raises UsageError for what isn't a number.
+    """
+    cells = plan.cells()
+    before = [None, *(plan.variables(cell) for cell in cells)]
+    return [
+        _demand(plan, cell, defaults, applies=plan.variables(cell) != last)
+        for cell, last in zip(cells, before, strict=False)
+    ]
+
+
+def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with numbers as int, and axes that have none at their default. Raises UsageError for no whole number."""
+    numbers = [name for name, variable in declared().items() if variable.type == "number" and name in values]
+    nullable = {name for name in numbers if values[name] is None and declared()[name].nullable}
+    whole = {**values, **{name: _whole(values, name) for name in numbers if name not in nullable}}
+    before: list[Any] = []
+    for axis in experiment.axes:
+        if whole.get(axis.variable) is None:
+            whole[axis.variable] = axis.default_of(before)
+        before.append(whole[axis.variable])
+    return whole
 
 
 def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
@@ -78,8 +80,30 @@ def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
     return {**defaults, **plan.variables(plan.cells()[0])}[name]
 
 
+def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: bool) -> Demand:
+    experiment = EXPERIMENTS[plan.experiment]
+    values = complete(experiment, {**defaults, **plan.values(cell)})
+    return Demand(
+        name=cell.name,
+        memory_mb=values["memory_size"],
+        concurrency=values["concurrency_value"],
+        messages=plan.messages(cell),
+        warm_up_messages=plan.warm_up_messages(cell),
+        timeout_s=values["timeout_s"],
+        values=values,
+        usage=experiment.usage(values),
+        architecture=str(values["architecture"]),
+        barrier_s=plan.start_barrier_s or 0.0,
+        pollers=_pollers(values.get("provisioned_pollers")),
+        applies=applies,
+    )
+
+
 def _whole(values: Mapping[str, Any], name: str) -> int:
-    if not _is_whole(value := values[name]):
+    value = values[name]
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)  # as Terraform takes it
+    if not _is_whole(value):
         raise UsageError(
             f"{name}: must be a whole number, got {value!r}; "
             f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -63,9 +64,9 @@ class RunDescription:
         )
         self.write()
 
-    def begin_cell(self, name: str, target: Target) -> None:
-        """Note what the stack is while the cell is flooded: its records are set against that."""
-        self._values["settings"][name] = settings_of(target)
+    def begin_cell(self, name: str, target: Target, in_order: Mapping[str, Any]) -> None:
+        """Note what stack and work orders are while the cell is flooded: its records are set against that."""
+        self._values["settings"][name] = settings_of(target, in_order)
         self.write()
 
     def finished_cell(self, cell: Cell, started_at: datetime) -> None:
@@ -87,9 +88,10 @@ class RunDescription:
         self.write()
 
 
-def settings_of(target: Target) -> dict[str, Any]:
-    """Those variables of the applied stack that every record repeats; an older stack doesn't tell them all."""
-    return {name: target.outputs[name] for name in target.experiment.record_fields if name in target.outputs}
+def settings_of(target: Target, in_order: Mapping[str, Any]) -> dict[str, Any]:
+    """What every record repeats: of the applied stack (an older one doesn't tell it all), and of the work order."""
+    told = {**target.outputs, **in_order}
+    return {name: told[name] for name in target.experiment.record_fields if name in told}
 
 
 def machine() -> dict[str, Any]:

@@ -8,12 +8,10 @@ down.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from loader import target as targets
 from loader.errors import RunError
 from loader.progress import bar, say
 from loader.run.folder import RunFolder
@@ -29,21 +27,20 @@ def flood(
     cell: str,
     count: int,
     *,
+    order: Mapping[str, Any],
     queue_url: str | None = None,
-    size_bytes: int | None = None,
     warm_up: bool = False,
     start_at_ms: int | None = None,
     knows_all_sent: bool = True,
 ) -> Outcome:
     """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
 
-    `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier
-    flood of the cell may have been killed (`knows_all_sent` false) a gap is left for what it sent last. Returns the
-    outcome even when some were refused (`check` raises for that). Raises RunError when the object is missing or the
-    queue can't be reached.
+    Each says `order`, the experiment's part. `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the
+    functions wait until then. Where an earlier flood of the cell may have been killed (`knows_all_sent` false) a gap is
+    left for what it sent last. Returns the outcome even when some were refused (`check` raises for that). Raises
+    RunError when the queue can't be reached.
     """
-    size_bytes = object_bytes(target) if size_bytes is None else size_bytes
-    extras: dict[str, int] = {"object_bytes": size_bytes, "warm_up": int(warm_up)}
+    extras = {**order, "warm_up": int(warm_up)}
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
     say(f"flooding {target['queue_name']} with {count} messages")
@@ -92,7 +89,7 @@ def check(outcome: Outcome) -> None:
         )
 
 
-def orders(run_id: str, cell: str, count: int, extras: dict[str, int], first_seq: int = 0) -> Iterator[Order]:
+def orders(run_id: str, cell: str, count: int, extras: Mapping[str, Any], first_seq: int = 0) -> Iterator[Order]:
     """The work orders of one flood, made one by one: a million of them need no memory.
 
     They differ in `seq` alone, so the rest of the JSON is made once.
@@ -120,16 +117,3 @@ def sent_log(folder: RunFolder, cell: str, *, warm_up: bool = False) -> Iterator
             file.flush()
 
         yield append
-
-
-def object_bytes(target: Target) -> int:
-    """The size of the object that the functions will download, in bytes. Raises RunError when it isn't there."""
-    bucket, key = target["bucket_name"], target["object_key"]
-    try:
-        return target.client("s3").head_object(Bucket=bucket, Key=key)["ContentLength"]
-    except ClientError as error:
-        if error.response["ResponseMetadata"]["HTTPStatusCode"] == 404:
-            raise RunError(f"no object s3://{bucket}/{key} to download; `stampede dataset` puts it there") from None
-        raise targets.explain(error, f"looking at s3://{bucket}/{key}", target) from None
-    except BotoCoreError as error:
-        raise targets.explain(error, f"looking at s3://{bucket}/{key}", target) from None

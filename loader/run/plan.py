@@ -6,11 +6,11 @@ import difflib
 import itertools
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from experiments import Experiment
+from experiments import EXPERIMENTS, Axis, Experiment
 from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
@@ -44,22 +44,39 @@ class Plan:
     order: list[str] = field(default_factory=list)
 
     def cells(self) -> list[Cell]:
-        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N."""
-        cells = [
-            Cell(cell_name(coordinates | ({"repeat": repeat} if self.repeats > 1 else {})), coordinates, repeat)
-            for repeat in range(1, self.repeats + 1)
-            for coordinates in _product(self.swept)
-        ]
-        random.Random(self.seed).shuffle(cells)
-        return cells
+        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N.
+
+        Cells of one repeat that differ only in their work orders stay together, shuffled among themselves.
+        """
+        stacks: dict[str, list[Cell]] = {}
+        for repeat in range(1, self.repeats + 1):
+            for coordinates in _product(self.swept):
+                name = cell_name(coordinates | ({"repeat": repeat} if self.repeats > 1 else {}))
+                cell = Cell(name, coordinates, repeat)
+                stacks.setdefault(json.dumps([repeat, self.variables(cell)], sort_keys=True), []).append(cell)
+        groups, dice = list(stacks.values()), random.Random(self.seed)
+        dice.shuffle(groups)
+        for group in groups:
+            dice.shuffle(group)
+        return [cell for group in groups for cell in group]
+
+    def values(self, cell: Cell) -> dict[str, Any]:
+        """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
+        return {"experiment": self.experiment, **self.fixed, **cell.coordinates}
+
+    def in_order(self, cell: Cell) -> dict[str, Any]:
+        """What the plan sets by a cell's work orders."""
+        axes = EXPERIMENTS[self.experiment].order_axes
+        return {name: value for name, value in self.values(cell).items() if name in axes}
 
     def variables(self, cell: Cell) -> dict[str, Any]:
         """The Terraform variables of a cell."""
-        return {"experiment": self.experiment, **self.fixed, **cell.coordinates}
+        axes = EXPERIMENTS[self.experiment].order_axes
+        return {name: value for name, value in self.values(cell).items() if name not in axes}
 
     def concurrency(self, cell: Cell) -> int:
         """N of a cell."""
-        return int(self.variables(cell).get("concurrency_value", 1))
+        return int(self.values(cell).get("concurrency_value", 1))
 
     def messages(self, cell: Cell) -> int:
         """Messages that are measured in a cell."""
@@ -89,14 +106,14 @@ class Plan:
 def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
     """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix.
 
-    Raises UsageError for an unknown variable, a value twice, a concurrency that isn't a whole number above 0, or more
-    than MAX_CELLS cells.
+    Raises UsageError for an unknown variable, a value twice or of the wrong kind, a concurrency that isn't a whole
+    number above 0, or more than MAX_CELLS cells.
     """
     matrix = experiment.matrices[target]
     swept = {name: list(values) for name, values in matrix.swept.items()}
     fixed = dict(matrix.fixed)
     for setting in settings:
-        name, values = parse_setting(setting)
+        name, values = parse_setting(setting, experiment)
         swept.pop(name, None)
         fixed.pop(name, None)
         if len(values) == 1 and name not in matrix.swept:
@@ -112,29 +129,46 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     return plan
 
 
-def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """Split `variable=v1,v2`; null, true, false and numbers become such, {...} and [...] are read as HCL or JSON.
+def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
+    """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
+    known = {**declared(), **experiment.order_axes}
+    name, listed = split_setting("--set", text, known, "infra/ has no variable")
+    values = setting_values("--set", name, listed, experiment.order_axes.get(name))
+    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
+        raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
+    return name, values
 
-    Braces, brackets and double quotes hold together what belongs to one value. Raises UsageError.
-    """
+
+def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
+    """The name and the text of the values of `name=values`; raises UsageError for another form or an unknown name."""
     name, equals, listed = text.partition("=")
     if not equals or not name or not listed:
-        raise UsageError(f"--set: {text!r} is not VARIABLE=VALUE[,VALUE...]")
-    known = declared()
+        raise UsageError(f"{option}: {text!r} is not VARIABLE=VALUE[,VALUE...]")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
-        raise UsageError(f"--set: infra/ has no variable {name!r}; {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known)) or 'none'}"
+        raise UsageError(f"{option}: {has_no} {name!r}; {hint}")
+    return name, listed
+
+
+def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> list[Any]:
+    """Read `v1,v2`; null, true, false and numbers become such, {...} and [...] are read as HCL or JSON.
+
+    Braces, brackets and double quotes hold together what belongs to one value; those of an `axis` must be of its kind.
+    Raises UsageError.
+    """
     try:
         values = [_value(part) for part in hcl.split(listed)]
     except HclError as error:
         raise UsageError(
-            f"--set {name}: {listed!r} can't be read: {error}; a text with commas, quotes or brackets takes double "
+            f"{option} {name}: {listed!r} can't be read: {error}; a text with commas, quotes or brackets takes double "
             'quotes ("a, b"), an object is written {minimum=2,maximum=20}'
         ) from None
-    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
-        raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
-    return name, values
+    for value in values if axis else ():
+        if type(value) is not axis.kind or (axis.kind is int and value < 1):
+            rule = "a whole number of 1 or more" if axis.kind is int else "a text"
+            raise UsageError(f"{option} {name}: must be {rule}, got {value!r}")
+    return values
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from experiments.objects import DataObject
 from loader import target as targets
 from loader.cost import Estimate
-from loader.dataset import put_object
+from loader.dataset import put_objects
 from loader.errors import RunError
 from loader.progress import say
 from loader.run.accounting import CellAccount, stored_accounts
@@ -39,7 +42,9 @@ class SweepRun:
         self._plan, self._folder, self._estimate, self._stack = plan, folder, estimate, stack
         self._deadline_s = deadline_s
         self._description = RunDescription(folder, plan, estimate)
-        self._target: Target | None = None  # of the last cell that was applied
+        self._target: Target | None = None  # as it was applied last, with these variables and objects
+        self._variables: dict[str, Any] | None = None
+        self._objects: Sequence[DataObject] = ()
 
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
@@ -74,17 +79,28 @@ class SweepRun:
 
     def _cells(self, left: list[Cell]) -> None:
         for number, cell in enumerate(left, start=1):
-            how_long = "about a minute: the provider waits 25 s for each queue" if number == 1 else "about 10 s"
-            say(f"cell {number} of {len(left)}: {cell.name}: applying ({how_long})", style="bold")
-            self._target = target = self._stack.apply(self._plan.variables(cell))
-            if number == 1:
-                self._description.describe(target, self._stack.terraform)
-            put_object(target, target["object_size_mb"])  # its size may be swept; the right one is left alone
+            target = self._applied(cell, f"cell {number} of {len(left)}: {cell.name}")
             if number == 1:
                 started = time.monotonic()  # the queues and the object are made once: no cell to come takes so long
             self._cell(target, cell)
             if number < len(left):
                 self._say_what_is_left(left[number:], started, left[:number])
+
+    def _applied(self, cell: Cell, which: str) -> Target:
+        """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
+        variables = self._plan.variables(cell)
+        if self._target is not None and variables == self._variables:
+            say(f"{which}: on the stack as it is", style="bold")
+            return self._target
+        is_first = self._target is None
+        how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
+        say(f"{which}: applying ({how_long})", style="bold")
+        self._target, self._variables = self._stack.apply(variables), variables
+        if is_first:
+            self._description.describe(self._target, self._stack.terraform)
+        self._objects = self._target.experiment.objects(self._target)
+        put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
+        return self._target
 
     def _cell(self, target: Target, cell: Cell) -> None:
         """Warm up, flood and drain one cell; it is finished once every message has come to rest.
@@ -94,15 +110,18 @@ class SweepRun:
         if set_aside(self._folder, cell.name):
             _empty_queue(target)
         started_at = datetime.now(UTC)
-        self._description.begin_cell(cell.name, target)
+        in_order = self._plan.in_order(cell)
+        order = target.experiment.order({**target.outputs, **in_order}, self._objects)
+        self._description.begin_cell(cell.name, target, in_order)
         if warm_ups := self._plan.warm_up_messages(cell):
             say(f"warming up with {warm_ups} messages")
-            check_flood(flood(target, self._folder, cell.name, warm_ups, warm_up=True))
+            check_flood(flood(target, self._folder, cell.name, warm_ups, order=order, warm_up=True))
             self._drain(target, cell, quiet=True)
         start_at_ms = None
         if self._plan.start_barrier_s is not None:
             start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
-        outcome = flood(target, self._folder, cell.name, self._plan.messages(cell), start_at_ms=start_at_ms)
+        count = self._plan.messages(cell)
+        outcome = flood(target, self._folder, cell.name, count, order=order, start_at_ms=start_at_ms)
         self._drain(target, cell)
         check_flood(outcome)
         self._description.finished_cell(cell, started_at)

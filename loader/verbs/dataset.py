@@ -1,12 +1,14 @@
-"""`stampede dataset`: puts the test object that every function downloads."""
+"""`stampede dataset`: puts the objects that the functions read."""
 
 from __future__ import annotations
 
 import argparse
 
+from experiments.objects import MEBIBYTE, DataObject
 from loader import target as targets
 from loader.arguments import positive_int, whole_number
-from loader.dataset import put_object
+from loader.dataset import put_objects
+from loader.errors import UsageError
 from loader.run.stack_lock import holding
 
 
@@ -17,14 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--size-mb",
         metavar="MIB",
         type=positive_int,
-        help="size of the object in MiB (default: the stack's object_size_mb)",
+        help="size in MiB of a data set of one object (default: as the stack is set)",
     )
     parser.add_argument(
         "--seed",
         metavar="N",
         type=whole_number,
         default=1,
-        help="seed of the object's content (default: %(default)s)",
+        help="seed of the objects' content (default: %(default)s)",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be uploaded, and upload nothing (default: off)"
@@ -32,10 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Put the object of the applied stack; prints its s3:// address on stdout."""
+    """Put the data set of the applied stack; prints the s3:// address of each object on stdout."""
     target = targets.resolve(arguments)
-    size_mb = arguments.size_mb or target["object_size_mb"]
-    with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its downloads
-        put_object(target, size_mb, arguments.seed, dry_run=arguments.dry_run)
-    print(f"s3://{target['bucket_name']}/{target['object_key']}")
+    objects = target.experiment.objects(target)
+    if arguments.size_mb is not None:
+        if len(objects) != 1:
+            raise UsageError(f"--size-mb: {target['experiment']} has {len(objects):,} objects, not one; leave it out")
+        objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
+    with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its operations
+        put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
+    for one in objects:
+        print(f"s3://{target['bucket_name']}/{one.key}")
     return 0

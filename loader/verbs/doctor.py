@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.text import Text
 
 from experiments import EXPERIMENTS
+from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader import checks, cost
 from loader.arguments import dollars
-from loader.checks.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiment",
         nargs="?",
-        choices=sorted(EXPERIMENTS),
-        default="download",
+        choices=EXPERIMENTS,
+        default=next(iter(EXPERIMENTS)),
         metavar="EXPERIMENT",
-        help="the sweep to look at (default: %(default)s)",
+        help=f"the sweep to look at: {', '.join(EXPERIMENTS)} (default: %(default)s)",
     )
     parser.add_argument(
         "--target", choices=("local", "aws"), default="aws", help="where it would run (default: %(default)s)"

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from emulator import ministack, stack
+from experiments import EXPERIMENTS
 from loader import embedded
 from loader.errors import UsageError
+from loader.infra_variables import infra_defaults
 from loader.progress import say
 from loader.run.stack_lock import disown, holding
-
-# What a first try needs: small enough for a laptop, the same shape as on AWS.
-LOCAL_VARIABLES: dict[str, Any] = {"object_size_mb": 64, "ephemeral_storage_mb": 512}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="VARIABLE=VALUE",
         action="append",
         default=[],
-        help="with --apply: a Terraform variable; may be repeated (default: infra's defaults, a 64 MiB object)",
+        help="with --apply: a Terraform variable; may be repeated (default: as the experiment is run locally)",
     )
 
 
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _status()
     if arguments.set and not arguments.apply:
         raise UsageError("--set: goes with --apply; add --apply")
-    variables = LOCAL_VARIABLES | dict(_assignment(text) for text in arguments.set)
+    variables = _local(dict(_assignment(text) for text in arguments.set)) if arguments.apply else {}
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
             return _stop()
@@ -54,6 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
         + " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     )
     return 0
+
+
+def _local(given: Mapping[str, str]) -> dict[str, Any]:
+    """What is applied: as the experiment fixes it for a small machine, but for what the user gave."""
+    name = given.get("experiment") or infra_defaults(os.environ)["experiment"]
+    if name not in EXPERIMENTS:
+        raise UsageError(f"--set experiment: no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    experiment = EXPERIMENTS[name]
+    fixed = experiment.matrices["local"].fixed
+    return {one: value for one, value in fixed.items() if one not in experiment.order_axes} | given
 
 
 def _assignment(text: str) -> tuple[str, str]:

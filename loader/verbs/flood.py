@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -12,12 +13,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
 from loader.arguments import positive_int
+from loader.dataset import stored_objects
 from loader.errors import UsageError
 from loader.progress import say
 from loader.run.description import settings_of
-from loader.run.flood import check, flood, object_bytes, orders
+from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
-from loader.run.plan import cell_name
+from loader.run.plan import cell_name, setting_values, split_setting
 from loader.run.stack_lock import holding
 from loader.tables import FORMATS, print_rows
 from loader.target import Target
@@ -30,11 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--messages",
         metavar="N",
         type=positive_int,
-        help="how many messages to send (default: 10 x the stack's concurrency_value)",
+        help="how many messages to send (default: the experiment's number x the stack's concurrency_value)",
+    )
+    parser.add_argument(
+        "--order",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a part of the work orders that the experiment leaves open; may be repeated (default: its matrix' first)",
     )
     parser.add_argument("--run", metavar="RUN_ID", help="add to this run (default: a new run)")
     parser.add_argument(
-        "--cell", metavar="NAME", help="name of the cell (default: memory_size=...,concurrency_value=...)"
+        "--cell", metavar="NAME", help="name of the cell (default: from the experiment's axes, as memory_size=...,...)"
     )
     parser.add_argument("--queue-name", metavar="NAME", help="send to this queue instead (default: the stack's queue)")
     parser.add_argument(
@@ -51,23 +60,38 @@ def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
     target = targets.resolve(arguments)
     count = arguments.messages or target["concurrency_value"] * target.experiment.messages_per_concurrency
-    coordinates = {name: target[name] for name in ("memory_size", "concurrency_value")}
-    cell = arguments.cell or cell_name(coordinates)
+    in_order = _in_order(target, arguments.order)
+    applied = [axis.variable for axis in target.experiment.axes if not (axis.is_way or axis.in_order)]
+    cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
+    order = target.experiment.order({**target.outputs, **in_order}, stored_objects(target))
     if arguments.dry_run:
-        first = next(orders("RUN_ID", cell, 1, {"object_bytes": object_bytes(target)}))
+        first = next(orders("RUN_ID", cell, 1, order))
         say(f"would send {count} messages to {target['queue_name']}; the first one:")
         print(first.body)
         return 0
     queue_url = _queue_url(target, arguments.queue_name)
-    size_bytes = object_bytes(target)
     with holding(target.kind, "flood", arguments.run or "") as note_run:
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
-        _describe(folder, target, cell)
-        outcome = flood(target, folder, cell, count, queue_url=queue_url, size_bytes=size_bytes, knows_all_sent=False)
+        _describe(folder, target, cell, in_order)
+        outcome = flood(target, folder, cell, count, order=order, queue_url=queue_url, knows_all_sent=False)
     print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
+
+
+def _in_order(target: Target, given: Sequence[str]) -> dict[str, Any]:
+    """The open parts of the work orders: as given, else the first of the experiment's matrix. Raises UsageError."""
+    experiment = target.experiment
+    matrix, axes = experiment.matrices[target.kind], experiment.order_axes
+    chosen = {name: matrix.swept[name][0] if name in matrix.swept else matrix.fixed[name] for name in axes}
+    for text in given:
+        name, listed = split_setting("--order", text, axes, f"the work orders of {experiment.name} leave open no")
+        values = setting_values("--order", name, listed, axes[name])
+        if len(values) != 1:
+            raise UsageError(f"--order {name}: one flood has one value, got {listed!r}; make a flood for each")
+        chosen[name] = values[0]
+    return chosen
 
 
 def _queue_url(target: Target, queue_name: str | None) -> str:
@@ -79,11 +103,12 @@ def _queue_url(target: Target, queue_name: str | None) -> str:
         raise targets.explain(error, f"--queue-name {queue_name!r}", target) from None
 
 
-def _describe(folder: RunFolder, target: Target, cell: str) -> None:
+def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[str, Any]) -> None:
     """Give a run that was started by hand the run.json that drain, query and report look at, with what the stack is.
 
     Raises UsageError where the cell was flooded under other settings: its records would be mixed.
     """
+    fixed = target.experiment.matrices[target.kind].fixed
     description: dict[str, Any] = folder.read_json("run.json") or {
         "stampede_version": version("stampede"),
         "format": FORMAT,
@@ -92,13 +117,13 @@ def _describe(folder: RunFolder, target: Target, cell: str) -> None:
         "target": target.kind,
         "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
         "finished_at": None,
-        "plan": {"fixed": {"object_size_mb": target["object_size_mb"]}},
+        "plan": {"fixed": {name: target.outputs[name] for name in fixed if name in target.outputs}},
         "cells": [],
         "account": {"account_id": target["account_id"], "region": target.region},
         "versions": {},
         "machine": {},
     }
-    now, before = settings_of(target), description.setdefault("settings", {}).get(cell)
+    now, before = settings_of(target, in_order), description.setdefault("settings", {}).get(cell)
     if before not in (None, now):
         changed = ", ".join(f"{name}={before.get(name)}" for name in now if now[name] != before.get(name))
         raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; name this one otherwise")

@@ -17,13 +17,13 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         metavar="VARIABLE=V1[,V2...]",
         action="append",
         default=[],
-        help="sweep or fix a Terraform variable; may be repeated (default: the experiment's matrix)",
+        help="sweep or fix a Terraform variable or a part of the order; may be repeated (default: the experiment's)",
     )
     group.add_argument(
         "--messages-per-concurrency",
         metavar="N",
         type=positive_int,
-        help="messages for each unit of concurrency (default: the experiment's, 10)",
+        help="messages for each unit of concurrency (default: the experiment's)",
     )
     group.add_argument(
         "--warm-up-per-concurrency",

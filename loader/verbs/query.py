@@ -8,6 +8,7 @@ said. Any other refusal of AWS stays an error.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import time
 from pathlib import Path
@@ -34,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     targets.add_options(parser)
     parser.add_argument(
-        "query", metavar="NAME|FILE", help="a saved query (download/summary or summary) or a .cwli file"
+        "query",
+        metavar="NAME|FILE",
+        help="a saved query (EXPERIMENT/NAME, or NAME for the run's experiment) or a .cwli file",
     )
     parser.add_argument("--run", metavar="RUN_ID", help="the run to ask about (default: the newest in --results-dir)")
     parser.add_argument(
@@ -66,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate the query and print its rows on stdout; exit status 2, and nothing on stdout, where it can't be."""
-    text = read_query(arguments.query)
+    text = read_query(arguments.query, _experiment(arguments))
     where = dict(arguments.where)
     try:
         check(text)  # on the text as it is, so that lines and columns are those of the file
@@ -87,16 +90,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def read_query(name: str) -> str:
-    """The text of a saved query by name (`summary`, `download/summary`) or by path. Raises UsageError."""
-    for path in (Path(name), QUERIES / f"{name}.cwli", QUERIES / "download" / f"{name}.cwli"):
-        if path.is_file():
-            try:
-                return path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
-                raise UsageError(f"NAME|FILE: {path} can't be read as UTF-8 text; give a query") from None
-    saved = ", ".join(sorted(f"{path.parent.name}/{path.stem}" for path in QUERIES.glob("*/*.cwli")))
-    raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {saved}")
+def read_query(name: str, experiment: str | None = None) -> str:
+    """The text of a query by path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
+
+    Raises UsageError.
+    """
+    saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
+    namesakes = [one for one in saved if one.partition("/")[2] == name]
+    if not (path := Path(name)).is_file():
+        meant = [one for one in (name, f"{experiment}/{name}") if one in saved] or namesakes
+        if not meant:
+            raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {', '.join(saved)}")
+        if len(meant) > 1:
+            raise UsageError(f"NAME|FILE: {name!r} is a query of more than one experiment; say {' or '.join(meant)}")
+        path = saved[meant[0]]
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"NAME|FILE: {path} can't be read as UTF-8 text; give a query") from None
+
+
+def _experiment(arguments: argparse.Namespace) -> str | None:
+    """The experiment of the run that is asked about; None for exported lines, or where there is no such run."""
+    if arguments.logs is not None:
+        return None
+    with contextlib.suppress(UsageError):  # told once the query is known to be right
+        return RunFolder.find(arguments.results_dir, arguments.run).read_json("run.json", {}).get("experiment")
+    return None
 
 
 def _condition(text: str) -> tuple[str, str]:

@@ -29,7 +29,9 @@ from loader.verbs.report import build_and_print
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument("experiment", choices=sorted(EXPERIMENTS), metavar="EXPERIMENT", help="what to run: download")
+    parser.add_argument(
+        "experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=f"what to run: {', '.join(EXPERIMENTS)}"
+    )
     parser.add_argument(
         "--target", choices=("local", "aws"), default="local", help="where to run it (default: %(default)s)"
     )

@@ -4,12 +4,12 @@ import json
 import shutil
 
 import pytest
-from applied_stack import OBJECT_MB, VARIABLES, LocalStack
+from applied_stack import VARIABLES, LocalStack
 
 from emulator import ministack, stack
 from loader import embedded
 from loader import target as targets
-from loader.dataset import put_object
+from loader.dataset import put_objects
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def local_stack(tmp_path_factory):
     try:
         outputs = embedded.apply_copy(emulator.endpoint_url, VARIABLES)
         target = targets.local(outputs, emulator.endpoint_url)
-        put_object(target, OBJECT_MB)
+        put_objects(target, target.experiment.objects(target))
         work = tmp_path_factory.mktemp("work")
         outputs_file = work / "outputs.json"
         outputs_file.write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))

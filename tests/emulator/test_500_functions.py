@@ -13,6 +13,7 @@ import pytest
 from applied_stack import STAMPEDE
 
 from emulator import ministack
+from experiments import download_usage
 from loader.checks import machine
 from loader.run.folder import RunFolder
 
@@ -79,5 +80,5 @@ def test_it_takes_less_than_five_minutes_and_no_more_memory_than_the_doctor_coun
     taken_s, most_mb, _ = swept
     print(f"{taken_s:.0f} s, {most_mb:.0f} MB")
     assert taken_s < MOST_S
-    counted_mb = machine.EMULATOR_MB + N * machine.FUNCTION_PROCESS_MB["go_stream"]
+    counted_mb = machine.EMULATOR_MB + N * download_usage.PROCESS_MB["go_stream"]
     assert 0.4 * counted_mb < most_mb < counted_mb or most_mb == 0

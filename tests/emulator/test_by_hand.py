@@ -12,9 +12,9 @@ import pytest
 from applied_stack import OBJECT_MB, STAMPEDE
 
 from emulator import ministack
+from experiments.objects import MEBIBYTE
 from loader import target as targets
-from loader.dataset import put_object
-from loader.object_content import MEBIBYTE
+from loader.dataset import put_objects
 from loader.run.folder import RunFolder
 from loader.verbs.query import QUERIES
 
@@ -133,7 +133,7 @@ def two_deliveries(local_stack):
 def kept_object(local_stack):
     """The test object, put back after a test has taken it away or replaced it."""
     yield
-    put_object(local_stack.target, OBJECT_MB)
+    put_objects(local_stack.target, local_stack.target.experiment.objects(local_stack.target))
 
 
 def flooded_before_the_functions_run(stack, change_object, *arguments):
@@ -180,7 +180,7 @@ def test_a_flood_without_an_object_stops_before_it_sends_anything(local_stack, k
     )
     done = flood(local_stack)
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].endswith("to download; `stampede dataset` puts it there")
+    assert done.stderr.strip().splitlines()[-1].endswith("; `stampede dataset` puts it there")
 
 
 def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(local_stack, two_deliveries):

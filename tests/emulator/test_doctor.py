@@ -8,8 +8,8 @@ import pytest
 
 from emulator import ministack, stack
 from experiments import EXPERIMENTS
+from experiments.finding import OK, PROBLEM, WARNING
 from loader import checks
-from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor

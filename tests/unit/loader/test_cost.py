@@ -4,13 +4,14 @@ import json
 from decimal import Decimal
 
 import pytest
+from download_cells import a_cell
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, download_usage
 from loader import cost
 from loader.cost import check_budget, durations
-from loader.cost.demand import Demand, Pollers, demands
+from loader.cost.demand import Pollers, demands
 from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
@@ -28,19 +29,6 @@ def estimate(*settings, defaults=None, **options):
 def usd(estimated, service, what):
     [item] = [one for one in estimated.items if (one.service, one.what) == (service, what)]
     return item.usd
-
-
-def a_cell(**values):
-    numbers = {
-        "memory_mb": 2048,
-        "concurrency": 1,
-        "messages": 10,
-        "warm_up_messages": 0,
-        "object_mb": 1024,
-        "ephemeral_mb": 1200,
-        "timeout_s": 60,
-    }
-    return Demand(name="cell", **(numbers | values))
 
 
 def test_the_published_matrix_costs_what_a_sum_by_hand_says():
@@ -116,16 +104,16 @@ def test_provisioned_pollers_shorten_the_ramp():
 
 
 def test_less_memory_than_1024_mb_is_slower_as_the_published_comparison_says():
-    assert durations.slowdown(1024) == durations.slowdown(3008) == 1
-    assert durations.slowdown(512) == pytest.approx(19.03 / 12.76)
-    assert durations.slowdown(256) == pytest.approx(2 * 19.03 / 12.76)
+    assert download_usage.slowdown(1024) == download_usage.slowdown(3008) == 1
+    assert download_usage.slowdown(512) == pytest.approx(19.03 / 12.76)
+    assert download_usage.slowdown(256) == pytest.approx(2 * 19.03 / 12.76)
 
 
 @given(st.integers(128, 10_239), st.integers(1, 10_000))
 def test_more_memory_is_never_slower_and_no_download_is_faster_than_the_floor(memory_mb, object_mb):
-    one = durations.download_s(a_cell(memory_mb=memory_mb, object_mb=object_mb), "aws")
-    more = durations.download_s(a_cell(memory_mb=memory_mb + 1, object_mb=object_mb), "aws")
-    assert one >= more >= durations.LEAST_DOWNLOAD_S
+    one = a_cell(memory_mb=memory_mb, object_size_mb=object_mb).usage.seconds["aws"]
+    more = a_cell(memory_mb=memory_mb + 1, object_size_mb=object_mb).usage.seconds["aws"]
+    assert one >= more >= download_usage.LEAST_S
 
 
 @given(st.integers(1, 500), st.integers(1, 30), st.floats(0.25, 60))
@@ -168,6 +156,12 @@ def test_the_wait_at_the_start_barrier_is_billed():
     assert waited - usd(estimate(), "Lambda", "compute, x86_64") == pytest.approx(more_gb_s * 0.0000166667)
 
 
+def test_the_object_is_stored_for_as_long_as_the_sweep_takes():
+    estimated = estimate("object_size_mb=2048,1024", "ephemeral_storage_mb=4096")
+    by_hand = 2 * estimated.total_s / 3600 / 730 * 0.023  # GB at the most, hours of a month, USD for a GB-month
+    assert usd(estimated, "S3", "storage of the object") == pytest.approx(by_hand)
+
+
 def test_the_first_512_mb_of_tmp_are_free():
     assert usd(estimate("object_size_mb=64", "ephemeral_storage_mb=512"), "Lambda", "/tmp above 512 MB") == 0
 
@@ -192,8 +186,8 @@ def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
 
 
 def test_many_functions_here_wait_for_the_emulator_however_small_the_object_is():
-    assert durations.download_s(a_cell(concurrency=500, object_mb=1), "local") == pytest.approx(12.5)
-    assert durations.download_s(a_cell(concurrency=10, object_mb=64), "local") == pytest.approx(1.6)
+    assert a_cell(concurrency=500, object_size_mb=1).usage.seconds["local"] == pytest.approx(12.5)
+    assert a_cell(concurrency=10, object_size_mb=64).usage.seconds["local"] == pytest.approx(1.6)
 
 
 def test_another_region_says_that_it_uses_the_prices_of_us_east_1():

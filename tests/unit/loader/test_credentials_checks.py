@@ -8,9 +8,9 @@ import pytest
 from botocore.credentials import SSOProvider
 
 from experiments import EXPERIMENTS
+from experiments.finding import OK, PROBLEM, WARNING
 from loader import checks
 from loader.checks import credentials
-from loader.checks.finding import OK, PROBLEM, WARNING
 from loader.run.plan import make_plan
 
 HOUR_S = 3600.0

@@ -6,23 +6,24 @@ from types import SimpleNamespace
 import pytest
 from s3_stub import S3Stub, completed_checksums, crc32, serving
 
-from loader import object_content
-from loader.dataset import put_object
+from experiments import objects
+from experiments.objects import MEBIBYTE, DataObject
+from loader.dataset import content_name, put_objects
 from loader.errors import RunError
-from loader.object_content import MEBIBYTE
 from loader.target import Target
 
 
 @pytest.fixture(autouse=True)
 def small_parts_and_no_naps(monkeypatch):
     """Parts of 1 MiB, and no seconds between botocore's attempts."""
-    monkeypatch.setattr(object_content, "PART_BYTES", MEBIBYTE)
+    monkeypatch.setattr(objects, "PART_BYTES", MEBIBYTE)
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time))
 
 
 def put(stub):
     with serving(stub) as url:
-        return put_object(Target("local", {"region": "us-east-1", "bucket_name": "b", "object_key": "k"}, url), 3)
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, url)
+        return put_objects(target, [DataObject("k", 3 * MEBIBYTE)])
 
 
 def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
@@ -30,10 +31,48 @@ def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
     assert put(stub)
     assert stub.created["x-amz-checksum-algorithm"] == "CRC32"
     assert stub.created["x-amz-checksum-type"] == "COMPOSITE"
-    parts = [object_content.part(1, index, 3 * MEBIBYTE) for index in range(3)]
+    parts = [objects.part(1, index, 3 * MEBIBYTE) for index in range(3)]
     assert stub.object == b"".join(parts)
     assert completed_checksums(stub.completed) == [crc32(part) for part in parts]
     assert "abort" not in stub.calls
+
+
+class ManyObjects(S3Stub):
+    """Takes whole objects; the first `there` of those that are looked for are there."""
+
+    def __init__(self, there=0):
+        super().__init__()
+        self.bodies, self._there = [], there
+
+    def _head(self, query, headers, body):
+        there, self._there = self._there > 0, self._there - 1
+        metadata = {"x-amz-meta-stampede-content": content_name(1000, 1)}
+        return (200, bytes(1000), metadata) if there else (404, b"", {})
+
+    def _part(self, query, headers, body):
+        assert headers["x-amz-checksum-crc32"] == crc32(body)
+        self.bodies.append(body)
+        return 200, b"", {}
+
+
+def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_left_alone(capsys):
+    stub = ManyObjects(there=5)
+    with serving(stub) as url:
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, url)
+        assert put_objects(target, [DataObject(f"k/{number}", 1000) for number in range(20)]) == 15
+    assert sorted(stub.calls) == ["head"] * 20 + ["part"] * 15
+    assert stub.bodies == [objects.part(1, 0, 1000)] * 15
+    told = " ".join(capsys.readouterr().err.split())
+    assert "5 objects in s3://b, 0 MiB, seed 1: already there" in told
+    assert "uploading 15 objects in s3://b" in told
+
+
+def test_of_small_objects_the_one_that_is_refused_is_named():
+    stub = ManyObjects()
+    stub._refuse["part"] = [(403, "AccessDenied")] * 9
+    with serving(stub) as url, pytest.raises(RunError, match=r"putting s3://b/k/\d .*AccessDenied"):
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, url)
+        put_objects(target, [DataObject(f"k/{number}", 1000) for number in range(9)])
 
 
 def test_a_part_that_was_damaged_on_the_way_is_refused_and_the_upload_is_aborted():

@@ -9,16 +9,16 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from download_cells import a_cell
 
 from emulator import providers, stack
 from experiments import EXPERIMENTS
+from experiments.finding import OK, PROBLEM, WARNING
 from loader import checks
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
-from loader.checks import method as checks_method
 from loader.checks import plan as checks_plan
-from loader.checks.finding import OK, PROBLEM, WARNING
-from loader.cost.demand import Demand, Pollers
+from loader.cost.demand import Pollers
 from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor
@@ -29,16 +29,7 @@ def plan(*settings, target="aws", **options):
 
 
 def cell(**values):
-    numbers = {
-        "memory_mb": 2048,
-        "concurrency": 10,
-        "messages": 100,
-        "warm_up_messages": 0,
-        "object_mb": 1024,
-        "ephemeral_mb": 1200,
-        "timeout_s": 60,
-    }
-    return Demand(name="cell", **(numbers | values))
+    return a_cell(**({"concurrency": 10, "messages": 100} | values))
 
 
 def run_doctor(*arguments):
@@ -137,43 +128,28 @@ def test_memory_that_lambda_does_not_have_is_a_problem():
     assert (found.status, found.found) == (PROBLEM, "memory_size 20000 MB: Lambda has 128 to 10240")
 
 
-@pytest.mark.parametrize(
-    ("object_mb", "ephemeral_mb", "way_out"),
-    [
-        (1024, 1087, "use --set ephemeral_storage_mb=1088"),
-        (64, 500, "use --set ephemeral_storage_mb=512"),
-        (20_000, 10_240, "use --set object_size_mb=... from 1 to 10176"),
-        (0, 512, "use --set object_size_mb=... from 1 to 10176"),
-        (1, 10_241, "use --set ephemeral_storage_mb=512"),
-    ],
-)
-def test_an_object_that_does_not_fit_into_tmp_is_a_problem_with_the_value_that_would_do(
-    object_mb, ephemeral_mb, way_out
-):
-    found = checks_plan.temporary_storage([cell(object_mb=object_mb, ephemeral_mb=ephemeral_mb)])
-    assert (found.status, found.way_out) == (PROBLEM, way_out)
-
-
-def test_an_object_that_just_fits_into_tmp_is_ok():
-    assert checks_plan.temporary_storage([cell(object_mb=1024, ephemeral_mb=1088)]).status == OK
-
-
 def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warning():
-    assert checks_plan.time_limit([cell(timeout_s=60)], "aws").status == OK
-    assert checks_plan.time_limit([cell(timeout_s=17)], "aws").status == WARNING
-    found = checks_plan.time_limit([cell(timeout_s=16)], "aws")  # 13.24 s and 3 s to write the record
+    assert checks_plan.time_limit([cell(timeout_s=60)], "download", "aws").status == OK
+    assert checks_plan.time_limit([cell(timeout_s=17)], "download", "aws").status == WARNING
+    found = checks_plan.time_limit([cell(timeout_s=16)], "download", "aws")  # 13.24 s and 3 s to write the record
     assert (found.status, found.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")
 
 
+@pytest.mark.parametrize("timeout_s", [0, 901])
+def test_a_timeout_that_lambda_does_not_have_is_a_problem(timeout_s):
+    found = checks_plan.time_limit([cell(timeout_s=timeout_s)], "download", "local")
+    assert (found.status, found.found) == (PROBLEM, f"timeout_s {timeout_s}: must be 1 to 900")
+
+
 def test_the_wait_at_the_barrier_counts_against_the_timeout():
-    found = checks_plan.time_limit([cell(barrier_s=50.0)], "aws")
+    found = checks_plan.time_limit([cell(barrier_s=50.0)], "download", "aws")
     assert found.status == PROBLEM
     assert "after 50 s at the start barrier" in found.found
 
 
 @pytest.mark.parametrize("target", ["local", "aws"])
 def test_a_barrier_that_no_timeout_leaves_room_for_is_a_problem_everywhere(target):
-    found = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, object_mb=1)], target)
+    found = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, object_size_mb=1)], "download", target)
     assert found.status == PROBLEM
     assert found.found.startswith("a start barrier of 3 s and 3 s for the record don't fit into timeout_s 6")
     assert found.way_out.startswith("use --set timeout_s=1")
@@ -306,7 +282,7 @@ def test_an_old_python_is_a_problem():
 
 
 def test_memory_for_n_copies_of_the_object_is_ok_a_warning_or_a_problem():
-    cells = [cell(object_mb=64, concurrency=10)]
+    cells = [cell(object_size_mb=64, concurrency=10)]
     # 350 for the emulator, 64 for the object, 10 x 44 for the processes = 854; and 10 x 64 for the copies = 1,494.
     assert checks_machine.local_memory(cells, 1494).status == OK
     assert checks_machine.local_memory(cells, 1493).status == WARNING
@@ -315,13 +291,9 @@ def test_memory_for_n_copies_of_the_object_is_ok_a_warning_or_a_problem():
 
 
 def test_500_functions_in_go_fit_into_a_machine_that_holds_500_in_python_not_by_far():
-    go, python = (cell(object_mb=1, concurrency=500, method=method) for method in ("go_stream", "download_file"))
+    go, python = (cell(object_size_mb=1, concurrency=500, method=method) for method in ("go_stream", "download_file"))
     assert checks_machine.local_memory([go], 3_000).status == OK
     assert checks_machine.local_memory([python], 20_000).status == PROBLEM
-
-
-def test_every_method_has_its_memory():
-    assert checks_machine.FUNCTION_PROCESS_MB.keys() == checks_method.SINKS.keys()
 
 
 def test_more_functions_than_the_systems_limits_allow_are_a_problem_that_names_the_limit(monkeypatch):
@@ -340,7 +312,7 @@ def test_more_functions_than_the_systems_limits_allow_are_a_problem_that_names_t
 
 
 def test_a_disk_too_small_for_n_copies_of_the_object_is_a_problem():
-    cells = [cell(object_mb=64, concurrency=10)]
+    cells = [cell(object_size_mb=64, concurrency=10)]
     assert checks_machine.local_disk(cells, 640 + 50).status == OK
     assert checks_machine.local_disk(cells, 640 + 49).status == PROBLEM
 

@@ -1,14 +1,19 @@
 """The plan of a sweep is decided by its options alone."""
 
+import itertools
 import json
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reads_experiment import READS
 
 from experiments import EXPERIMENTS
+from loader.cost import durations
+from loader.cost.demand import demands
 from loader.errors import UsageError
-from loader.infra_variables import declared
+from loader.infra_variables import declared, infra_defaults
 from loader.run.plan import Plan, make_plan
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -40,6 +45,18 @@ def test_the_order_is_a_shuffle_fixed_by_the_seed_that_loses_no_cell(seed, repea
     first, second = plan(seed=seed, repeats=repeats).cells(), plan(seed=seed, repeats=repeats).cells()
     assert first == second
     assert len({cell.name for cell in first}) == 12 * repeats
+
+
+@given(seed=st.integers(0, 10**6), repeats=st.integers(1, 3))
+def test_without_axes_of_the_work_order_the_cells_are_shuffled_one_by_one_as_ever(seed, repeats):
+    names = [
+        f"memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeats > 1 else "")
+        for repeat in range(1, repeats + 1)
+        for memory in (1024, 2048)
+        for n in (1, 5, 10, 50, 100, 500)
+    ]
+    random.Random(seed).shuffle(names)
+    assert [cell.name for cell in plan(seed=seed, repeats=repeats).cells()] == names
 
 
 def test_two_seeds_give_two_orders():
@@ -112,3 +129,59 @@ def test_null_is_a_value_and_quotes_hold_a_text_together():
     assert one.swept["provisioned_pollers"] == [None, POLLERS[0]]
     assert (one.swept["experiment_tag"], one.fixed["sink"]) == (["a, b", "c"], None)
     assert "provisioned_pollers=null" in " ".join(cell.name for cell in one.cells())
+
+
+# Axes of the work order.
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """A plan of an experiment with two of them."""
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
+    return lambda *settings, **options: make_plan(READS, "aws", settings, messages_per_concurrency=1, **options)
+
+
+def test_an_axis_of_the_work_order_names_its_cells_and_is_no_terraform_variable(reads):
+    one = reads("threads=7,8", "dataset=large")
+    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in one.cells())
+    for cell in one.cells():
+        assert one.variables(cell).keys() - {"experiment"} <= declared().keys()
+        assert one.in_order(cell) == {"dataset": "large", "threads": cell.coordinates["threads"]}
+    assert Plan.from_dict(json.loads(json.dumps(one.as_dict()))).cells() == one.cells()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cells_that_differ_only_in_their_work_orders_stay_together_in_a_shuffled_order(reads, seed):
+    one = reads("memory_size=512,1024,2048", seed=seed, repeats=2)
+    stacks = [key for key, _ in itertools.groupby(one.cells(), lambda cell: (cell.repeat, one.variables(cell)))]
+    assert len(stacks) == 6
+    assert len({cell.name for cell in one.cells()}) == 24
+
+
+def test_cells_of_one_stack_are_shuffled_among_themselves(reads):
+    assert len({tuple(cell.name for cell in reads("memory_size=512", seed=seed).cells()) for seed in range(9)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("threads=many", "--set threads: must be a whole number of 1 or more, got 'many'"),
+        ("threads=0", "--set threads: must be a whole number of 1 or more, got 0"),
+        ("threads=true", "--set threads: must be a whole number of 1 or more, got True"),
+        ("threads=1,1", "--set threads: a value stands there twice"),
+        ("dataset=3", "--set dataset: must be a text, got 3"),
+        ("thread=3", "no variable 'thread'; did you mean threads?"),
+    ],
+)
+def test_a_wrong_value_for_an_axis_of_the_work_order_is_refused_with_the_rule(reads, setting, words):
+    with pytest.raises(UsageError) as refusal:
+        reads(setting)
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply(reads):
+    shared = demands(reads(), infra_defaults({}))
+    assert sum(one.applies for one in shared) == 2
+    seconds = {one.applies: durations.cell_s(one, "aws") for one in shared if one.memory_mb == 1024}
+    assert seconds[True] - seconds[False] == durations.SURROUNDINGS["aws"].apply_s

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from reads_experiment import READS, SMALL
 from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 from experiments import EXPERIMENTS
@@ -34,6 +35,7 @@ class Stack:
 
     def __init__(self, aws, happen):
         self.aws, self.happen, self.keep, self.said, self.terraform = aws, happen, False, [], None
+        self.orders = {}
 
     def open(self):
         self.said.append("open")
@@ -54,16 +56,18 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", OUTPUTS | {"memory_size": 1024, "method": "stream", "sink": "discard"}).begin()
+    stack = SimulatedAws(
+        "aws", OUTPUTS | {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k"}
+    ).begin()
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 
 
 @pytest.fixture
 def put(monkeypatch):
-    """The sizes of the objects that were put, in MiB."""
+    """The sizes of the objects that were put, in bytes."""
     sizes = []
-    monkeypatch.setattr(sweep_run, "put_object", lambda target, size_mb: sizes.append(size_mb))
+    monkeypatch.setattr(sweep_run, "put_objects", lambda _, objects: sizes.extend(one.size_bytes for one in objects))
     return sizes
 
 
@@ -73,12 +77,13 @@ def sweep(aws, folder, put, monkeypatch):
     monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
     settings = ["memory_size=1024", "concurrency_value=1,2", "object_size_mb=1"]
 
-    def run(happen, *more):
-        plan = make_plan(EXPERIMENTS["download"], "aws", [*settings, *more], messages_per_concurrency=1, seed=3)
+    def run(happen, *more, experiment=EXPERIMENTS["download"]):
+        plan = make_plan(experiment, "aws", [*settings, *more], messages_per_concurrency=1, seed=3)
         plan.fixed.pop("ephemeral_storage_mb", None)
         stack = Stack(aws, happen)
 
-        def flood(target, folder, cell, count, **options):
+        def flood(target, folder, cell, count, order, **options):
+            stack.orders[cell] = order
             sent_at_ms = EPOCH_MS + int(aws.now_s * 1000)
             folder.append("sent.jsonl", [{"cell": cell, "seq": 0, "sent_at_ms": sent_at_ms, "warm_up": 0}])
             happen(cell, aws)
@@ -157,7 +162,7 @@ def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_
 def test_each_cell_gets_the_object_of_its_own_size(sweep, put):
     _, run = sweep(succeed, "concurrency_value=1", "object_size_mb=1,4")
     run.run()
-    assert sorted(put) == [1, 4]
+    assert sorted(put) == [2**20, 4 * 2**20]
 
 
 def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_settings(sweep, aws):
@@ -166,6 +171,32 @@ def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_sett
 
     with pytest.raises(RunError, match="with other settings than the cell's"):
         check(sweep(other_memory)[1].run())
+
+
+def test_cells_that_differ_only_in_their_work_orders_share_one_apply(sweep, put, folder, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
+
+    def happen(cell, aws):
+        succeed(cell, aws, threads=int(cell.rpartition("=")[2]), dataset="large")
+
+    stack, run = sweep(happen, "dataset=large", "threads=1,30", experiment=READS)
+    check(run.run())
+    assert sorted(stack.said[1:-1]) == [1, 2]  # an apply for each N
+    assert len(put) == 2 * (1 + len(SMALL))
+    assert {cell: order["threads"] for cell, order in stack.orders.items()} == {
+        f"memory_size=1024,concurrency_value={n},dataset=large,threads={threads}": threads
+        for n in (1, 2)
+        for threads in (1, 30)
+    }
+    settings = folder.read_json("run.json")["settings"]
+    assert settings["memory_size=1024,concurrency_value=2,dataset=large,threads=30"]["threads"] == 30
+
+
+def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
+    _, run = sweep(lambda cell, aws: succeed(cell, aws, threads=2), "dataset=large", "threads=1,30", experiment=READS)
+    with pytest.raises(RunError, match="with other settings than the cell's"):
+        check(run.run())
 
 
 # Whose stack it is.

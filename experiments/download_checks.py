@@ -1,0 +1,114 @@
+"""Checks of how a plan downloads: methods and sinks that there are, what has to be built for them, memory and /tmp.
+
+Terraform refuses most of this too, but only when it comes to the cell; that may be the last of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.finding import OK, PROBLEM, WARNING, Finding
+
+ROOT = Path(__file__).resolve().parent.parent
+# infra's rule: every method writes a file but those that can also throw the bytes away or keep them.
+SINKS = {
+    "download_file": ("tmp",),
+    "crt": ("tmp",),
+    "stream": ("discard", "memory", "tmp"),
+    "ranges": ("discard", "memory", "tmp"),
+    "go_stream": ("discard", "memory", "tmp"),
+    "go_ranges": ("discard", "memory", "tmp"),
+}
+# infra's rule; smaller ones pass the rate that S3 grants.
+RANGE_PART_MB = range(16, 64 + 1)
+GO = "functions/transfer/build/{architecture}/bootstrap"
+# What `make functions` builds, by method.
+BUILT = {
+    "crt": "functions/download/build/{architecture}/python/awscrt/__init__.py",
+    "go_stream": GO,
+    "go_ranges": GO,
+}
+# infra's rule: what a function needs besides the object when it holds that in memory.
+OTHER_MEMORY_MB = 128
+# The AWS Common Runtime holds ranges until they are written [tried: 330 MiB at most, for 1 GiB in ranges of 16 MiB].
+LEAST_CRT_MEMORY_MB = 512
+MOST_MEMORY_MB = 10_240
+# Lambda's quotas page.
+TMP_MB = range(512, 10_240 + 1)
+# infra's rule: room for the file system's own blocks and whatever the runtime puts there.
+TMP_MARGIN_MB = 64
+
+Cells = Sequence[Mapping[str, Any]]
+
+
+def checks(cells: Cells) -> list[Finding]:
+    """All of them, for the variables of a plan's cells."""
+    return [method(cells), object_memory(cells), temporary_storage(cells)]
+
+
+def method(cells: Cells) -> Finding:
+    """Every method and sink is one that there is, and what the methods need is built."""
+    for cell in cells:
+        name, sink = cell["method"], cell["sink"]
+        if name not in SINKS:
+            return Finding("method", PROBLEM, f"unknown method {name!r}", f"choose one of {', '.join(SINKS)}")
+        if sink not in SINKS[name]:
+            found = f"method {name} can't put the bytes into sink {sink!r}"
+            return Finding("method", PROBLEM, found, f"use --set sink={' or '.join(SINKS[name])}, or leave it out")
+        if cell["range_part_mb"] not in RANGE_PART_MB:
+            found = f"range_part_mb {cell['range_part_mb']}: must be {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
+            return Finding("method", PROBLEM, found, "change --set range_part_mb=...")
+        needed = BUILT.get(name, "").format(architecture=cell["architecture"])
+        if needed and not (ROOT / needed).is_file():
+            found = f"method {name} on {cell['architecture']} needs {needed}, which isn't built"
+            return Finding("method", PROBLEM, found, "run `make functions`")
+    small = min((cell["memory_size"] for cell in cells if cell["method"] == "crt"), default=LEAST_CRT_MEMORY_MB)
+    if small < LEAST_CRT_MEMORY_MB:
+        found = (
+            f"crt was seen with 330 MiB in use, and a function of {small} MB may be ended by Lambda without a record"
+        )
+        return Finding("method", WARNING, found, f"use --set memory_size={LEAST_CRT_MEMORY_MB} or more")
+    return Finding("method", OK, ", ".join(sorted({f"{cell['method']} to {cell['sink']}" for cell in cells})))
+
+
+def object_memory(cells: Cells) -> Finding:
+    """The object fits into the function's memory where it is put there."""
+    holding = [cell for cell in cells if cell["sink"] == "memory"]
+    wrong = next((cell for cell in holding if cell["memory_size"] < cell["object_size_mb"] + OTHER_MEMORY_MB), None)
+    if wrong is None:
+        return Finding("object and memory", OK, "it fits" if holding else "no method keeps the object in memory")
+    needed = wrong["object_size_mb"] + OTHER_MEMORY_MB
+    found = (
+        f"{wrong['method']} keeps an object of {wrong['object_size_mb']} MiB in a function of "
+        f"{wrong['memory_size']} MB: that takes at least the object + {OTHER_MEMORY_MB}"
+    )
+    more = f"use --set memory_size={needed} or more, or " if needed <= MOST_MEMORY_MB else "use "
+    return Finding("object and memory", PROBLEM, found, f"{more}--set sink=discard or tmp")
+
+
+def temporary_storage(cells: Cells) -> Finding:
+    """The object fits into /tmp where it is put there, and /tmp is within Lambda's limits."""
+    wrong = next((cell for cell in cells if not _fits_into_tmp(cell)), None)
+    if wrong is None:
+        use = "hold the object" if any(cell["sink"] == "tmp" for cell in cells) else "that no method writes to"
+        least, most = (pick(cell["ephemeral_storage_mb"] for cell in cells) for pick in (min, max))
+        return Finding("object and /tmp", OK, f"{least if least == most else f'{least} to {most}'} MB {use}")
+    object_mb, tmp_mb = wrong["object_size_mb"], wrong["ephemeral_storage_mb"]
+    needed = max(TMP_MB.start, object_mb + TMP_MARGIN_MB)
+    way_out = (
+        f"use --set ephemeral_storage_mb={needed}"
+        if object_mb > 0 and needed in TMP_MB
+        else f"use --set object_size_mb=... from 1 to {TMP_MB[-1] - TMP_MARGIN_MB}"
+    )
+    found = (
+        f"an object of {object_mb} MiB with ephemeral_storage_mb {tmp_mb}: "
+        f"/tmp must be 512 to 10240 MB and at least the object + {TMP_MARGIN_MB}"
+    )
+    return Finding("object and /tmp", PROBLEM, found, way_out)
+
+
+def _fits_into_tmp(cell: Mapping[str, Any]) -> bool:
+    object_mb, tmp_mb = cell["object_size_mb"], cell["ephemeral_storage_mb"]
+    return tmp_mb in TMP_MB and object_mb > 0 and (object_mb + TMP_MARGIN_MB <= tmp_mb or cell["sink"] != "tmp")

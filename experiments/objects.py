@@ -1,0 +1,39 @@
+"""The objects that functions read: a key, a size, and bytes that are incompressible and the same on any machine.
+
+Part i of seed s is SHAKE-128 (FIPS 202) of the text "stampede/<s>/<i>", so parts can be made in parallel and in any
+order, and nothing between the function and S3 can compress them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+MEBIBYTE = 1024 * 1024
+PART_BYTES = 16 * MEBIBYTE
+# Smaller objects are put with one request; parts would take four.
+LEAST_MULTIPART_BYTES = MEBIBYTE
+
+
+@dataclass(frozen=True)
+class DataObject:
+    """One object of a data set, in the stack's bucket."""
+
+    key: str
+    size_bytes: int
+
+
+def put_requests(size_bytes: int) -> int:
+    """Requests that put an object: its parts, and one each to look for leftovers, to begin and to end."""
+    return 1 if size_bytes < LEAST_MULTIPART_BYTES else part_count(size_bytes) + 3
+
+
+def part_count(size_bytes: int) -> int:
+    """How many parts an object of `size_bytes` (at least 1) has."""
+    return -(-size_bytes // PART_BYTES)
+
+
+def part(seed: int, index: int, size_bytes: int) -> bytes:
+    """The bytes of part `index` (from 0) of an object of `size_bytes` bytes made from `seed`."""
+    length = min(PART_BYTES, size_bytes - index * PART_BYTES)
+    return hashlib.shake_128(f"stampede/{seed}/{index}".encode()).digest(length)

@@ -1,0 +1,114 @@
+"""What is wrong with an experiment's declaration, against infra/, the records, the saved queries and the published
+tables; a line each, nothing for one that is complete."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments import Experiment
+from loader.infra_variables import declared
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
+SPREAD = {"count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"}
+
+
+def wrong(experiment: Experiment) -> list[str]:
+    """All of it."""
+    parts = (_places, _axes, _metrics, _matrices, _comparisons, _query, _published)
+    return [line for part in parts for line in part(experiment)]
+
+
+def outputs() -> list[str]:
+    """The names of infra's outputs."""
+    files = sorted((ROOT / "infra").glob("outputs*.tf"))
+    return [name for file in files for name in re.findall(r'^output "(\w+)"', file.read_text(), re.MULTILINE)]
+
+
+def _places(experiment: Experiment) -> Iterator[str]:
+    name = experiment.name
+    for place in (f"experiments/{name}.py", f"infra/{name}.tf", f"infra/variables_{name}.tf", f"queries/{name}"):
+        if not (ROOT / place).exists():
+            yield f"{place} isn't there"
+    known = re.search(r"contains\(\[([^]]*)\], var\.experiment\)", (ROOT / "infra/variables.tf").read_text())
+    if f'"{name}"' not in known[1]:
+        yield "the variable experiment of infra/ doesn't take it"
+
+
+def _fields(experiment: Experiment) -> set[str]:
+    """The fields of its records that hold a value."""
+    time_field = RECORD["time"].get(experiment.name)
+    common = {time_field if name == "<time>" else name for name in RECORD["common"]}
+    return common | set(RECORD["own"].get(experiment.name, ()))
+
+
+def _axes(experiment: Experiment) -> Iterator[str]:
+    told = outputs()
+    for axis in experiment.axes:
+        if axis.record_field not in _fields(experiment):
+            yield f"axis {axis.name}: no record has {axis.record_field}"
+        if axis.in_order == (axis.variable in declared()):
+            yield f"axis {axis.name}: {axis.variable} must be a variable of infra/, or else be in_order"
+        if not axis.in_order and axis.variable not in told:
+            yield f"axis {axis.name}: infra/ has no output {axis.variable}, against which records are set"
+    for names in ([axis.name for axis in experiment.axes], [axis.variable for axis in experiment.axes]):
+        if len(set(names)) < len(names):
+            yield f"axes: a name stands there twice in {names}"
+
+
+def _metrics(experiment: Experiment) -> Iterator[str]:
+    if experiment.time_field != RECORD["time"].get(experiment.name):
+        yield f"the first metric must be the time of its records, {RECORD['time'].get(experiment.name)}"
+    for metric in experiment.metrics:
+        if metric.field not in _fields(experiment):
+            yield f"metric {metric.name}: no record has {metric.field}"
+
+
+def _matrices(experiment: Experiment) -> Iterator[str]:
+    known = declared().keys() | experiment.order_axes.keys()
+    for target in ("aws", "local"):
+        matrix = experiment.matrices.get(target)
+        if matrix is None:
+            yield f"there is no matrix for {target}"
+            continue
+        for name in (matrix.swept.keys() | matrix.fixed.keys()) - known:
+            yield f"matrix for {target}: {name} is neither a variable of infra/ nor an axis of the work order"
+        for name in experiment.order_axes.keys() - matrix.swept.keys() - matrix.fixed.keys():
+            yield f"matrix for {target}: the axis {name} of the work order has no value"
+
+
+def _comparisons(experiment: Experiment) -> Iterator[str]:
+    axes = {axis.name for axis in experiment.axes}
+    for one in experiment.compare:
+        if unknown := set(one.axes) - axes:
+            yield f"comparison {one.name}: there is no axis {unknown.pop()}"
+        if one.kind == "choice" and len(one.base) != len(one.axes):
+            yield f"comparison {one.name}: its base must have a value for each of {list(one.axes)}"
+
+
+def _query(experiment: Experiment) -> Iterator[str]:
+    file = ROOT / "queries" / experiment.name / f"{experiment.query}.cwli"
+    if not file.is_file():
+        yield f"there is no saved query {experiment.name}/{experiment.query}"
+        return
+    columns = {axis.name for axis in experiment.axes} | SPREAD
+    columns |= {metric.name for metric in experiment.metrics if metric.queried and metric.how != "spread"}
+    for column in sorted(columns - set(re.findall(r"\w+", file.read_text().rpartition("display")[2]))):
+        yield f"the saved query {experiment.query} doesn't display {column}"
+
+
+def _published(experiment: Experiment) -> Iterator[str]:
+    for table in experiment.published:
+        file = ROOT / f"experiments/published/{table.file}.csv"
+        if not file.is_file():
+            yield f"there is no published table {table.file}"
+            continue
+        header = set(next(csv.reader(file.read_text().splitlines())))
+        ours = {axis.name for axis in experiment.axes} | SPREAD
+        needed = {axis.name for axis in experiment.axes if not axis.is_way} - table.fixed.keys()
+        for name in sorted((table.columns.keys() | table.fixed.keys()) - ours):
+            yield f"published {table.file}: {name} is no column of ours"
+        for column in sorted({table.columns.get(name, name) for name in needed | table.columns.keys()} - header):
+            yield f"published {table.file}: it has no column {column}"

@@ -1,0 +1,134 @@
+"""What every experiment keeps to, whatever it measures. A declaration that is wrong is found here, not in a run."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from declaration import ROOT, outputs, wrong
+
+from experiments import EXPERIMENTS
+from experiments.experiment import Axis, Compare, Matrix, Metric, Published
+from experiments.finding import PROBLEM
+from loader import checks, cost
+from loader.command_line import main
+from loader.cost.demand import demands
+from loader.cost.prices import read_prices
+from loader.infra_variables import infra_defaults
+from loader.run.plan import make_plan
+from queries.insights import check
+
+TARGETS = ("aws", "local")
+# What the loader says in every work order.
+RESERVED = {"run_id", "cell", "seq", "start_at_ms", "warm_up"}
+
+
+@pytest.fixture(params=EXPERIMENTS)
+def experiment(request):
+    return EXPERIMENTS[request.param]
+
+
+@pytest.fixture(params=TARGETS)
+def target(request):
+    return request.param
+
+
+@pytest.fixture
+def plan(experiment, target):
+    """The default plan."""
+    return make_plan(experiment, target, (), messages_per_concurrency=experiment.messages_per_concurrency)
+
+
+@pytest.fixture
+def cells(plan):
+    return demands(plan, infra_defaults({}))
+
+
+def as_outputs(values):
+    """The outputs of a stack of these variables; those that no variable names are texts."""
+    return {name: values.get(name, f"the {name}") for name in outputs()}
+
+
+def test_its_declaration_is_complete(experiment):
+    assert wrong(experiment) == []
+
+
+DOWNLOAD = EXPERIMENTS["download"]
+AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"axes": [replace(AXIS, record_field="colour")]}, "axis memory_size_mb: no record has colour"),
+        ({"axes": [Axis("threads", "method", "threads", "threads")]}, "threads must be a variable of infra/"),
+        ({"axes": [replace(AXIS, in_order=True)]}, "memory_size must be a variable of infra/, or else be in_order"),
+        ({"axes": [replace(AXIS, variable="prefixx")]}, "infra/ has no output prefixx"),
+        ({"axes": [AXIS, AXIS]}, "a name stands there twice"),
+        ({"metrics": [METRIC]}, "must be the time of its records, download_time_seconds"),
+        ({"metrics": [Metric("heat", "heat", "heat", "K", "mean")]}, "metric heat: no record has heat"),
+        ({"matrices": {"aws": Matrix({"colour": (1,)}, {})}}, "colour is neither a variable of infra/ nor an axis"),
+        ({"matrices": {"aws": DOWNLOAD.matrices["aws"]}}, "there is no matrix for local"),
+        ({"compare": [Compare("by_heat", "scale", ("heat",), "heat")]}, "comparison by_heat: there is no axis heat"),
+        ({"compare": [Compare("ways", "choice", ("method",), "x")]}, "its base must have a value for each"),
+        ({"query": "nosuch"}, "there is no saved query download/nosuch"),
+        ({"query": "summary"}, "the saved query summary doesn't display method"),
+        ({"published": [Published("nosuch", "", "", 1)]}, "there is no published table nosuch"),
+        ({"published": [Published("filesystem_large", "", "", 1)]}, "it has no column concurrency"),
+        ({"name": "uploads"}, "infra/uploads.tf isn't there"),
+    ],
+)
+def test_a_declaration_that_is_wrong_is_told_what(changed, words):
+    assert words in " | ".join(wrong(replace(DOWNLOAD, **changed)))
+
+
+def test_its_saved_query_can_be_evaluated(experiment):
+    for file in (ROOT / "queries" / experiment.name).glob("*.cwli"):
+        check(file.read_text())
+
+
+def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
+    assert [one.sentence for one in checks.run(plan, [checks.PLAN]) if one.status == PROBLEM] == []
+
+
+def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys):
+    assert main(["sweep", experiment.name, "--target", target, "--dry-run", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert [row["cell"] for row in json.loads(printed.out)] == [cell.name for cell in plan.cells()]
+    assert all(row["messages"] > 0 for row in json.loads(printed.out))
+    assert "duration: about" in printed.err and "USD" in printed.err
+
+
+def test_its_bill_has_a_price_for_every_line_and_a_total(plan):
+    estimate = cost.estimate(plan)
+    assert estimate.total_usd > 0
+    assert estimate.unpriced == []
+    assert all(item.quantity >= 0 for item in estimate.items)
+    assert estimate.total_s > 0
+
+
+def test_what_a_cell_takes_is_known_for_both_targets(experiment, cells):
+    known = infra_defaults({}).keys() | experiment.order_axes.keys()
+    for usage in (cell.usage for cell in cells):
+        assert set(usage.seconds) == set(TARGETS)
+        assert all(seconds > 0 for seconds in usage.seconds.values())
+        assert {use.price for use in usage.uses} <= read_prices().by_name.keys()
+        assert usage.sized_by in known
+        assert usage.moved_mb >= 0 and usage.data_mb >= 0 and usage.process_mb > 0 and usage.tmp_mb >= 512
+
+
+def test_its_objects_have_keys_of_their_own_and_fit_what_the_plan_counts(experiment, cells):
+    for cell in cells:
+        objects = experiment.objects(as_outputs(cell.values))
+        assert len({one.key for one in objects}) == len(objects)
+        assert all(one.key and one.size_bytes >= 0 for one in objects)
+        assert sum(one.size_bytes for one in objects) <= cell.usage.data_mb * 2**20
+
+
+def test_its_work_orders_are_json_that_says_every_axis_of_theirs(experiment, plan, cells):
+    for cell, demand in zip(plan.cells(), cells, strict=True):
+        stack = as_outputs(demand.values)
+        order = experiment.order({**stack, **plan.in_order(cell)}, experiment.objects(stack))
+        assert json.loads(json.dumps(order)) == order
+        assert not order.keys() & RESERVED
+        assert plan.in_order(cell).items() <= order.items()
+        assert plan.in_order(cell).keys() == experiment.order_axes.keys()

@@ -1,0 +1,25 @@
+"""Cells of the download experiment in numbers, as the checks and the bill take them."""
+
+from experiments import EXPERIMENTS
+from loader.cost.demand import Demand, complete
+from loader.infra_variables import infra_defaults
+
+DOWNLOAD = EXPERIMENTS["download"]
+
+
+def a_cell(concurrency=1, messages=10, warm_up_messages=0, memory_mb=2048, barrier_s=0.0, pollers=None, **variables):
+    """One cell of a function of 2,048 MB; `variables` are others than infra's defaults."""
+    given = {"concurrency_value": concurrency, "memory_size": memory_mb} | variables
+    values = complete(DOWNLOAD, infra_defaults({}) | given)
+    return Demand(
+        name="cell",
+        memory_mb=memory_mb,
+        concurrency=concurrency,
+        messages=messages,
+        warm_up_messages=warm_up_messages,
+        timeout_s=values["timeout_s"],
+        values=values,
+        usage=DOWNLOAD.usage(values),
+        barrier_s=barrier_s,
+        pollers=pollers,
+    )

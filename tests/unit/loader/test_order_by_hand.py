@@ -1,0 +1,148 @@
+"""The verbs by hand for an experiment with axes of the work order; and what names no experiment that there is."""
+
+import json
+
+import pytest
+from reads_experiment import READS
+
+from experiments import EXPERIMENTS
+from experiments.objects import DataObject
+from loader.command_line import main
+from loader.verbs import emulator, flood, query
+
+OUTPUTS = {
+    "region": "us-east-1",
+    "function_name": "f",
+    "queue_name": "q",
+    "bucket_name": "b",
+    "object_key": "k",
+    "object_size_mb": 1,
+    "memory_size": 512,
+    "concurrency_value": 3,
+    "method": "download_file",
+    "sink": "tmp",
+}
+
+
+@pytest.fixture
+def by_hand(tmp_path, monkeypatch, capsys):
+    """Runs a verb on the outputs of an experiment's stack; gives status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
+    monkeypatch.setattr(flood, "stored_objects", lambda target: [DataObject("k", 5)])
+
+    def run(experiment, verb, *arguments):
+        outputs = {name: {"value": value} for name, value in (OUTPUTS | {"experiment": experiment}).items()}
+        (tmp_path / "o.json").write_text(json.dumps(outputs))
+        status = main([verb, "--outputs", "o.json", "--target", "aws", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+def test_a_flood_by_hand_takes_the_first_of_the_matrix_where_nothing_is_said(by_hand):
+    status, out, err = by_hand("reads", "flood", "--dry-run")
+    first = json.loads(out)
+    assert (status, first["dataset"], first["threads"]) == (0, "large", 1)
+    assert first["cell"] == "memory_size=512,concurrency_value=3,dataset=large,threads=1"
+    assert "would send 30 messages" in err
+
+
+def test_a_flood_by_hand_says_what_it_was_told(by_hand):
+    _, out, _ = by_hand("reads", "flood", "--dry-run", "--order", "dataset=small", "--order", "threads=30")
+    first = json.loads(out)
+    assert (first["dataset"], first["threads"]) == ("small", 30)
+    assert first["cell"].endswith(",dataset=small,threads=30")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "order", "words"),
+    [
+        ("reads", "thread=3", "--order: the work orders of reads leave open no 'thread'; did you mean threads?"),
+        ("reads", "colour=red", "leave open no 'colour'; known are dataset, threads"),
+        ("reads", "threads=many", "--order threads: must be a whole number of 1 or more, got 'many'"),
+        ("reads", "threads=1,2", "--order threads: one flood has one value, got '1,2'; make a flood for each"),
+        ("reads", "threads", "--order: 'threads' is not VARIABLE=VALUE"),
+        ("download", "threads=3", "--order: the work orders of download leave open no 'threads'; known are none"),
+    ],
+)
+def test_a_wrong_part_of_a_work_order_is_refused_in_one_line(by_hand, experiment, order, words):
+    status, out, err = by_hand(experiment, "flood", "--order", order)
+    assert (status, out) == (2, "")
+    assert words in err.splitlines()[-1]
+
+
+def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
+    status, _, err = by_hand("reads", "dataset", "--size-mb", "3")
+    assert (status, err.splitlines()[-1]) == (2, "stampede: --size-mb: reads has 21 objects, not one; leave it out")
+
+
+def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
+    status, _, err = by_hand("uploads", "flood")
+    assert status == 2
+    assert "the applied stack is of the experiment 'uploads'; this version knows download, reads" in err
+
+
+def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
+    assert emulator._local({}) == EXPERIMENTS["download"].matrices["local"].fixed
+    assert emulator._local({"experiment": "reads", "object_size_mb": "2"}) == {
+        "experiment": "reads",
+        "concurrency_value": 2,
+        "object_size_mb": "2",
+        "ephemeral_storage_mb": 512,
+    }
+    monkeypatch.setenv("TF_VAR_experiment", "reads")
+    assert emulator._local({})["concurrency_value"] == 2
+
+
+def test_the_emulator_starts_nothing_for_an_experiment_that_there_is_not(capsys):
+    assert main(["emulator", "start", "--apply", "--set", "experiment=uploads"]) == 2
+    assert "no experiment 'uploads'; there are download" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["sweep", "doctor"])
+def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb, capsys):
+    with pytest.raises(SystemExit) as left:
+        main([verb, "downlod"])
+    err = capsys.readouterr().err
+    assert (left.value.code, err.count("\n")) == (2, 1)
+    assert "EXPERIMENT: invalid choice: 'downlod' (choose from 'download')" in err
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """Saved queries of two experiments."""
+    for name in ("download/summary", "download/speed", "reads/summary"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.cwli").write_text(f"of {name}")
+    monkeypatch.setattr(query, "QUERIES", tmp_path)
+
+
+def test_a_name_means_the_query_of_the_runs_experiment_and_else_the_only_one(saved):
+    assert query.read_query("summary", "reads") == "of reads/summary"
+    assert query.read_query("summary", "download") == "of download/summary"
+    assert query.read_query("speed", "reads") == query.read_query("speed") == "of download/speed"
+    assert query.read_query("download/summary", "reads") == "of download/summary"
+
+
+def test_a_name_that_two_experiments_have_must_be_said_whole_without_a_run(saved, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.jsonl").write_text("")
+    assert main(["query", "summary", "--logs", "log.jsonl"]) == 2
+    assert capsys.readouterr().err == (
+        "stampede: NAME|FILE: 'summary' is a query of more than one experiment; say download/summary or reads/summary\n"
+    )
+
+
+@pytest.mark.parametrize("named", [["--run", "r"], []], ids=["by name", "the newest"])
+def test_the_experiment_of_the_run_says_which_query_is_meant(saved, tmp_path, monkeypatch, named):
+    run = tmp_path / "results" / "r"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text('{"experiment": "reads"}')
+    (run / "sent.jsonl").write_text("")
+    asked = []
+    monkeypatch.setattr(query, "read_query", lambda name, experiment: asked.append(experiment) or "limit 1")
+    main(["query", "summary", "--results-dir", str(tmp_path / "results"), *named])
+    assert asked == ["reads"]

@@ -1,0 +1,140 @@
+"""The house: an experiment lives in places that carry its name, and arrows between the folders have no circle."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments import EXPERIMENTS
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("experiments", "loader", "queries", "report", "emulator")
+# `go mod download` is a command of Go's.
+EXCUSED = {"emulator/go_build.py"}
+# Still to be cleared; nothing may be added.
+EXCEPTIONS = {
+    "report/cell_settings.py",
+    "report/cells.py",
+    "report/compare_runs.py",
+    "report/grid.py",
+    "report/published.py",
+    "report/run.py",
+    "report/statistics/__init__.py",
+    "report/statistics/verdict.py",
+    "report/table.py",
+    "report/ways.py",
+}
+
+
+def modules(*folders):
+    """The Python files of folders, by their path from the root."""
+    return {path.relative_to(ROOT).as_posix(): path for folder in folders for path in (ROOT / folder).rglob("*.py")}
+
+
+def documentation(tree):
+    """The constants of a module that are docstrings: prose, where the name is an English word."""
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, holders) and node.body)
+    return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
+
+
+def own_variables(name):
+    """The Terraform variables that this experiment alone has."""
+    return re.findall(r'^variable "(\w+)"', (ROOT / f"infra/variables_{name}.tf").read_text(), re.MULTILINE)
+
+
+def namings(text, name, variables=()):
+    """Where a module's code names an experiment, as (line, what).
+
+    That is: an import of `experiments.<name>...`, or of its declaration; the identifier <NAME>; a string that is the
+    name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
+    of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
+    """
+    tree = ast.parse(text)
+    prose = documentation(tree)
+    compound = re.compile(rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$")
+    own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables) or "(?!)")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            parts = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+            dotted = {".".join([parts[0], part]) if isinstance(node, ast.ImportFrom) else part for part in parts[1:]}
+            if any(re.match(rf"experiments\.({name}|{name.upper()})", one) for one in dotted):
+                yield node.lineno, f"imports {sorted(dotted)}"
+        elif isinstance(node, ast.Name | ast.Attribute):
+            if (node.id if isinstance(node, ast.Name) else node.attr) == name.upper():
+                yield node.lineno, name.upper()
+        elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
+            yield from ((node.lineno, repr(one[0])) for one in (compound.search(string), own.search(string)) if one)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_no_module_of_the_common_folders_names_an_experiment(name):
+    found = {
+        path: namings_of_it
+        for path, file in modules("loader", "queries", "report", "emulator").items()
+        if (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
+    }
+    assert {path: what for path, what in found.items() if path not in EXCEPTIONS | EXCUSED} == {}
+    assert found.keys() | {path for path in EXCEPTIONS if not (ROOT / path).exists()} >= EXCEPTIONS
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from experiments.download import DOWNLOAD",
+        "from experiments import download_usage",
+        "from experiments import DOWNLOAD",
+        "import experiments.download",
+        "x = experiments.DOWNLOAD",
+        'NAMES = ["download"]',
+        'x = "functions/download/build"',
+        'x = f"{prefix}-download"',
+        'help = "what to run: download"',
+        'help = "a saved query (download/summary)"',
+        'x = "use a smaller object_size_mb with --set"',
+        'x = target["method"]',
+    ],
+)
+def test_a_module_that_names_the_download_is_found(code):
+    assert list(namings(code, "download", ["object_size_mb", "method"]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"""What the download experiment has, in functions/download."""',
+        'x = "go mod download"  # of the modules',
+        "def download(pins): ...",
+        "go_build.download(pins)",
+        'x = "the download of a part failed"',
+        'x = "another method is taken"',
+        "from experiments import EXPERIMENTS",
+        "from experiments.experiment import Axis",
+    ],
+)
+def test_an_english_word_is_no_name(code):
+    assert list(namings(code, "download", ["object_size_mb", "method"])) == []
+
+
+def arrows():
+    """Which folder imports which, imports inside functions too."""
+    found = {folder: set() for folder in FOLDERS}
+    for path, file in modules(*FOLDERS).items():
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found[path.partition("/")[0]] |= {name.partition(".")[0] for name in names}
+    return {folder: (to & set(FOLDERS)) - {folder} for folder, to in found.items()}
+
+
+def test_the_arrows_between_the_folders_have_no_circle():
+    left = arrows()
+    while free := {folder for folder, to in left.items() if not to & left.keys()}:
+        left = {folder: to for folder, to in left.items() if folder not in free}
+    assert left == {}
+
+
+def test_the_experiments_import_no_other_folder_and_the_report_not_the_loader():
+    assert arrows()["experiments"] == set()
+    assert "loader" not in arrows()["report"] | arrows()["queries"] | arrows()["emulator"]
