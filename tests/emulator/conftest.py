@@ -4,12 +4,12 @@ import json
 import shutil
 
 import pytest
-from applied_stack import OBJECT_MB, VARIABLES, LocalStack
 
 from emulator import ministack, stack
 from loader import embedded
 from loader import target as targets
 from loader.dataset import put_object
+from tests.emulator.applied_stack import OBJECT_MB, VARIABLES, LocalStack
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from collections import Counter
 
 import boto3
 import pytest
-from applied_stack import OBJECT_MB, STAMPEDE
 
 from emulator import ministack
 from loader import target as targets
@@ -17,6 +16,7 @@ from loader.dataset import put_object
 from loader.object_content import MEBIBYTE
 from loader.run.folder import RunFolder
 from loader.verbs.query import QUERIES
+from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE
 
 
 def rows(done):

@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import random
-import sys
 import time
 import zipfile
 import zlib
@@ -15,12 +14,9 @@ import pytest
 from botocore.config import Config
 
 from emulator import ministack
+from tests.unit.functions.lambda_sandbox import ENVIRONMENT, LambdaSandbox, order, set_environment, sqs_record
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "unit" / "download"))
-
-from lambda_sandbox import ENVIRONMENT, LambdaSandbox, order, set_environment, sqs_record  # noqa: E402
-
+FUNCTIONS = Path(__file__).parents[2] / "functions"
 OBJECT_BYTES = 16 * 2**20 + 1
 ROLE_TRUST = {
     "Version": "2012-10-17",
@@ -152,7 +148,11 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(end
         endpoint_url,
         name="stampede-redelivery",
         body=order(object_bytes=1),
-        runtime={"Runtime": "python3.12", "Handler": "handler.handler", "Code": {"ZipFile": zipped_function()}},
+        runtime={
+            "Runtime": "python3.12",
+            "Handler": "handler.handler",
+            "Code": {"ZipFile": zipped_function()},
+        },
         variables={"METHOD": "stream"},
     )
     assert_redelivered_soon(records, "SizeMismatch")
@@ -213,6 +213,6 @@ def zipped_function():
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
         for folder in ("common", "download"):
-            for path in sorted((ROOT / "functions" / folder).glob("*.py")):
+            for path in sorted((FUNCTIONS / folder).glob("*.py")):
                 archive.write(path, path.name)
     return zipped.getvalue()

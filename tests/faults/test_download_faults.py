@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from deadline import GRACE_S, MARGIN_S
 from failures import ERROR_TYPES
-from faulty_s3 import ALWAYS
-from lambda_sandbox import order
 from retries import ATTEMPTS
-from test_download_record import ERROR_KEYS
+
+from tests.faults.faulty_s3 import ALWAYS
+from tests.unit.functions.download.test_download_record import ERROR_KEYS
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 # s3transfer's own tries for one body, on top of the client's tries for one request.

@@ -10,10 +10,11 @@ import zlib
 import pytest
 from deadline import MARGIN_S
 from failures import ERROR_TYPES
-from faulty_s3 import ALWAYS
-from lambda_sandbox import order
 from retries import ATTEMPTS, RetryPolicy
-from test_download_record import ERROR_KEYS, OK_KEYS
+
+from tests.faults.faulty_s3 import ALWAYS
+from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 PART = 16 * MIB  # the smallest range

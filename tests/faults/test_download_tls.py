@@ -3,9 +3,10 @@
 import zlib
 
 import pytest
-from faulty_s3 import ALWAYS, Faults, FaultyS3
-from lambda_sandbox import order
 from retries import RetryPolicy
+
+from tests.faults.faulty_s3 import ALWAYS, Faults, FaultyS3
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB
