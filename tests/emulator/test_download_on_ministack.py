@@ -122,7 +122,7 @@ def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_
     lambda_client.create_function(
         FunctionName=name,
         Runtime="python3.12",
-        Handler="handler.handler",
+        Handler="download.handler.handler",
         Role=make_role(client("iam", endpoint_url), name),
         Code={"ZipFile": zipped_function()},
         Timeout=30,
@@ -150,7 +150,7 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(end
         body=order(object_bytes=1),
         runtime={
             "Runtime": "python3.12",
-            "Handler": "handler.handler",
+            "Handler": "download.handler.handler",
             "Code": {"ZipFile": zipped_function()},
         },
         variables={"METHOD": "stream"},
@@ -209,10 +209,10 @@ def make_role(iam, name, may_take_from=None):
 
 
 def zipped_function():
-    """Return the zip that Terraform makes too: what is common and the download's own, at its root."""
+    """Return the zip that Terraform makes too: the package of what is common, and the download's own."""
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
         for folder in ("common", "download"):
             for path in sorted((FUNCTIONS / folder).glob("*.py")):
-                archive.write(path, path.name)
+                archive.write(path, f"{folder}/{path.name}")
     return zipped.getvalue()

@@ -6,8 +6,8 @@ import time
 import zlib
 
 import pytest
-from deadline import GRACE_S, MARGIN_S
 
+from common.deadline import GRACE_S, MARGIN_S
 from tests.faults.faulty_s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
 from tests.unit.functions.lambda_sandbox import order

@@ -63,8 +63,8 @@ class LambdaSandbox:
     """One sandbox. The environment must be set before it is made, as on Lambda."""
 
     def __init__(self) -> None:
-        sys.modules.pop("handler", None)
-        self.handler = importlib.import_module("handler").handler
+        sys.modules.pop("download.handler", None)
+        self.handler = importlib.import_module("download.handler").handler
         self.log = ""
 
     def invoke(self, *bodies: str, remaining_s: float = 60, attempt: int = 1) -> tuple[list[dict], list[str]]:

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from methods import METHODS
 
+from download.methods import METHODS
 from experiments import EXPERIMENTS
 from loader import checks
 from loader.checks import method as checks_method

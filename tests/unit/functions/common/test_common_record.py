@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from environment import SettingsError
-from failures import ERROR_TYPES, Failure, describe
-from record import format_record, write_record
+
+from common.environment import SettingsError
+from common.failures import ERROR_TYPES, Failure, describe
+from common.record import format_record, write_record
 
 AGREED = Path(__file__).parents[4] / "functions" / "agreed"
 

@@ -4,9 +4,9 @@ import sys
 import time
 
 import pytest
-from redelivery import Redelivery, _build_client
-from sqs_event import Message, read_messages
 
+from common.redelivery import Redelivery, _build_client
+from common.sqs_event import Message, read_messages
 from tests.unit.functions.lambda_sandbox import order, set_environment
 from tests.unit.functions.visibility_stub import CUT, SILENCE
 
@@ -31,8 +31,8 @@ def test_sqs_hears_of_the_failed_messages_only_and_after_every_record(start_s3, 
     start_s3(1000)
     function = sandbox()
     happened = []
-    write_record = sys.modules["sandbox"].write_record
-    monkeypatch.setattr("sandbox.write_record", lambda record: (write_record(record), happened.append("record")))
+    write_record = sys.modules["common.sandbox"].write_record
+    monkeypatch.setattr("common.sandbox.write_record", lambda record: (write_record(record), happened.append("record")))
     sqs.on_call = lambda: happened.append("call")
     records, failed = function.invoke(order(object_bytes=1), order(), "not an order")
     assert [record["status"] for record in records] == ["error", "ok", "error"]
@@ -45,7 +45,7 @@ def test_without_a_failure_no_client_is_made_and_with_one_it_is_made_once(start_
     start_s3(1000)
     function = sandbox()
     made = []
-    monkeypatch.setattr("redelivery._build_client", lambda region: made.append(region) or _build_client(region))
+    monkeypatch.setattr("common.redelivery._build_client", lambda region: made.append(region) or _build_client(region))
     function.invoke(order())
     assert made == []
     function.invoke("not an order")

@@ -9,14 +9,14 @@ import pytest
 from botocore import auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
-from endpoint import dns_suffix, locate
-from environment import SettingsError
-from failures import NoCredentials
 from hypothesis import given
 from hypothesis import strategies as st
-from s3_client import build_client
-from sigv4 import Credentials, read_credentials, signed_headers
 
+from common.endpoint import dns_suffix, locate
+from common.environment import SettingsError
+from common.failures import NoCredentials
+from common.s3_client import build_client
+from common.sigv4 import Credentials, read_credentials, signed_headers
 from tests.unit.functions.lambda_sandbox import set_environment
 
 # By region, one of each partition.

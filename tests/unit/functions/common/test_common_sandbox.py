@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from deadline import MARGIN_S, DeadlineRunner
-from environment import Labels, SettingsError, read_labels
-from measurement import Measurement
-from sandbox import Sandbox
-from work_order import WorkOrder, name, parse_work_order, whole_number
 
+from common.deadline import MARGIN_S, DeadlineRunner
+from common.environment import Labels, SettingsError, read_labels
+from common.measurement import Measurement
+from common.sandbox import Sandbox
+from common.work_order import WorkOrder, name, parse_work_order, whole_number
 from tests.unit.functions.lambda_sandbox import Context, order, sqs_record
 
 RECORD = json.loads((Path(__file__).parents[4] / "functions" / "agreed" / "record.json").read_text())

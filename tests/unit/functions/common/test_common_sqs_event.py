@@ -1,7 +1,8 @@
 """The event of SQS: read as messages, or refused."""
 
 import pytest
-from sqs_event import EventError, Message, read_messages
+
+from common.sqs_event import EventError, Message, read_messages
 
 VALID = {
     "messageId": "m",

@@ -5,14 +5,14 @@ import itertools
 import zlib
 
 import pytest
-from checksum import Checksum, Digest, joined_crc32, parse_checksum
-from download_order import parse_download_order
-from failures import ChecksumMismatch
 from hypothesis import given
 from hypothesis import strategies as st
-from sinks import WINDOW_BYTES, DiscardSink
-from work_order import WorkOrderError
 
+from common.failures import ChecksumMismatch
+from common.work_order import WorkOrderError
+from download.checksum import Checksum, Digest, joined_crc32, parse_checksum
+from download.download_order import parse_download_order
+from download.sinks import WINDOW_BYTES, DiscardSink
 from tests.unit.functions.lambda_sandbox import order
 
 

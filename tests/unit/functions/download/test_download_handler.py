@@ -4,8 +4,8 @@ import sys
 import time
 
 import pytest
-from sqs_event import EventError
 
+from common.sqs_event import EventError
 from tests.faults.faulty_s3 import BUCKET, KEY
 from tests.unit.functions.download.test_download_record import OK_KEYS, PUBLISHED
 from tests.unit.functions.lambda_sandbox import order
@@ -60,7 +60,7 @@ def test_an_empty_object_is_downloaded_like_any_other(start_s3, sandbox):
 def test_the_file_that_is_measured_has_the_bytes_of_the_object(start_s3, sandbox, monkeypatch):
     s3 = start_s3(9 * MIB)
     function = sandbox()
-    import download_file
+    from download import download_file
 
     kept, fetch = [], download_file.fetch
 
@@ -177,7 +177,7 @@ def test_an_interruption_inside_the_download_is_not_swallowed(
     def interrupt(transfer):
         raise interruption
 
-    monkeypatch.setattr(sys.modules["download_file"], "fetch", interrupt)
+    monkeypatch.setattr(sys.modules["download.download_file"], "fetch", interrupt)
     with pytest.raises(interruption):
         function.invoke(order())
     assert list(sandbox_environment.iterdir()) == []

@@ -4,16 +4,17 @@ import json
 import re
 from pathlib import Path
 
-from download_order import DownloadOrder
-from failures import DeadlineExceeded
 from hypothesis import given
 from hypothesis import strategies as st
-from outcome import Outcome
-from record import build_record, format_record
-from settings import Settings
-from sqs_event import Message
-from timed_download import Download
-from work_order import WorkOrderError
+
+from common.failures import DeadlineExceeded
+from common.outcome import Outcome
+from common.record import build_record, format_record
+from common.sqs_event import Message
+from common.work_order import WorkOrderError
+from download.download_order import DownloadOrder
+from download.settings import Settings
+from download.timed_download import Download
 
 SETTINGS = Settings(1, 1024, "experiment 01", "download_file", "bucket", "key", "us-east-1")
 AGREED = Path(__file__).parents[4] / "functions" / "agreed"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from botocore.retries.standard import RetryContext
-from environment import SettingsError
-from retries import ATTEMPTS, RETRIES
-from s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
-from settings import Settings, read_settings
-from timed_download import mode_and_attempts
 
+from common.environment import SettingsError
+from common.retries import ATTEMPTS, RETRIES
+from common.s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
+from download.settings import Settings, read_settings
+from download.timed_download import mode_and_attempts
 from tests.unit.functions.lambda_sandbox import ENVIRONMENT, set_environment
 
 PUBLISHED_TIMEOUT_S = 60
@@ -198,7 +198,7 @@ def test_what_was_agreed_on_is_botocores_standard_mode():
     for random in (0.0, 0.5, 1.0):
         theirs = ExponentialBackoff(random=lambda value=random: value)
         for retry in range(1, 8):
-            with unittest.mock.patch("retries.random.random", return_value=random):
+            with unittest.mock.patch("common.retries.random.random", return_value=random):
                 assert RETRIES.delay_s(retry) == theirs.delay_amount(RetryContext(attempt_number=retry))
 
 

@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from download_order import DownloadOrder, parse_download_order
 from hypothesis import example, given
 from hypothesis import strategies as st
-from work_order import LARGEST_INTEGER, WorkOrderError
+
+from common.work_order import LARGEST_INTEGER, WorkOrderError
+from download.download_order import DownloadOrder, parse_download_order
 
 NAMES = {"run_id": "run-1", "cell": "memory_size=1024,concurrency_value=5"}
 ORDER = {**NAMES, "seq": 0}
