@@ -49,7 +49,7 @@ check: $(READY) $(TFLINT) $(CHECKOV) ## Lint and static checks of Python, Go and
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest tests/terraform/test_configuration.py -k "formatted or configuration_is_valid"
-	$(BIN)/pytest tests/unit/transfer/test_transfer_go.py -k "vet or formatted or go_mod"
+	$(BIN)/pytest tests/unit/functions/transfer/test_transfer_go.py -k "vet or formatted or go_mod"
 	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
 	$(CHECKOV) --config-file infra/.checkov.yaml
 

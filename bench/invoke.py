@@ -1,7 +1,7 @@
 """One Lambda sandbox as a program, in which the download function runs once.
 
-`python -S invoke.py FUNCTION_FOLDERS ORDER RECORD_FILE`; the folders are joined as in PATH. Its settings are the
-environment, as on Lambda. It ends with status 1 and the error on stderr unless the record says ok.
+`python -S invoke.py FUNCTIONS ORDER RECORD_FILE`; FUNCTIONS is the folder with the packages of a function's zip. Its
+settings are the environment, as on Lambda. It ends with status 1 and the error on stderr unless the record says ok.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -26,10 +25,10 @@ class Context:
         return REMAINING_MS
 
 
-def main(function_folders: str, order: str, record_file: str) -> int:
+def main(functions: str, order: str, record_file: str) -> int:
     """Invoke with one message and keep its record; returns the exit status."""
-    sys.path[:0] = function_folders.split(os.pathsep)
-    from handler import handler
+    sys.path.insert(0, functions)  # before this file's own folder, which has a download.py too
+    from download.handler import handler
 
     message = {
         "messageId": "bench",

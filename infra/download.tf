@@ -36,7 +36,7 @@ module "worker" {
   program_file         = local.is_go ? "${path.root}/../functions/transfer/build/${var.architecture}/bootstrap" : null
   layer_folder         = var.method == "crt" ? "${path.root}/../functions/${var.experiment}/build/${var.architecture}" : null
   zip_file             = "${path.root}/.build/${local.is_go ? "transfer-${var.architecture}" : var.experiment}.zip"
-  handler              = local.is_go ? "bootstrap" : "handler.handler"
+  handler              = local.is_go ? "bootstrap" : "download.handler.handler"
   runtime              = local.is_go ? "provided.al2023" : "python3.12"
   architecture         = var.architecture
   memory_size_mb       = var.memory_size

@@ -2,7 +2,8 @@
 
 import boto3.exceptions
 import botocore.exceptions
-from failures import (
+
+from common.failures import (
     AnswerError,
     ChecksumMismatch,
     ConnectionCut,

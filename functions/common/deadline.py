@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from failures import DeadlineExceeded, PreviousDownloadRunning
-from measurement import Measurement
-from outcome import Outcome
-from s3_client import READ_TIMEOUT_S
+from common.failures import DeadlineExceeded, PreviousDownloadRunning
+from common.measurement import Measurement
+from common.outcome import Outcome
+from common.s3_client import READ_TIMEOUT_S
 
 # Kept back from the function's timeout for stopping the operation, removing files and writing the record.
 MARGIN_S = 3.0

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from environment import SettingsError
+from common.environment import SettingsError
 
 # What a host name of AWS ends with, by the beginning of the region: every partition of botocore/data/partitions.json
 # whose dnsSuffix isn't that of the first one.

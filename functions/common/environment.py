@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from failures import Failure
+from common.failures import Failure
 
 # The limits of Lambda.
 SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB = 128, 10_240

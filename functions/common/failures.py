@@ -104,7 +104,7 @@ def describe(error: Exception) -> tuple[str, str]:
         return _describe_answer(error)
     # Only where botocore is in use: importing it just for its exceptions takes longer than a small download.
     if "botocore.exceptions" in sys.modules:
-        from boto_failures import translate
+        from common.boto_failures import translate
 
         known = translate(error)
         if known is not None:

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from environment import Labels
-from failures import describe
-from outcome import Outcome
-from sqs_event import Message
-from work_order import WorkOrder
+from common.environment import Labels
+from common.failures import describe
+from common.outcome import Outcome
+from common.sqs_event import Message
+from common.work_order import WorkOrder
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
 

@@ -11,9 +11,9 @@ import re
 import sys
 from typing import Any
 
-from endpoint import dns_suffix
-from sigv4 import read_credentials
-from sqs_event import Message
+from common.endpoint import dns_suffix
+from common.sigv4 import read_credentials
+from common.sqs_event import Message
 
 # To connect, and again to be answered; there is one try.
 CALL_TIMEOUT_S = 1

@@ -5,8 +5,8 @@ boto3 isn't imported before a client is built: the methods with their own HTTP d
 
 from typing import Any
 
-from environment import SettingsError
-from retries import RETRIES
+from common.environment import SettingsError
+from common.retries import RETRIES
 
 CONNECT_TIMEOUT_S = 5
 # The longest silence on a connection. Below the 60 s of the function (boto3's default is exactly 60 s), and

@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from deadline import MARGIN_S
-from environment import SMALLEST_MEMORY_MB, Labels, SettingsError
-from outcome import Outcome
-from record import build_record, write_record
-from redelivery import Redelivery
-from sqs_event import Message, read_messages
-from work_order import WorkOrder
+from common.deadline import MARGIN_S
+from common.environment import SMALLEST_MEMORY_MB, Labels, SettingsError
+from common.outcome import Outcome
+from common.record import build_record, write_record
+from common.redelivery import Redelivery
+from common.sqs_event import Message, read_messages
+from common.work_order import WorkOrder
 
 
 class Operation(Protocol):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from failures import NoCredentials
+from common.failures import NoCredentials
 
 _EMPTY_BODY = hashlib.sha256(b"").hexdigest()
 

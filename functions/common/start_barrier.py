@@ -2,7 +2,7 @@
 
 import time
 
-from failures import StartTooLate
+from common.failures import StartTooLate
 
 
 def wait_until(start_at_ms: int | None, deadline_s: float) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeVar
 
-from failures import Failure
+from common.failures import Failure
 
 # 2^53 - 1: above it a JSON reader that holds numbers as doubles (Logs Insights, browsers) would change the
 # value.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from transfer import Transfer, object_changed
+from download.transfer import Transfer, object_changed
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from failures import ChecksumMismatch
+from common.failures import ChecksumMismatch
 
 DIGITS = {"sha256": 64, "crc32": 8}
 _CRC32_POLYNOMIAL = 0xEDB88320

@@ -11,9 +11,9 @@ import ssl
 import struct
 from dataclasses import dataclass
 
-import s3_client
-from endpoint import ObjectAddress
-from failures import ConnectionCut, NoConnection, ReadTimeout
+from common import s3_client
+from common.endpoint import ObjectAddress
+from common.failures import ConnectionCut, NoConnection, ReadTimeout
 
 _LONGEST_HEAD_BYTES = 64 * 1024
 _STATUS_LINE = re.compile(r"HTTP/1\.[01] (\d{3})")

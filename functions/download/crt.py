@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from crt_failures import translate
-from endpoint import locate
-from environment import SettingsError
-from failures import Failure
-from settings import Settings
-from sigv4 import read_credentials
-from transfer import Transfer, object_changed
+from common.endpoint import locate
+from common.environment import SettingsError
+from common.failures import Failure
+from common.sigv4 import read_credentials
+from download.crt_failures import translate
+from download.settings import Settings
+from download.transfer import Transfer, object_changed
 
 # The client opens as many connections as this rate needs. 3 Gbit/s is the most that AWS gives to one function (of
 # 10,240 MB, with the quota "Network bandwidth per execution environment"); the client's own guess is 10, for a server.

@@ -3,7 +3,7 @@
 import errno
 from typing import Any
 
-from failures import (
+from common.failures import (
     AnswerError,
     ChecksumMismatch,
     ConnectionCut,

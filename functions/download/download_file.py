@@ -6,11 +6,12 @@ off later is asked for again by s3transfer, five times in all, whatever the retr
 
 from typing import Any
 
-import s3_client
 from boto3.s3.transfer import TransferConfig
-from boto_observer import observed
-from settings import Settings
-from transfer import Transfer
+
+from common import s3_client
+from download.boto_observer import observed
+from download.settings import Settings
+from download.transfer import Transfer
 
 # boto3's defaults, as published: 8 MiB parts, 10 threads. The classic client is named because "auto" would
 # switch to the CRT client wherever awscrt happens to be installed, and that is another method.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from checksum import Checksum, parse_checksum
-from work_order import WorkOrder, WorkOrderError, flag, parse_work_order, quote, whole_number
+from common.work_order import WorkOrder, WorkOrderError, flag, parse_work_order, quote, whole_number
+from download.checksum import Checksum, parse_checksum
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from connection import Connection, Head
-from failures import AnswerError, ConnectionCut, NoConnection, ReadTimeout, SizeMismatch
-from retries import RETRIES
-from sinks import Slot
-from transfer import Transfer, object_changed
+from common.failures import AnswerError, ConnectionCut, NoConnection, ReadTimeout, SizeMismatch
+from common.retries import RETRIES
+from download.connection import Connection, Head
+from download.sinks import Slot
+from download.transfer import Transfer, object_changed
 
 
 @dataclass

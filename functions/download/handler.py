@@ -4,7 +4,7 @@
 this module is imported, which Lambda does before the first event.
 """
 
-from sandbox import Sandbox
-from timed_download import Download
+from common.sandbox import Sandbox
+from download.timed_download import Download
 
 handler = Sandbox(Download()).handle

@@ -19,4 +19,4 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 def load(method: str) -> ModuleType:
     """Import the module of one method, and only it: importing boto3 costs a fifth of a CPU second."""
-    return importlib.import_module(method)
+    return importlib.import_module(f"download.{method}")

@@ -8,11 +8,11 @@ import itertools
 import threading
 from collections.abc import Iterator
 
-from failures import AnswerError
-from get_span import Span, fetch_span
-from raw_s3 import RawS3
-from settings import Settings
-from transfer import Transfer
+from common.failures import AnswerError
+from download.get_span import Span, fetch_span
+from download.raw_s3 import RawS3
+from download.settings import Settings
+from download.transfer import Transfer
 
 
 def build_client(settings: Settings) -> RawS3:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from connection import Connection, Head
-from endpoint import locate
-from failures import AnswerError, ConnectionCut
-from settings import Settings
-from sigv4 import read_credentials, signed_headers
+from common.endpoint import locate
+from common.failures import AnswerError, ConnectionCut
+from common.sigv4 import read_credentials, signed_headers
+from download.connection import Connection, Head
+from download.settings import Settings
 
 # Enough of an error answer to hold code and message; what S3 says beyond them isn't used.
 _ERROR_BODY_BYTES = 4096

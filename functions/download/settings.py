@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from environment import Labels, choice, read_labels, read_region, text, whole_number
-from methods import METHODS
+from common.environment import Labels, choice, read_labels, read_region, text, whole_number
+from download.methods import METHODS
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from checksum import Checksum, Digest, joined_crc32
-from failures import NoMemory
-from methods import DISCARD, MEMORY, TMP
+from common.failures import NoMemory
+from download.checksum import Checksum, Digest, joined_crc32
+from download.methods import DISCARD, MEMORY, TMP
 
 # What one call receives. Measured against 64 KiB to 2 MiB: less means more calls and wake-ups, more saves nothing.
 WINDOW_BYTES = 2**20

@@ -3,10 +3,10 @@
 It shows what one connection gives when the client costs next to nothing.
 """
 
-from get_span import Span, fetch_span
-from raw_s3 import RawS3
-from settings import Settings
-from transfer import Transfer
+from download.get_span import Span, fetch_span
+from download.raw_s3 import RawS3
+from download.settings import Settings
+from download.transfer import Transfer
 
 
 def build_client(settings: Settings) -> RawS3:

@@ -7,17 +7,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from deadline import DeadlineRunner
-from download_order import DownloadOrder, parse_download_order
-from failures import SizeMismatch
-from methods import DISCARD, load
-from outcome import Outcome
-from retries import RETRIES
-from settings import Settings, read_settings
-from sinks import make_sink
-from start_barrier import wait_until
-from transfer import Transfer
-from work_order import WorkOrderError
+from common.deadline import DeadlineRunner
+from common.failures import SizeMismatch
+from common.outcome import Outcome
+from common.retries import RETRIES
+from common.start_barrier import wait_until
+from common.work_order import WorkOrderError
+from download.download_order import DownloadOrder, parse_download_order
+from download.methods import DISCARD, load
+from download.settings import Settings, read_settings
+from download.sinks import make_sink
+from download.transfer import Transfer
 
 # The AWS Common Runtime's own, which can't be set from Python: five retries (aws-c-s3, s_default_max_retries).
 CRT_ATTEMPTS = 6

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from download_order import DownloadOrder
-from failures import ObjectChanged
-from measurement import Measurement
-from settings import Settings
-from sinks import Sink
+from common.failures import ObjectChanged
+from common.measurement import Measurement
+from download.download_order import DownloadOrder
+from download.settings import Settings
+from download.sinks import Sink
 
 
 @dataclass

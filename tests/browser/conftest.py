@@ -1,18 +1,14 @@
 """A browser for all tests of the pages, and the pages that they open."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Chromium, Tab, find
-
-# The synthetic runs are those of the report's own tests.
-sys.path.insert(0, str(Path(__file__).parent.parent / "unit" / "report"))
-import synthetic_run
 
 import report
+from tests.browser.chromium import Chromium, Tab, find
+from tests.unit.report import synthetic_run
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

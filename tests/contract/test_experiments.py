@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from declaration import ROOT, outputs, wrong
 
 from experiments import EXPERIMENTS
 from experiments.experiment import Axis, Compare, Matrix, Metric, Published
@@ -16,6 +15,7 @@ from loader.cost.prices import read_prices
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
 from queries.insights import check
+from tests.contract.declaration import ROOT, outputs, wrong
 
 TARGETS = ("aws", "local")
 # What the loader says in every work order.

@@ -4,12 +4,12 @@ import json
 import shutil
 
 import pytest
-from applied_stack import VARIABLES, LocalStack
 
 from emulator import ministack, stack
 from loader import embedded
 from loader import target as targets
 from loader.dataset import put_objects
+from tests.emulator.applied_stack import VARIABLES, LocalStack
 
 
 @pytest.fixture(scope="session")

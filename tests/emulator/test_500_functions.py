@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from applied_stack import STAMPEDE
 
 from emulator import ministack
 from experiments import download_usage
 from loader.checks import machine
 from loader.run.folder import RunFolder
+from tests.emulator.applied_stack import STAMPEDE
 
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
 N, MESSAGES_PER_CONCURRENCY = 500, 5

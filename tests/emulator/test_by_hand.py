@@ -9,7 +9,6 @@ from collections import Counter
 
 import boto3
 import pytest
-from applied_stack import OBJECT_MB, STAMPEDE
 
 from emulator import ministack
 from experiments.objects import MEBIBYTE
@@ -17,6 +16,7 @@ from loader import target as targets
 from loader.dataset import put_objects
 from loader.run.folder import RunFolder
 from loader.verbs.query import QUERIES
+from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE
 
 
 def rows(done):

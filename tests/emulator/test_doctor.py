@@ -100,7 +100,7 @@ def test_a_function_that_an_earlier_run_left_is_named_with_what_it_reserves(ordi
         FunctionName="stampede-download",
         Runtime="python3.12",
         Role=role["Arn"],
-        Handler="handler.handler",
+        Handler="download.handler.handler",
         Code={"ZipFile": b"PK\x05\x06" + bytes(18)},  # an empty zip
     )
     client.put_function_concurrency(FunctionName="stampede-download", ReservedConcurrentExecutions=900)

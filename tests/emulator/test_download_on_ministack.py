@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import random
-import sys
 import time
 import zipfile
 import zlib
@@ -15,12 +14,9 @@ import pytest
 from botocore.config import Config
 
 from emulator import ministack
+from tests.unit.functions.lambda_sandbox import ENVIRONMENT, LambdaSandbox, order, set_environment, sqs_record
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "unit" / "download"))
-
-from lambda_sandbox import ENVIRONMENT, LambdaSandbox, order, set_environment, sqs_record  # noqa: E402
-
+FUNCTIONS = Path(__file__).parents[2] / "functions"
 OBJECT_BYTES = 16 * 2**20 + 1
 ROLE_TRUST = {
     "Version": "2012-10-17",
@@ -126,7 +122,7 @@ def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_
     lambda_client.create_function(
         FunctionName=name,
         Runtime="python3.12",
-        Handler="handler.handler",
+        Handler="download.handler.handler",
         Role=make_role(client("iam", endpoint_url), name),
         Code={"ZipFile": zipped_function()},
         Timeout=30,
@@ -152,7 +148,11 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(end
         endpoint_url,
         name="stampede-redelivery",
         body=order(object_bytes=1),
-        runtime={"Runtime": "python3.12", "Handler": "handler.handler", "Code": {"ZipFile": zipped_function()}},
+        runtime={
+            "Runtime": "python3.12",
+            "Handler": "download.handler.handler",
+            "Code": {"ZipFile": zipped_function()},
+        },
         variables={"METHOD": "stream"},
     )
     assert_redelivered_soon(records, "SizeMismatch")
@@ -209,10 +209,10 @@ def make_role(iam, name, may_take_from=None):
 
 
 def zipped_function():
-    """Return the zip that Terraform makes too: what is common and the download's own, at its root."""
+    """Return the zip that Terraform makes too: the package of what is common, and the download's own."""
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
         for folder in ("common", "download"):
-            for path in sorted((ROOT / "functions" / folder).glob("*.py")):
-                archive.write(path, path.name)
+            for path in sorted((FUNCTIONS / folder).glob("*.py")):
+                archive.write(path, f"{folder}/{path.name}")
     return zipped.getvalue()

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
 from loader.run.folder import RunFolder
+from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
 MATRIX = (
     "--set", "memory_size=1024",

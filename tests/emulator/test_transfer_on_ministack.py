@@ -7,26 +7,20 @@ import os
 import platform
 import random
 import subprocess
-import sys
 import zipfile
 import zlib
-from pathlib import Path
 
 import pytest
 
 from emulator import ministack
-
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "unit" / "transfer"), str(ROOT / "tests" / "unit" / "download")]
-
-from lambda_sandbox import ENVIRONMENT, order, sqs_record  # noqa: E402
-from test_download_on_ministack import (  # noqa: E402
+from tests.emulator.test_download_on_ministack import (
     assert_redelivered_soon,
     client,
     make_role,
     records_of_a_message_that_fails,
 )
-from transfer_program import transfer_program  # noqa: E402
+from tests.unit.functions.lambda_sandbox import ENVIRONMENT, order, sqs_record
+from tests.unit.functions.transfer.transfer_program import transfer_program
 
 __all__ = ["transfer_program"]
 

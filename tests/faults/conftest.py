@@ -1,19 +1,13 @@
 """What the fault tests share: the sandbox fixtures of the download function, and a certificate for loopback."""
 
 import ssl
-import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-# Both folders by hand: pytest adds a folder only once it has collected a test there.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "unit" / "download")]
-
-from sandbox_fixtures import sandbox, sandbox_environment, start_s3  # noqa: E402
-
-from bench import servers  # noqa: E402
+from bench import servers
+from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
 
 __all__ = ["certificate", "sandbox", "sandbox_environment", "start_s3"]
 

@@ -6,10 +6,11 @@ import time
 import zlib
 
 import pytest
-from deadline import GRACE_S, MARGIN_S
-from faulty_s3 import ALWAYS
-from lambda_sandbox import order
-from test_download_record import ERROR_KEYS, OK_KEYS
+
+from common.deadline import GRACE_S, MARGIN_S
+from tests.faults.faulty_s3 import ALWAYS
+from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB

@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-from deadline import GRACE_S, MARGIN_S
-from failures import ERROR_TYPES
-from faulty_s3 import ALWAYS
-from lambda_sandbox import order
-from retries import ATTEMPTS
-from test_download_record import ERROR_KEYS
+
+from common.deadline import GRACE_S, MARGIN_S
+from common.failures import ERROR_TYPES
+from common.retries import ATTEMPTS
+from tests.faults.faulty_s3 import ALWAYS
+from tests.unit.functions.download.test_download_record import ERROR_KEYS
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 # s3transfer's own tries for one body, on top of the client's tries for one request.
@@ -259,7 +260,7 @@ def test_missing_credentials_become_an_error_record(start_s3, failure, monkeypat
 def test_a_silent_connection_becomes_a_read_timeout(start_s3, failure, monkeypatch):
     """With a shorter timeout than in use, so that the test doesn't take minutes."""
     s3 = start_s3(MIB, trickle_bytes=1000, trickle_pause_s=30)
-    monkeypatch.setattr("s3_client.READ_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.2)
     record = failure()
     assert record["error_type"] == "ReadTimeout"
     assert s3.count("GET") == BODY_TRIES

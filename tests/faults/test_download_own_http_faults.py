@@ -8,12 +8,13 @@ import time
 import zlib
 
 import pytest
-from deadline import MARGIN_S
-from failures import ERROR_TYPES
-from faulty_s3 import ALWAYS
-from lambda_sandbox import order
-from retries import ATTEMPTS, RetryPolicy
-from test_download_record import ERROR_KEYS, OK_KEYS
+
+from common.deadline import MARGIN_S
+from common.failures import ERROR_TYPES
+from common.retries import ATTEMPTS, RetryPolicy
+from tests.faults.faulty_s3 import ALWAYS
+from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 PART = 16 * MIB  # the smallest range
@@ -236,7 +237,7 @@ def test_the_wait_before_a_retry_ends_at_the_deadline(start_s3, way, sandbox_env
 @each_method
 def test_a_silent_connection_becomes_a_read_timeout(start_s3, way, sandbox_environment, monkeypatch, method):
     start_s3(OBJECT, trickle_bytes=1000, trickle_pause_s=30)
-    monkeypatch.setattr("s3_client.READ_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.1)
     record = failure(way(method), sandbox_environment)
     assert record["error_type"] == "ReadTimeout"
     assert record["retries"] >= ATTEMPTS - 1
@@ -273,7 +274,7 @@ def test_an_object_larger_than_the_functions_memory_is_refused(start_s3, way, sa
 def test_an_object_larger_than_the_temporary_folder_is_refused(start_s3, way, sandbox_environment, monkeypatch, method):
     start_s3(OBJECT)
     almost_full = os.statvfs_result((4096, 4096, 10**6, 100, 100, 10**6, 10**5, 10**5, 0, 255))
-    monkeypatch.setattr("sinks.os.statvfs", lambda path: almost_full)
+    monkeypatch.setattr("download.sinks.os.statvfs", lambda path: almost_full)
     record = failure(way(method, "tmp"), sandbox_environment)
     assert (record["error_type"], record["bytes"]) == ("NoSpace", 0)
 

@@ -3,9 +3,10 @@
 import zlib
 
 import pytest
-from faulty_s3 import ALWAYS, Faults, FaultyS3
-from lambda_sandbox import order
-from retries import RetryPolicy
+
+from common.retries import RetryPolicy
+from tests.faults.faulty_s3 import ALWAYS, Faults, FaultyS3
+from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB
@@ -74,7 +75,7 @@ def test_bodies_that_are_always_cut_are_an_error(start, method):
 
 @each_own_http
 def test_a_silent_connection_becomes_a_read_timeout(start, monkeypatch, method):
-    monkeypatch.setattr("s3_client.READ_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.2)
     _, function = start(method, MIB, trickle_bytes=1024, trickle_pause_s=1.0)
     [record], _ = function.invoke(order())
     assert record["error_type"] == "ReadTimeout", record

@@ -1,14 +1,14 @@
 """Whatever SQS does, every message is accepted once, or known to be refused, or said to be possibly there twice."""
 
-import faulty_sqs
 import pytest
-from faulty_sqs import FaultySqs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqs_floods import endpoint, flood
 
 from loader.sqs import sending
 from loader.sqs.sending import Order, batches, send_to
+from tests.faults import faulty_sqs
+from tests.faults.faulty_sqs import FaultySqs
+from tests.faults.sqs_floods import endpoint, flood
 
 # One batch each, whose fate the answer leaves open: sent again, and said to be possible duplicates.
 UNKNOWN_AND_ACCEPTED = (

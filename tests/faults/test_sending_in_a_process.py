@@ -7,10 +7,9 @@ import subprocess
 import sys
 import time
 
-from faulty_sqs import FaultySqs
-
 from bench.child import run_child
 from loader.run.folder import RunFolder
+from tests.faults.faulty_sqs import FaultySqs
 
 IN_FLIGHT = 8
 CELL = "memory_size=1024,concurrency_value=5"

@@ -9,19 +9,19 @@ import threading
 from types import SimpleNamespace
 
 import botocore.auth
-import faulty_sqs
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from faulty_sqs import FaultySqs
 from hypothesis import given
 from hypothesis import strategies as st
-from sqs_floods import endpoint, flood
 
 from loader.sqs.sending import Order, send_to
 from loader.sqs.signing import CONTENT_TYPE, TARGET, Endpoint, Signer, request_body
 from loader.sqs.wire import read_answer
+from tests.faults import faulty_sqs
+from tests.faults.faulty_sqs import FaultySqs
+from tests.faults.sqs_floods import endpoint, flood
 
 
 def parts_of(request):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -163,10 +164,20 @@ def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, 
         assert re.fullmatch(r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail), detail
 
 
-def test_a_file_that_stands_in_both_folders_of_a_function_is_refused_by_name(copy_of_the_tree, terraform):
+def test_a_name_that_stands_in_both_packages_of_a_function_is_twice_in_its_zip(copy_of_the_tree, terraform):
     folder = copy_of_the_tree("twice")
-    (folder.parent / "functions/download/record.py").write_text("# the download's own\n")
+    common, own = (folder.parent / "functions" / name / "record.py" for name in ("common", "download"))
+    own.write_text("# the download's own\n")
+    assert _failed_plans(folder, terraform, "stream") == {}
+    with zipfile.ZipFile(folder / ".build/download.zip") as opened:
+        assert opened.read("download/record.py") == own.read_bytes()
+        assert opened.read("common/record.py") == common.read_bytes()
+
+
+def test_a_function_without_its_handler_is_refused_by_the_files_name(copy_of_the_tree, terraform):
+    folder = copy_of_the_tree("headless")
+    (folder.parent / "functions/download/handler.py").unlink()
     found = _failed_plans(folder, terraform, "stream", "go_stream")
-    assert set(found) == {"stream"}, found  # the Go program is one file
-    said = r"source_folders = .*/common, .*/download: must hold each name once; rename one of the two record\.py\."
+    assert set(found) == {"stream"}, found  # the Go program has no such file
+    said = r"source_folders = .*/common, .*/download: must hold download/handler\.py, the handler's file\."
     assert re.fullmatch(said, found["stream"]), found["stream"]

@@ -61,7 +61,7 @@ def test_the_function_is_the_published_one(deployments):
     assert {name: function[name] for name in ("function_name", "runtime", "handler", "architectures")} == {
         "function_name": "stampede-download",
         "runtime": "python3.12",
-        "handler": "handler.handler",
+        "handler": "download.handler.handler",
         "architectures": ["x86_64"],
     }
     assert (function["timeout"], function["memory_size"]) == (60, 2048)
@@ -274,11 +274,11 @@ def test_every_saved_query_is_in_the_console_word_for_word(deployments, infra):
         assert saved[f"stampede/download/{name}"]["log_group_names"] == ["/aws/lambda/stampede-download"]
 
 
-def test_the_zip_holds_the_functions_python_files_and_nothing_else(deployments, infra):
-    archive = infra / ".build/download.zip"
-    folders = [infra.parent / "functions" / name for name in ("common", "download")]
-    sources = {path.name: path for folder in folders for path in folder.glob("*.py")}
-    assert {"handler.py", "record.py"} <= set(sources)
+def test_the_zip_holds_the_python_files_of_both_packages_and_nothing_else(deployments, infra):
+    archive, functions = infra / ".build/download.zip", infra.parent / "functions"
+    paths = [path for name in ("common", "download") for path in (functions / name).glob("*.py")]
+    sources = {str(path.relative_to(functions)): path for path in paths}
+    assert {"common/__init__.py", "common/record.py", "download/__init__.py", "download/handler.py"} <= set(sources)
 
     with zipfile.ZipFile(archive) as opened:
         assert sorted(opened.namelist()) == sorted(sources)

@@ -1,13 +1,12 @@
 locals {
   # File by file: compiled files and caches beside them never get into the zip, and its hash depends on the code alone.
-  source_files = var.program_file != null ? [] : flatten([
-    for folder in var.source_folders : [for name in fileset(folder, "*.py") : { name = name, folder = folder }]
-  ])
-  source_names = local.source_files[*].name
-  # The zip has no folders, so one file would take the other's place.
-  source_names_twice = distinct([
-    for name in local.source_names : name if length([for other in local.source_names : other if other == name]) > 1
-  ])
+  # Each folder stays one in the zip, so a file of the experiment's can't take the place of a common one.
+  source_files = var.program_file != null ? {} : merge([
+    for folder in var.source_folders : {
+      for name in fileset(folder, "*.py") : "${basename(folder)}/${name}" => "${folder}/${name}"
+    }
+  ]...)
+  handler_file = replace(var.handler, "/^(\\w+)\\.(\\w+)\\.\\w+$/", "$1/$2.py")
 }
 
 data "archive_file" "code" {
@@ -19,8 +18,8 @@ data "archive_file" "code" {
     for_each = local.source_files
 
     content {
-      filename = source.value.name
-      content  = file("${source.value.folder}/${source.value.name}")
+      filename = source.key
+      content  = file(source.value)
     }
   }
 
@@ -31,13 +30,8 @@ data "archive_file" "code" {
     }
 
     precondition {
-      condition     = var.program_file != null || contains(local.source_names, "${split(".", var.handler)[0]}.py")
-      error_message = "source_folders = ${join(", ", var.source_folders)}: must hold ${split(".", var.handler)[0]}.py, the handler's file."
-    }
-
-    precondition {
-      condition     = length(local.source_names_twice) == 0
-      error_message = "source_folders = ${join(", ", var.source_folders)}: must hold each name once; rename one of the two ${join(", ", local.source_names_twice)}."
+      condition     = var.program_file != null || contains(keys(local.source_files), local.handler_file)
+      error_message = "source_folders = ${join(", ", var.source_folders)}: must hold ${local.handler_file}, the handler's file."
     }
   }
 }

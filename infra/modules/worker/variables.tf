@@ -15,7 +15,7 @@ variable "role_name" {
 
 variable "source_folders" {
   type        = list(string)
-  description = "Folders whose *.py files, together, are the function, unless there is a program_file; no name stands in two."
+  description = "Folders whose *.py files are the function's packages, each by its folder's name, unless there is a program_file."
 }
 
 variable "program_file" {
@@ -37,7 +37,7 @@ variable "zip_file" {
 
 variable "handler" {
   type        = string
-  description = "Entry point, file.function."
+  description = "Entry point, package.file.function; anything for a program_file."
 }
 
 variable "runtime" {

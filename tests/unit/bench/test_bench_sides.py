@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import threading
 import time
@@ -13,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from bench import flood, flood_memory, matrix, raw_http, tools
+from bench import download, flood, flood_memory, matrix, raw_http, tools
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.process import free_port, running
 from bench.session import stay_on_loopback
 from loader.sqs.sending import Endpoint
+from tests.faults import faulty_s3
 
 HERE = Path.cwd()
 
@@ -45,6 +47,20 @@ def test_cpu_and_peak_memory_are_those_of_the_child_and_its_children():
     assert 0.3 <= used["cpu_s"] < 2
     assert 30 < run_child(python(work))["peak_mb"] < 100
     assert len(ballast) == 200 * 2**20
+
+
+@pytest.mark.parametrize(("method", "sink"), [("stream", "discard"), ("download_file", "tmp")])
+def test_our_side_is_the_download_function_in_a_process_of_its_own(tmp_path, monkeypatch, method, sink):
+    for name, value in {"BUCKET": faulty_s3.BUCKET, "KEY": faulty_s3.KEY, "OBJECT_BYTES": 2**20}.items():
+        monkeypatch.setattr(download, name, value)
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+    packages = {"PYTHONPATH": sysconfig.get_path("purelib")}
+    with faulty_s3.FaultyS3(2**20) as s3:
+        gateway = download.Gateway(s3.url, tmp_path, keys | packages | {"AWS_ENDPOINT_URL": s3.url})
+        figures = download.ours(gateway, method, sink).run()
+        assert s3.count("GET") == 1
+    assert set(figures) == {"wall_s", "cpu_s", "peak_mb", "seconds", "client_cpu_s"}
+    assert 0 < figures["seconds"] < figures["wall_s"]
 
 
 @pytest.mark.parametrize(

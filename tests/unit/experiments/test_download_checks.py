@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from methods import METHODS
 
+from download.methods import METHODS
 from experiments import EXPERIMENTS, download_checks, download_usage
 from experiments.download import default_sink
 from experiments.finding import OK, PROBLEM, WARNING

@@ -1,0 +1,40 @@
+"""The event of SQS: read as messages, or refused."""
+
+import pytest
+
+from common.sqs_event import EventError, Message, read_messages
+
+VALID = {
+    "messageId": "m",
+    "body": "{}",
+    "eventSource": "aws:sqs",
+    "attributes": {"ApproximateReceiveCount": "2"},
+}
+
+
+def test_the_messages_of_an_sqs_event_are_read():
+    assert read_messages({"Records": [VALID]}) == [Message("m", "{}", 2)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        None,
+        [],
+        {"key1": "value1"},
+        {"Records": []},
+        {"Records": "x"},
+        {"Records": [None]},
+        {"Records": [VALID | {"eventSource": "aws:s3"}]},
+        {"Records": [VALID | {"messageId": None}]},
+        {"Records": [VALID | {"body": None}]},
+        {"Records": [VALID | {"attributes": {}}]},
+        {"Records": [VALID | {"attributes": {"ApproximateReceiveCount": "many"}}]},
+    ],
+)
+def test_an_event_that_is_not_one_of_sqs_is_refused_in_one_line(event):
+    with pytest.raises(EventError) as caught:
+        read_messages(event)
+    assert str(caught.value).startswith("this function takes SQS events: ")
+    assert str(caught.value).isprintable()

@@ -1,0 +1,101 @@
+"""A stand-in for one Lambda sandbox: imports the function afresh, invokes it, and reads back its log lines."""
+
+import importlib
+import io
+import json
+import os
+import sys
+import tempfile
+import time
+import uuid
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+# What Terraform and Lambda give to the function, for the one object of FaultyS3.
+ENVIRONMENT = {
+    "CONCURRENCY_LIMIT": "5",
+    "MEMORY_SIZE": "1024",
+    "EXPERIMENT_TAG": "experiment 01",
+    "BUCKET_NAME": "stampede-test",
+    "FILE_NAME": "folder/sample_large_file.dat",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+}
+
+
+def set_environment(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) -> None:
+    """Set the environment of a sandbox whose temporary files go to `folder`, free of any AWS account of the tester."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    nowhere = {
+        # A port that nothing listens on: a test that starts no server must not fall through to the real AWS.
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    for name, value in (ENVIRONMENT | nowhere | {"TMPDIR": str(folder)} | changes).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    # boto3 keeps credentials in its default session, which is made once per process, that is per sandbox.
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+
+class Context:
+    """Lambda's context, as far as the function uses it; its clock really runs."""
+
+    def __init__(self, remaining_s: float) -> None:
+        self.aws_request_id = str(uuid.uuid4())
+        self._end_s = time.monotonic() + remaining_s
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, int((self._end_s - time.monotonic()) * 1000))
+
+
+class LambdaSandbox:
+    """One sandbox. The environment must be set before it is made, as on Lambda."""
+
+    def __init__(self) -> None:
+        sys.modules.pop("download.handler", None)
+        self.handler = importlib.import_module("download.handler").handler
+        self.log = ""
+
+    def invoke(self, *bodies: str, remaining_s: float = 60, attempt: int = 1) -> tuple[list[dict], list[str]]:
+        """Deliver the bodies as one SQS event.
+
+        Returns the records that were logged and the ids of the messages reported as failed.
+        """
+        event = {"Records": [sqs_record(body, attempt) for body in bodies]}
+        log = io.StringIO()
+        with redirect_stdout(log):
+            answer = self.handler(event, Context(remaining_s))
+        self.log = log.getvalue()
+        json.dumps(answer)
+        failed = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+        return [json.loads(line) for line in self.log.splitlines()], failed
+
+
+def sqs_record(body: str, attempt: int = 1) -> dict[str, Any]:
+    """Return one message as the event source mapping delivers it."""
+    return {
+        "messageId": str(uuid.uuid4()),
+        "receiptHandle": "handle",
+        "body": body,
+        "attributes": {"ApproximateReceiveCount": str(attempt), "SentTimestamp": "1735689600000"},
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:stampede-queue",
+        "awsRegion": "us-east-1",
+    }
+
+
+def order(**changes: Any) -> str:
+    """Return the body of a valid work order, changed as said."""
+    return json.dumps({"run_id": "run-1", "cell": "memory_size=1024,concurrency_value=5", "seq": 7} | changes)

@@ -1,0 +1,46 @@
+"""The documentation and the conformance cases name everything that the evaluator knows, and nothing else."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from queries.insights.expressions import KNOWN_FUNCTIONS
+from queries.insights.functions import UNSUPPORTED
+from queries.insights.names import spelled
+from queries.insights.refusals import COMMANDS, UNSUPPORTED_COMMANDS
+
+ROOT = Path(__file__).parents[4]
+CASES = [
+    case
+    for path in sorted((ROOT / "tests" / "data" / "insights").glob("*.json"))
+    for case in json.loads(path.read_text(encoding="utf-8"))
+]
+EVALUATED = " ".join(case["query"].lower() for case in CASES if "rows" in case)
+DOCUMENT = (ROOT / "docs" / "insights.md").read_text(encoding="utf-8")
+SUPPORTED = DOCUMENT.split("## What is supported")[1].split("## What is refused")[0]
+REFUSED = DOCUMENT.split("## What is refused")[1].split("## Decisions")[0]
+
+
+@pytest.mark.parametrize("function", sorted(KNOWN_FUNCTIONS))
+def test_every_function_is_in_a_conformance_case_and_in_the_document(function):
+    assert f"{function}(" in EVALUATED
+    assert re.search(rf"(?<!\w){spelled(function)}(?!\w)", SUPPORTED)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_in_a_conformance_case_and_in_the_document(command):
+    assert re.search(rf"(^|\| *|\n){command}\b", EVALUATED)
+    assert f"`{command}`" in SUPPORTED
+
+
+@pytest.mark.parametrize("name", sorted({*UNSUPPORTED, *UNSUPPORTED_COMMANDS}))
+def test_everything_refused_by_name_is_in_the_document(name):
+    assert re.search(rf"(?<!\w){name}(?!\w)", REFUSED, re.IGNORECASE)
+
+
+def test_every_conformance_case_has_a_name_of_its_own_and_a_section():
+    names = [case["name"] for case in CASES]
+    assert len(set(names)) == len(names)
+    assert all(case["rests_on"] for case in CASES)

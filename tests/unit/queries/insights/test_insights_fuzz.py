@@ -1,0 +1,161 @@
+"""Any input either evaluates or gives an InsightsError: queries from the grammar, mutated saved queries, any file."""
+
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from queries.insights import EventsError, QueryError, evaluate
+from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
+
+SAVED = [path.read_text() for path in sorted((Path(__file__).parents[4] / "queries" / "download").glob("*.cwli"))]
+EVENTS = [
+    event(record(), FIRST_MS, logStream="s"),
+    event(report("r", 12.5, 128, 64), FIRST_MS + 1),
+    event('{"a": 1, "b": {"c": "x"}, "l": [1, {"d": 2}], "ip": "10.0.0.1", "s": "k=v"}', FIRST_MS + 2),
+    event("plain", FIRST_MS + 3),
+]
+
+NAMES = st.sampled_from(
+    ["a", "b.c", "l.1.d", "ip", "s", "none", "@timestamp", "@message", "@duration", "`b.c`", "x", "m"]
+)
+LITERALS = st.sampled_from(["1", "0", "2.5", "1e300", "'x'", '"10"', "''", "'a*b'"])
+PERIODS = st.sampled_from(["5m", "1h", "300s", "1mo", "7d", "1q", "1w", "3y", "5M", "0s"])
+UNARY = (
+    "abs ceil floor log sqrt round toNumber toInt toLong ispresent isNumeric messageSize isempty isblank trim strlen"
+)
+UNARY += " toupper tolower urlencode urldecode base64encode base64decode hexToAscii hexToDec decToHex md5 sha256"
+UNARY += " jsonParse jsonStringify jsonArraySize isValidIp isValidIpV4 isPrivateIP ipv4ToNumber fromMillis toMillis"
+UNARY += " toDouble ltrim rtrim isValidIpV6 frobnicate"
+BINARY = (
+    "greatest least coalesce concat ltrim rtrim trim substr strcontains startsWith endsWith split jsonArrayContains"
+    " isIpInSubnet isIpv4InSubnet isIpv6InSubnet round case"
+)
+AGGREGATES = "avg count count_distinct earliest latest max median min sortsFirst sortsLast stddev sum"
+
+
+PARSES = ["parse 'a*' as x", "parse /(?<x>[a-z]+)/", "parse s logfmt as m", "parse csv as x, m", "parse b.c 'x'"]
+PARSES += ["parse /([a-z])(1|\\s)?/ as x, m", "parse s /(?<x>.)/ as x", "parse /(a)/ as x, m", "parse /a/ multi"]
+
+
+def expressions():
+    """Expressions of the grammar, most of them well formed and many of them with a meaning."""
+
+    def larger(inner):
+        return st.one_of(
+            st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "%", "^"]), inner).map(" ".join),
+            st.tuples(inner, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), inner).map(" ".join),
+            st.tuples(st.sampled_from(UNARY.split()), inner).map(lambda parts: f"{parts[0]}({parts[1]})"),
+            st.tuples(st.sampled_from(BINARY.split()), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
+            st.tuples(inner, inner, inner).map(lambda parts: f"if({parts[0]} = 1, {parts[1]}, {parts[2]})"),
+            st.tuples(inner, inner, inner).map(lambda parts: f"replace({parts[0]}, {parts[1]}, {parts[2]})"),
+            inner.map(lambda one: f"parseDate({one}, 'yyyy-MM-dd')"),
+            inner.map(lambda one: f"formatDate({one}, '%F %T')"),
+            inner.map(lambda one: f"regexReplace({one}, '[0-9]+(?<n>x)?', '-')"),
+            st.tuples(inner, inner).map(lambda parts: f"case({parts[0]} > 1, {parts[1]}, {parts[0]} < 'a', 2, 'no')"),
+            st.tuples(st.sampled_from(["datefloor", "dateceil"]), inner, PERIODS).map(
+                lambda p: f"{p[0]}({p[1]}, {p[2]})"
+            ),
+            PERIODS.map(lambda period: f"bin({period})"),
+            inner.map(lambda one: f"({one})"),
+            inner.map(lambda one: f"jsonParse({one})[0]"),
+            inner.map(lambda one: f"-{one}"),
+        )
+
+    return st.recursive(NAMES | LITERALS | st.just("now()"), larger, max_leaves=6)
+
+
+def conditions():
+    simple = st.one_of(
+        st.tuples(expressions(), st.sampled_from(["=", "!=", "<", ">"]), expressions()).map(" ".join),
+        st.tuples(expressions(), st.sampled_from(["like /x/", "not like 'x'", "=~ /(?i)[0-9]+/", "in [1, 'x']"])).map(
+            " ".join
+        ),
+        expressions().map(lambda one: f"ispresent({one})"),
+    )
+    return st.recursive(
+        simple,
+        lambda inner: (
+            st.tuples(inner, st.sampled_from([" and ", " or "]), inner).map("".join)
+            | inner.map(lambda one: f"not ({one})")
+        ),
+        max_leaves=3,
+    )
+
+
+def commands():
+    items = st.lists(
+        st.tuples(expressions(), st.sampled_from(["", " as x", " as m"])).map("".join), min_size=1, max_size=3
+    )
+    aggregates = st.tuples(st.sampled_from(AGGREGATES.split()), expressions()).map(
+        lambda parts: f"{parts[0]}({parts[1]})"
+    )
+    aggregates |= st.tuples(expressions(), st.integers(0, 100)).map(lambda parts: f"pct({parts[0]}, {parts[1]})")
+    keys = st.lists(expressions(), max_size=2).map(lambda found: f" by {', '.join(found)}" if found else "")
+    return st.one_of(
+        items.map(lambda found: "fields " + ", ".join(found)),
+        items.map(lambda found: "display " + ", ".join(found)),
+        conditions().map("filter {}".format),
+        conditions().map("where {}".format),
+        st.tuples(st.lists(aggregates, min_size=1, max_size=3), keys).map(lambda p: f"stats {', '.join(p[0])}{p[1]}"),
+        st.tuples(aggregates, expressions(), keys).map(lambda p: f"stats {p[0]} as x, x + {p[1]} as y, -y as z{p[2]}"),
+        st.tuples(st.sampled_from(["", "by "]), expressions(), st.sampled_from(["", " asc", " desc"])).map(
+            lambda parts: f"sort {''.join(parts)}"
+        ),
+        st.integers(0, 20).map("limit {}".format),
+        NAMES.map("dedup {}".format),
+        st.sampled_from(PARSES),
+        st.just("fields jsonParse(@message) as m | filter ispresent(m.b.c) | display m.l[1].d"),
+    )
+
+
+def answers(query, events=EVENTS):
+    """Evaluates; an error must be a QueryError of one line at a place in the query."""
+    try:
+        result = evaluate(query, events, now_s=FIRST_MS / 1000)
+    except QueryError as error:
+        assert 1 <= error.line <= query.count("\n") + 1
+        assert error.column >= 1
+        assert "\n" not in str(error)
+        assert "can't be evaluated over these events" not in str(error), query
+        return
+    assert all(set(row) <= set(result.columns) for row in result.rows)
+    assert len(result.as_strings()) == len(result.as_service()) == len(result.rows)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(commands(), min_size=1, max_size=4).map("\n| ".join))
+def test_any_query_of_the_grammar_evaluates_or_is_refused(query):
+    answers(query)
+
+
+SPLINTERS = ["(", ")", "|", ",", '"', "'", "/", "`", "#", "[", "]", "*", "=", " as ", " by ", "1e999", "é", "\x00"]
+
+
+@st.composite
+def mutated(draw):
+    """A saved query with a few pieces cut, doubled, moved or replaced."""
+    text = draw(st.sampled_from(SAVED))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 25)))
+        pieces = ["", text[start:end] * 2, *SPLINTERS]
+        text = text[:start] + draw(st.sampled_from(pieces)) + text[end:]
+    return text
+
+
+@settings(max_examples=80)
+@given(mutated())
+def test_a_mutated_saved_query_evaluates_or_is_refused(query):
+    answers(query)
+
+
+@settings(max_examples=40)
+@given(st.binary(max_size=80) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_any_bytes_as_a_file_are_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("fuzz") / "log.jsonl"
+    path.write_bytes(content)
+    try:
+        evaluate("fields @message, a", path)
+    except EventsError as error:
+        assert "\n" not in str(error)

@@ -1,0 +1,194 @@
+"""Every aggregate against NumPy (or plain Python) over random rows, and JSON discovery against json.loads."""
+
+import json
+import math
+import re
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queries.insights import evaluate
+from tests.unit.queries.insights.download_log import FIRST_MS, event
+
+FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False, width=32)
+# What a field may hold in one event, and whether it counts as a number there.
+VALUES = (
+    FINITE | st.integers(-(10**12), 10**12) | st.sampled_from([None, "abc", "", "12.5", "-3e2", True, [1], {"a": 1}])
+)
+ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), VALUES), min_size=1, max_size=60)
+NUMERIC_STRINGS = {"12.5": 12.5, "-3e2": -300.0}
+
+
+def as_number(value):
+    if isinstance(value, str):
+        return NUMERIC_STRINGS.get(value)
+    return None if value is None or isinstance(value, bool | list | dict) else float(value)
+
+
+def as_text(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None or isinstance(value, list | dict) else value if isinstance(value, str) else repr(value)
+
+
+@settings(max_examples=25)
+@given(ROWS, st.integers(0, 100))
+def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
+    events = [event({"k": key, "x": x}, FIRST_MS + place) for place, (key, x) in enumerate(rows)]
+    query = (
+        f"stats count(*) as rows, count(x) as n, count_distinct(x) as d, sum(x) as s, avg(x) as a, min(x * 1) as lo,"
+        f" max(x * 1) as hi, stddev(x) as sd, median(x) as m, pct(x, {percent}) as p, pct(x, 50) as p50,"
+        " earliest(x) as e, latest(x) as l by k"
+    )
+    got = {row["k"]: row for row in evaluate(query, events).rows}
+    assert set(got) == {key for key, _ in rows}
+    for key, row in got.items():
+        values = [x for k, x in rows if k == key]
+        present = [x for x in values if as_text(x) is not None]
+        numbers = numpy.array([number for x in values if (number := as_number(x)) is not None])
+        assert row["rows"] == len(values)
+        assert row["n"] == len(present)
+        assert row["d"] <= len(present) and (row["d"] > 0) == bool(present)
+        assert ("e" in row, "l" in row) == (bool(present), bool(present))
+        if not len(numbers):
+            assert not {"s", "a", "lo", "hi", "sd", "m", "p"} & set(row)
+            continue
+        scale = max(1.0, float(numpy.abs(numbers).max())) * len(numbers)
+        assert (row["lo"], row["hi"]) == (numbers.min(), numbers.max())
+        for name, expected in [
+            ("s", numbers.sum()),
+            ("a", numbers.mean()),
+            ("m", numpy.median(numbers)),
+            ("p50", numpy.median(numbers)),
+            ("p", numpy.percentile(numbers, percent)),
+        ]:
+            assert row[name] == pytest.approx(expected, abs=scale * 1e-12), name
+        if len(numbers) > 1:
+            assert row["sd"] == pytest.approx(numpy.std(numbers, ddof=1), rel=1e-6, abs=scale * 1e-7)
+        else:
+            assert "sd" not in row
+
+
+def sort_key(value):
+    """The order of sort: text before numbers; text by chunks, digits by length and then value, the rest by Unicode."""
+    number, text = as_number(value), as_text(value)
+    if number is not None:
+        return (1, number, [text])
+    chunks = re.findall("[0-9]+|[^0-9]+", text)
+    return (0, 0.0, [f"0{len(chunk):09d}{chunk}" if "0" <= chunk[0] <= "9" else chunk for chunk in chunks])
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
+    events = [event({"k": key, "x": x}, FIRST_MS) for key, x in rows]
+    query = "stats min(x) as lo, max(x) as hi, sortsFirst(x) as f, sortsLast(x) as l, count_distinct(x) as d by k"
+    got = {row["k"]: row for row in evaluate(query, events).rows}
+    for key, row in got.items():
+        present = [x for k, x in rows if k == key and as_text(x) is not None]
+        assert row["d"] == len({as_text(x) for x in present})
+        if not present:
+            assert not {"lo", "hi", "f", "l"} & set(row)
+            continue
+        numbers = [number for x in present if (number := as_number(x)) is not None]
+        texts = [as_text(x) for x in present]
+        assert (row["lo"], row["hi"]) == ((min(numbers), max(numbers)) if numbers else (min(texts), max(texts)))
+        ordered = sorted(present, key=sort_key)
+        assert sort_key(row["f"]) == sort_key(ordered[0])
+        assert sort_key(row["l"])[:2] == sort_key(ordered[-1])[:2]
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_earliest_and_latest_agree_with_the_first_and_last_event_that_has_the_field(rows):
+    events = [event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)]
+    query = "stats earliest(x) as e, latest(x) as l by k"
+    for row in evaluate(query, list(reversed(events))).rows:
+        present = [x for k, x in rows if k == row["k"] and as_text(x) is not None]
+        expected = {"e": present[0], "l": present[-1]} if present else {}
+        assert {name: value for name, value in row.items() if name != "k"} == {
+            name: "true" if value is True else value for name, value in expected.items()
+        }
+
+
+@settings(max_examples=25)
+@given(ROWS, st.sampled_from(["x > 0", "ispresent(x)", "isNumeric(x)", "x = 'abc'"]))
+def test_a_filter_and_a_sum_over_if_count_the_same(rows, condition):
+    events = [event({"k": key, "x": x}) for key, x in rows]
+    filtered = evaluate(f"filter {condition} | stats count(*) as n by k", events).rows
+    summed = evaluate(f"stats sum(if({condition}, 1, 0)) as n by k | filter n > 0", events).rows
+    assert filtered == summed
+
+
+@settings(max_examples=25)
+@given(
+    ROWS,
+    st.sampled_from(
+        ["max(x) - min(x)", "sum(x) / count(x)", "avg(x * 2) / 2", "floor(sum(x))", "pct(x, 90) - median(x)"]
+    ),
+)
+def test_arithmetic_over_aggregates_agrees_with_numpy(rows, expression):
+    events = [event({"k": key, "x": x}) for key, x in rows]
+    got = {row["k"]: row.get("y") for row in evaluate(f"stats {expression} as y by k", events).rows}
+    for key, value in got.items():
+        present = [x for k, x in rows if k == key and as_text(x) is not None]
+        numbers = numpy.array([number for x in present if (number := as_number(x)) is not None])
+        if not len(numbers):
+            assert value is None
+            continue
+        expected = {
+            "max(x) - min(x)": numbers.max() - numbers.min(),
+            "sum(x) / count(x)": numbers.sum() / len(present),
+            "avg(x * 2) / 2": numbers.mean(),
+            "floor(sum(x))": math.floor(math.fsum(numbers)),
+            "pct(x, 90) - median(x)": numpy.percentile(numbers, 90) - numpy.median(numbers),
+        }[expression]
+        scale = max(1.0, float(numpy.abs(numbers).max())) * len(numbers)
+        assert value == pytest.approx(expected, abs=scale * 1e-11 + (1 if "floor" in expression else 0))
+
+
+@settings(max_examples=25)
+@given(st.lists(st.text(max_size=8) | st.integers(), max_size=30))
+def test_count_distinct_is_exact(values):
+    rows = evaluate("stats count_distinct(x) as d", [event({"x": x}) for x in values]).rows
+    assert rows == [{"d": len({str(x) for x in values})}]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 10_000_000), st.sampled_from([1, 5, 17, 60])), min_size=1, max_size=40))
+def test_bins_floor_as_whole_numbers_do(rows):
+    seconds = rows[0][1]
+    events = [event("x", FIRST_MS + ms) for ms, _ in rows]
+    got = evaluate(f"stats count(*) as n by toMillis(bin({seconds}s)) as t", events).rows
+    expected: dict[int, int] = {}
+    for ms, _ in rows:
+        start = (FIRST_MS + ms) // (seconds * 1000) * (seconds * 1000)
+        expected[start] = expected.get(start, 0) + 1
+    assert got == [{"t": start, "n": expected[start]} for start in sorted(expected)]
+
+
+SCALARS = st.text(max_size=10) | st.integers(-(2**53), 2**53) | FINITE | st.booleans() | st.none()
+KEYS = st.text(st.characters(exclude_categories=("C",), exclude_characters="`.@"), min_size=1, max_size=6)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(KEYS, SCALARS, min_size=1, max_size=5), st.sampled_from(["", "INFO ", '{"x ']))
+def test_discovery_finds_in_a_line_what_json_loads_finds(record, before):
+    fields = ", ".join(f"`{key}` as f{place}" for place, key in enumerate(record))
+    words = {"true", "false", "null"}
+    if words & {key.lower() for key in record}:
+        return
+    (row,) = evaluate(f"fields {fields}", [event(before + json.dumps(record))]).rows
+    for place, value in enumerate(record.values()):
+        expected = str(value).lower() if isinstance(value, bool) else value
+        assert row.get(f"f{place}") == expected
+
+
+@settings(max_examples=30)
+@given(st.lists(FINITE, min_size=1, max_size=30))
+def test_the_strings_of_numbers_read_back_as_the_numbers(values):
+    result = evaluate("fields x * 1 as y | sort @timestamp asc", [event({"x": x}, n) for n, x in enumerate(values)])
+    for row, x in zip(result.as_strings(), values, strict=True):
+        assert float(row["y"]) == x or math.isclose(float(row["y"]), x, rel_tol=1e-15)

@@ -1,0 +1,22 @@
+"""Where tests are: in folders named like the product's, and in packages, so that two files of one name don't meet."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Their modules import each other by bare names.
+STILL_FLAT = {"tests/unit/loader", "tests/unit/report"}
+
+
+def _folders_of_modules(below: Path) -> set[str]:
+    return {str(path.parent.relative_to(ROOT)) for path in below.rglob("*.py")}
+
+
+def test_every_folder_of_tests_is_a_package():
+    folders = _folders_of_modules(ROOT / "tests")
+    assert {"tests/faults", "tests/unit/bench"} <= folders
+    assert {folder for folder in folders if not (ROOT / folder / "__init__.py").is_file()} == STILL_FLAT
+
+
+def test_every_folder_of_unit_tests_is_called_like_the_products():
+    folders = {folder.removeprefix("tests/unit/") for folder in _folders_of_modules(ROOT / "tests/unit")}
+    assert [folder for folder in sorted(folders - {"tests/unit"}) if not (ROOT / folder).is_dir()] == []
