@@ -1,8 +1,18 @@
 """The experiments: one file each, the whole of what makes it that experiment."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from experiments.download import DOWNLOAD
 from experiments.experiment import Axis, Experiment, Matrix
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD,)}
+# What a run of before there was a choice doesn't name.
+FIRST = DOWNLOAD
 
-__all__ = ["EXPERIMENTS", "Axis", "Experiment", "Matrix"]
+__all__ = ["EXPERIMENTS", "FIRST", "Axis", "Experiment", "Matrix", "of_run"]
+
+
+def of_run(manifest: Mapping[str, Any]) -> Experiment:
+    """The experiment that the run.json `manifest` is of. Raises KeyError with its name for one that isn't there."""
+    return EXPERIMENTS[str(manifest.get("experiment") or FIRST.name)]

@@ -57,7 +57,7 @@ class Metric:
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_gib" (its
     sum over the GiB that moved), "mean", or "sum". One that is `queried` is a column of the saved query and of
-    cells.csv; the others are counted from the records alone.
+    cells.csv; the others are counted from the records alone. `short` heads a narrow column.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Metric:
     better: Literal["lower", "higher"] = "lower"
     queried: bool = False
     digits: int = 0
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,13 @@ class Published:
 class Compare:
     """Which cells are set against each other: those that differ in `axes` alone.
 
-    `kind` "scale": each value against the smallest, and does it hold? "choice": each against `base`, and which is best?
-    `subject` is what holds, falls or rises, in the words of a sentence. `name` is the key in statistics.json.
+    `kind` "scale": each value against the smallest, and does it hold? "choice": each against `base`, the smallest where
+    that wasn't run, and which is the fastest? `name` is the key in statistics.json.
     """
 
     name: str
     kind: Literal["scale", "choice"]
     axes: Sequence[str]
-    subject: str
     base: tuple[Any, ...] = ()
 
 

@@ -11,10 +11,10 @@ and `measured` count, `accounting` and `errors` say where the messages went, `co
 from collections.abc import Sequence
 from pathlib import Path
 
-from report.comparing import comparison
+from report.beside import beside_published
 from report.run import NoReport, Run, load
 
-__all__ = ["NoReport", "Run", "build", "compare", "comparison", "load"]
+__all__ = ["NoReport", "Run", "beside_published", "build", "compare", "load"]
 
 
 def build(run_dir: Path) -> Path:

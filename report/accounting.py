@@ -1,13 +1,12 @@
 """Where every message went: sent = succeeded + failed + dead-lettered, duplicates counted apart."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
+import numpy as np
+
+from report.records import Group, Records, cells_of
 from report.run import Run
-from report.ways import Key
 
 COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected")
 
@@ -30,7 +29,7 @@ def account_book(run: Run) -> AccountBook:
     counted = recounted(run)
     if run.accounting is None:
         return AccountBook(rows=counted, stored=False, problems=_problems(run, counted))
-    rows = sorted(map(_whole, run.accounting), key=partial(_order, run))
+    rows = sorted(map(_whole, run.accounting), key=lambda row: run.order(row["cell"]))
     return AccountBook(
         rows=rows, stored=True, problems=_problems(run, rows) + _differences(run, run.accounting, counted)
     )
@@ -46,39 +45,48 @@ def recounted(run: Run) -> list[dict[str, Any]]:
     """
     if run.sent is None:
         return []
-    sent, dead = _messages(run.sent), _messages(run.dead_letters)
-    others = run.warm_ups + run.foreign
-    good_records = run.downloads + [record for record in others if record.get("status") == "ok"]
-    bad_records = run.errors + [record for record in others if record.get("status") == "error"]
-    succeeded, failed = _messages(good_records), _messages(bad_records)
-    extra = Counter(record.get("cell") for record in good_records)
-    rows = []
-    for cell in sorted(sent, key=lambda cell: _order(run, {"cell": cell})):
-        good = succeeded[cell] & sent[cell]
-        lost = (dead[cell] & sent[cell]) - good
-        bad = (failed[cell] & sent[cell]) - good - lost
-        recorded = succeeded[cell] | failed[cell]
-        rows.append(
-            {
-                "cell": cell,
-                "sent": len(sent[cell]),
-                "succeeded": len(good),
-                "failed": len(bad),
-                "dead_lettered": len(lost),
-                "duplicates": extra[cell] - len(succeeded[cell]),
-                "unaccounted": len(sent[cell] - good - bad - lost),
-                "unexpected": len(recorded - sent[cell]),
-            }
-        )
-    return rows
+    sent = _messages(run.sent.message)
+    good_records = np.concatenate(
+        [run.done["message"], _of(run.warm_ups, Group.WARM_UP), _of(run.foreign, Group.FOREIGN)]
+    )
+    bad_records = np.concatenate(
+        [run.errors["message"], _of(run.warm_ups, Group.FAILED_WARM_UP), _of(run.foreign, Group.FAILED_FOREIGN)]
+    )
+    succeeded, failed, dead = _messages(good_records), _messages(bad_records), _dead(run)
+    good = np.intersect1d(succeeded, sent)
+    lost = np.setdiff1d(np.intersect1d(dead, sent), good)
+    bad = np.setdiff1d(np.intersect1d(failed, sent), np.union1d(good, lost))
+    parts = {
+        "sent": sent,
+        "succeeded": good,
+        "failed": bad,
+        "dead_lettered": lost,
+        "unaccounted": np.setdiff1d(sent, np.concatenate([good, bad, lost])),
+        "unexpected": np.setdiff1d(np.union1d(succeeded, failed), sent),
+    }
+    size = len(run.names.cells)
+    counts = {name: np.bincount(cells_of(messages), minlength=size) for name, messages in parts.items()}
+    orders = good_records[good_records >= 0]
+    counts["duplicates"] = np.bincount(cells_of(orders), minlength=size) - np.bincount(
+        cells_of(succeeded), minlength=size
+    )
+    cells = [at for at in range(size) if counts["sent"][at]]
+    rows = [{"cell": run.names.cells[at]} | {name: int(counts[name][at]) for name in COUNTS} for at in cells]
+    return sorted(rows, key=lambda row: run.order(row["cell"]))
 
 
-def _messages(rows: Iterable[dict[str, Any]]) -> defaultdict[str, set[Any]]:
-    by_cell: defaultdict[str, set[Any]] = defaultdict(set)
-    for row in rows:
-        if isinstance(row.get("cell"), str):
-            by_cell[row["cell"]].add(row.get("seq"))
-    return by_cell
+def _messages(messages: np.ndarray) -> np.ndarray:
+    """Each work order once; what isn't a work order has no cell to be counted in."""
+    return np.unique(messages[messages >= 0])
+
+
+def _of(records: Records, group: int) -> np.ndarray:
+    return records["message"][records["group"] == group]
+
+
+def _dead(run: Run) -> np.ndarray:
+    rows = ((run.names.cell(row.get("cell")), row) for row in run.dead_letters)
+    return _messages(np.array([run.names.message(cell, row) for cell, row in rows], dtype=np.int64))
 
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
@@ -86,16 +94,14 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
     return {"cell": str(row.get("cell"))} | counts
 
 
-def _order(run: Run, row: dict[str, Any]) -> tuple[Any, str]:
-    return run.key_of(row["cell"]) or Key(0, 0), row["cell"]
-
-
 def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
     found = []
-    foreign = Counter(str(record.get("cell")) for record in run.foreign)
-    for cell, count in foreign.items():
-        why = next(run.cells.difference(record) for record in run.foreign if str(record.get("cell")) == cell)
-        found.append(f"{run.cell_words(cell)}: {count} records ran under other settings ({why}) and are in no figure.")
+    for at, records in run.foreign.by_cell_id().items():
+        cell = run.names.cells[at]
+        found.append(
+            f"{run.cell_words(cell)}: {len(records)} records ran under other settings ({run.differences[cell][0]}) "
+            "and are in no figure."
+        )
     for row in rows:
         known = row["succeeded"] + row["failed"] + row["dead_lettered"]
         cell = run.cell_words(row["cell"])

@@ -5,20 +5,33 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from experiments import EXPERIMENTS
+from experiments import of_run
+
+
+class Difference(NamedTuple):
+    """What a record has in `field`, and what its cell was set to."""
+
+    field: str
+    own: Any
+    wanted: Any
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.own} where the cell has {self.wanted}"
 
 
 class CellSettings:
     """The Terraform variables of every cell of one run by the cell's id, and which repeat it is."""
 
     def __init__(self, manifest: Mapping[str, Any]) -> None:
-        """Read run.json: the plan's matrix, then what was seen of the stack when a cell was flooded."""
+        """Read run.json: the plan's matrix, then what was seen of the stack when a cell was flooded.
+
+        Raises KeyError for an experiment that isn't there.
+        """
         self._values: dict[str, dict[str, Any]] = {}
         self._repeats: dict[str, int] = {}
-        experiment = EXPERIMENTS.get(str(manifest.get("experiment") or "download"))
-        self._in_records = experiment.record_fields if experiment else {}
+        self._in_records = of_run(manifest).record_fields
         plan = _mapping(manifest.get("plan"))
         self.fixed = _mapping(plan.get("fixed"))
         self.swept = {
@@ -26,6 +39,7 @@ class CellSettings:
         }
         self._has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
         planned = plan.get("cells") or _older_plan(self.swept, plan.get("repeats"))
+        self.planned = [str(name) for name in _listed(plan.get("order")) or [cell.get("cell") for cell in planned]]
         for cells in (planned, manifest.get("cells")):
             for cell in cells if isinstance(cells, list) else ():
                 if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
@@ -51,13 +65,13 @@ class CellSettings:
         others = {name: values[name] for name in self.swept if name not in self._in_records and name in values}
         return ", ".join(f"{name}={_text(value)}" for name, value in others.items() if len(self.swept[name]) > 1)
 
-    def difference(self, record: Mapping[str, Any]) -> str | None:
-        """What the record says otherwise than its cell, in words; None where they agree or one doesn't say."""
+    def difference(self, record: Mapping[str, Any]) -> Difference | None:
+        """What the record says otherwise than its cell; None where they agree or one doesn't say."""
         settings = self.of(record.get("cell"))
         for name, field in self._in_records.items() if settings else ():
             wanted, own = settings.get(name), record.get(field)
             if wanted is not None and own is not None and wanted != own:
-                return f"{field} {own} where the cell has {wanted}"
+                return Difference(field, own, wanted)
         return None
 
     def _read(self, cell: Mapping[str, Any]) -> None:
@@ -80,6 +94,10 @@ def _older_plan(swept: Mapping[str, list[Any]], repeats: object) -> list[dict[st
             named = coordinates | ({"repeat": repeat} if count > 1 else {})
             cells.append(coordinates | {"cell": ",".join(f"{n}={v}" for n, v in named.items()), "repeat": repeat})
     return cells
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str:

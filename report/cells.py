@@ -1,6 +1,7 @@
-"""`cells.csv`: the rows of the saved query `methods`, with every digit kept.
+"""`cells.csv`: the rows of the experiment's saved query, with every digit kept.
 
-The columns of the published table come first, then how was downloaded, and what that took of the function.
+The columns of the published table come first: the axes that were there, then count and five figures of the time. Then
+how it went, and what that took of the function.
 """
 
 import csv
@@ -11,23 +12,33 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from experiments import Axis, Experiment
+from experiments.experiment import Metric
 from report import atomic
+from report.cell_key import SETTINGS, Key
 from report.spread import Spread
-from report.ways import METHOD, Key, as_figures, default_sink
 
-INTEGERS = ("memory_size_mb", "concurrency", "count")
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
-PUBLISHED = INTEGERS + SECONDS
-WAY = ("method", "sink")
-# Empty where a record doesn't say it.
-CLIENT = ("mbit_per_s", "cpu_s_per_gib", "retries")
-HEADER = PUBLISHED + WAY + CLIENT
-# What else the run swept, as object_size_mb=4; a column only where it swept anything else.
-SETTINGS = "settings"
 
 
 class CellsError(ValueError):
     """A row or a file that isn't in the shape of cells.csv; the text is one line."""
+
+
+def published_columns(experiment: Experiment) -> tuple[str, ...]:
+    """The columns that must be there; a file with these alone is one of before there were more."""
+    return (*(axis.name for axis in experiment.axes if not axis.is_way), "count", *SECONDS)
+
+
+def taken(experiment: Experiment) -> list[Metric]:
+    """The metrics beside the time that the saved query tells; empty where a record doesn't say it."""
+    return [metric for metric in experiment.metrics[1:] if metric.queried]
+
+
+def header(experiment: Experiment) -> tuple[str, ...]:
+    """All columns but that of SETTINGS, which stands last, and only where anything else was swept."""
+    ways = (axis.name for axis in experiment.axes if axis.is_way)
+    return (*published_columns(experiment), *ways, *(metric.name for metric in taken(experiment)))
 
 
 def number_text(value: float) -> str:
@@ -37,45 +48,55 @@ def number_text(value: float) -> str:
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
 
 
-def checked(row: Mapping[str, Any]) -> dict[str, Any]:
-    """`row` with exactly the columns of HEADER, numbers as numbers (text is read). Raises CellsError.
+def checked(row: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """`row` with exactly the columns of `header`, numbers as numbers (text is read). Raises CellsError.
 
-    The published ones must be there. Without method and sink it is of the published way; the others may be None.
+    The published ones must be there. An axis with a default stands at it where it isn't; metrics may be None.
     """
-    result: dict[str, Any] = {}
-    for name in PUBLISHED:
+    needed = published_columns(experiment)
+    for name in needed:
         if name not in row:
-            raise CellsError(f"the summary has no column {name}; it needs {', '.join(PUBLISHED)}")
-        result[name] = _number(name, row[name])
-    result["method"] = method = str(row.get("method") or METHOD)
-    result["sink"] = str(row.get("sink") or default_sink(method))
+            raise CellsError(f"the summary has no column {name}; it needs {', '.join(needed)}")
+    result: dict[str, Any] = {}
+    for axis in experiment.axes:
+        result[axis.name] = _coordinate(axis, row.get(axis.name), list(result.values()))
+    result["count"] = _number("count", row["count"], whole=True)
+    result |= {name: _number(name, row[name]) for name in SECONDS}
     if row.get(SETTINGS):
         result[SETTINGS] = str(row[SETTINGS])
-    for name in CLIENT:
-        result[name] = None if row.get(name) in (None, "") else _number(name, row[name])
+    for metric in taken(experiment):
+        value = row.get(metric.name)
+        result[metric.name] = None if value in (None, "") else _number(metric.name, value, whole=metric.how == "sum")
     return result
 
 
-def _number(name: str, value: Any) -> int | float:
+def _coordinate(axis: Axis, value: Any, before: list[Any]) -> Any:
+    if axis.is_way and value in (None, ""):
+        return axis.default_of(before)
+    return _number(axis.name, value, whole=True) if axis.kind is int else str(value)
+
+
+def _number(name: str, value: Any, *, whole: bool = False) -> int | float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    is_whole = name in INTEGERS or name == "retries"
-    if not math.isfinite(number) or (is_whole and not number.is_integer()):
-        kind = "a whole number" if is_whole else "a number of seconds" if name in SECONDS else "a number"
+    if not math.isfinite(number) or (whole and not number.is_integer()):
+        kind = "a whole number" if whole else "a number of seconds" if name in SECONDS else "a number"
         raise CellsError(f"the summary has {name}={value!r}; it must be {kind}")
-    return int(number) if is_whole else number
+    return int(number) if whole else number
 
 
-def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+def to_csv(rows: Iterable[Mapping[str, Any]], experiment: Experiment) -> str:
     """The text of cells.csv for the rows of the saved query, in their order. Raises CellsError."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    complete = [checked(row) for row in rows]
-    header = (*HEADER, SETTINGS) if any(row.get(SETTINGS) for row in complete) else HEADER
-    writer.writerow(header)
-    writer.writerows([_text(row.get(name)) for name in header] for row in complete)
+    complete = [checked(row, experiment) for row in rows]
+    columns = header(experiment)
+    if any(row.get(SETTINGS) for row in complete):
+        columns = (*columns, SETTINGS)
+    writer.writerow(columns)
+    writer.writerows([_text(row.get(name)) for name in columns] for row in complete)
     return text.getvalue()
 
 
@@ -85,31 +106,34 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else number_text(value)
 
 
-def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write(path: Path, rows: Iterable[Mapping[str, Any]], experiment: Experiment) -> None:
     """Write cells.csv at `path`, whole or not at all. Raises CellsError, OSError."""
-    atomic.write_text(path, to_csv(rows))
+    atomic.write_text(path, to_csv(rows, experiment))
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
     """The rows of the cells.csv at `path`; one with the published columns only is read, too.
 
     Raises CellsError for another header or a bad value, OSError.
     """
+    needed = published_columns(experiment)
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ())[: len(PUBLISHED)] != PUBLISHED:
-            raise CellsError(f"{path.name} starts with other columns; it needs {','.join(PUBLISHED)}")
-        return [checked(row) for row in reader]
+        if tuple(reader.fieldnames or ())[: len(needed)] != needed:
+            raise CellsError(f"{path.name} starts with other columns; it needs {','.join(needed)}")
+        return [checked(row, experiment) for row in reader]
 
 
-def from_spreads(spreads: Mapping[Key, Spread], clients: Mapping[Key, Any] | None = None) -> list[dict[str, Any]]:
-    """Rows in the shape of the saved query from the figures of each cell, in the query's order; `clients` hold those
-    of CLIENT.
+def from_counted(
+    spreads: Mapping[Key, Spread], figures: Mapping[Key, Mapping[str, Any]] | None = None
+) -> list[dict[str, Any]]:
+    """Rows in the shape of the saved query from the figures of each cell, in the query's order; `figures` are those of
+    its metrics.
     """
     return [
-        as_figures(key)
+        key.figures()
         | {"count": cell.count}
         | {name: getattr(cell, name) for name in SECONDS}
-        | {name: getattr((clients or {}).get(key), name, None) for name in CLIENT}
+        | dict((figures or {}).get(key, {}))
         for key, cell in sorted(spreads.items())
     ]

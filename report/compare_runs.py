@@ -7,26 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from report import atomic, downloads, environment, html, unfinished
-from report.comparing import size_words
+from report import atomic, templating, unfinished
+from report.cell_key import Key, told_apart
 from report.figures import Picture, drawing, run_ratios
-from report.grid import Column, Entry, Grid, coordinates, head_columns, number, single_lines, words
-from report.phrases import between, listed, seconds, speed
+from report.grid import LEVELS, Column, Entry, Grid, coordinates, head_columns, number, ratio, single_lines, words
+from report.phrases import listed, seconds, size_words, speed
 from report.run import NoReport, Run, load
+from report.sections import downloads, environment
 from report.statistics import rules
 from report.statistics.cell_figures import Measured, measured
+from report.statistics.comparisons import took_words
 from report.statistics.effect import effect
 from report.statistics.selection import cells
-from report.ways import Key, key_words, told_apart
 
 PAGE = "comparison.html"
-LEVELS = {
-    "holds": "= alike",
-    "slower": "▼ slower",
-    "faster": "▲ faster",
-    "unclear": "? unclear",
-    "cant_tell": "? can’t tell",
-}
 
 
 @dataclass(frozen=True)
@@ -45,6 +39,11 @@ class Pair:
     base: Side
     side: Side
     effects: Mapping[Key, Mapping[str, Any]]
+
+    @property
+    def operation(self) -> tuple[str, str]:
+        """What is timed, one and many."""
+        return self.base.run.experiment.operation
 
     @property
     def name(self) -> str:
@@ -66,48 +65,64 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     sides = [_side(chr(ord("A") + at), path) for at, path in enumerate(run_dirs)]
     pairs = [Pair(sides[0], side, _effects(sides[0], side)) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
-    atomic.write_text(path, html.render("comparison.html.j2", _context(sides, pairs)))
+    atomic.write_text(path, templating.page("templates/comparison.html.j2", _context(sides, pairs)))
     return path
 
 
 def differences(base: Run, other: Run) -> list[str]:
     """What the two runs don't have in common and should, in sentences; [] when they can be compared as they are."""
     found = []
-    if base.experiment != other.experiment:
-        found.append(f"Different experiments: {base.experiment} and {other.experiment}.")
+    if base.experiment is not other.experiment:
+        found.append(f"Different experiments: {base.experiment.name} and {other.experiment.name}.")
     if base.source != other.source:
         found.append(
             f"Different targets: {base.source} and {other.source}. What differs between them is the place first of all."
         )
     if base.object_bytes is None or other.object_bytes is None or base.object_bytes != other.object_bytes:
-        found.append(
-            f"Different objects: {size_words(base.object_bytes)} and {size_words(other.object_bytes)}. Don’t compare "
-            "their seconds."
-        )
+        found.append(f"Different objects: {_object(base)} and {_object(other)}. Don’t compare their seconds.")
     return found
 
 
 def headline(pair: Pair) -> str:
-    """How many of the shared cells are alike, slower, faster."""
-    levels = [found["level"] for found in pair.effects.values()]
-    base, other = pair.base.letter, pair.side.letter
-    if not levels:
-        return f"{base} and {other} have no cell with downloads in common, so there is nothing to compare."
+    """Whether the later run is faster or slower, over the cells that both have."""
+    base, other, one = pair.base.letter, pair.side.letter, pair.operation[0]
+    if not pair.effects:
+        return f"{base} and {other} have no cell with {pair.operation[1]} in common, so there is nothing to compare."
+    known = {key: found for key, found in pair.effects.items() if found["level"] != "cant_tell"}
+    cells = "the one cell that both have" if len(pair.effects) == 1 else f"the {len(pair.effects)} cells that both have"
+    if not known:
+        return f"Can’t tell whether {other} is faster or slower than {base} in {cells}."
+    ratios = [found["ratio_of_medians"] for found in known.values()]
+    took = took_words({"low": min(r["low"] for r in ratios), "high": max(r["high"] for r in ratios)})
+    says = _says([found["level"] for found in known.values()])
+    rest = len(pair.effects) - len(known)
+    untold = f" {rest} more can’t be told." if rest else ""
+    of = cells if not rest else f"{len(known)} of {cells}"
+    return f"{other} {says} {base} in {of}: its median {one} took {took} as long.{untold}"
+
+
+def _says(levels: Sequence[str]) -> str:
+    """How the later run compares, to go between the letters of the two."""
     within = f"{rules.HOLDS_WITHIN * 100:g} %"
-    texts = {
-        "holds": f"alike within {within}",
-        "slower": f"slower by more than {within}",
-        "faster": f"faster by more than {within}",
-        "unclear": "not clear",
-        "cant_tell": "can’t be told",
-    }
-    parts = [f"{levels.count(level)} {text}" for level, text in texts.items() if level in levels]
-    return f"Of {len(levels)} shared cells, the median download of {other} against {base}: {listed(parts)}."
+    counts = {level: levels.count(level) for level in dict.fromkeys(levels)}
+    if set(counts) == {"holds"}:
+        return f"is as fast, within {within}, as"
+    if set(counts) <= {"slower", "faster"} and len(counts) == 1:
+        return f"is {levels[0]}, by more than {within}, than"
+    if set(counts) == {"unclear"}:
+        return f"is not clearly faster or slower (by {within} or more) than"
+    words = {"holds": "as fast", "slower": "slower", "faster": "faster", "unclear": "unclear"}
+    parts = [f"{words[level]} in {count}" for level, count in counts.items()]
+    return f"is {listed(parts)}, set against"
+
+
+def _object(run: Run) -> str:
+    return "one of unknown or mixed size" if run.object_bytes is None else size_words(run.object_bytes)
 
 
 def _side(letter: str, path: Path) -> Side:
     run = load(path)
-    found = [measured(cell) for cell in cells(run)]
+    found = [measured(cell, run.experiment) for cell in cells(run)]
     return Side(letter, run, {one.key: one for one in found if one.figures["count"]})
 
 
@@ -154,7 +169,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
     return [
         ("measured on", run.source),
         ("object", size_words(run.object_bytes) if run.object_bytes else "unknown or mixed"),
-        ("downloads", f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
+        (run.experiment.operation[1], f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),
         ("started", environment.moment(run.manifest.get("started_at")) or "unknown"),
     ]
@@ -163,7 +178,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
 def _grid(pair: Pair) -> Grid:
     base, other = pair.base.letter, pair.side.letter
     with_way = told_apart(pair.effects)
-    heads = head_columns(with_way)
+    heads = head_columns(pair.base.run.experiment.axes, with_way)
     columns = [
         *heads,
         *(Column("count", letter) for letter in (base, other)),
@@ -182,18 +197,15 @@ def _grid(pair: Pair) -> Grid:
 
 def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
     both = [side.cells[key].figures for side in (pair.base, pair.side)]
-    ratio, delta = found["ratio_of_medians"], found["cliffs_delta"]
     speeds = [cell["mbit_per_s"]["per_function"] for cell in both]
     return [
         *(number(cell["count"]) for cell in both),
         *(number(cell["seconds"]["median_s"], seconds(cell["seconds"]["median_s"])) for cell in both),
-        number(ratio and ratio["value"], ratio and f"{ratio['value']:.2f}"),
-        number(ratio and ratio["low"], between(ratio, "{:.2f}"), "interval"),
-        number(delta and delta["value"], delta and f"{delta['value']:+.2f}"),
-        number(delta and delta["low"], between(delta, "{:+.2f}"), "interval"),
+        *ratio(found["ratio_of_medians"]),
+        *ratio(found["cliffs_delta"], "{:+.2f}"),
         *(number(value, speed(value)) for value in speeds),
         *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
-        words(LEVELS[found["level"]], found["level"]),
+        words("= alike" if found["level"] == "holds" else LEVELS[found["level"]], found["level"]),
     ]
 
 
@@ -203,13 +215,14 @@ def _picture(pair: Pair) -> Picture | None:
         for key, found in pair.effects.items()
         if found["ratio_of_medians"]
     ]
-    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN)
+    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, pair.operation[0])
     if figure is None:
         return None
-    title = f"Median download of {pair.side.letter} over that of {pair.base.letter}"
+    title = f"Median {pair.operation[0]} of {pair.side.letter} over that of {pair.base.letter}"
     reading = run_ratios.READING.replace("{within}", f"{rules.HOLDS_WITHIN * 100:g}")
+    reading = reading.replace("{one}", pair.operation[0])
     name = f"ratios-{pair.side.letter}"
-    return Picture(name, title, run_ratios.words(lines), reading, drawing.svg(figure), b"")
+    return Picture(name, title, run_ratios.words(lines, pair.operation[0]), reading, drawing.svg(figure), b"")
 
 
 def _alone(pair: Pair) -> list[str]:
@@ -218,7 +231,7 @@ def _alone(pair: Pair) -> list[str]:
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
         missing = sorted(side.cells.keys() - other.cells.keys())
         if missing:
-            found.append(f"Only {side.letter} has {listed([key_words(key) for key in missing])}.")
+            found.append(f"Only {side.letter} has {listed([key.words for key in missing])}.")
     return found
 
 
@@ -237,11 +250,12 @@ def _csv(pairs: Sequence[Pair]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = ("value", "low", "high")
+    axes = pairs[0].base.run.experiment.axes
     writer.writerow(
-        ["run", "against", "memory_size_mb", "concurrency", "count", "base_count"]
+        ["run", "against", *(axis.name for axis in axes if not axis.is_way), "count", "base_count"]
         + [f"ratio_of_medians_{name}" for name in names]
         + [f"cliffs_delta_{name}" for name in names]
-        + ["level", "method", "sink"]
+        + ["level", *(axis.name for axis in axes if axis.is_way)]
     )
     for pair in pairs:
         for key, found in pair.effects.items():
@@ -250,5 +264,6 @@ def _csv(pairs: Sequence[Pair]) -> str:
             ]
             runs = [pair.side.run.run_id, pair.base.run.run_id]
             counts = [found["count"], found["base_count"]]
-            writer.writerow([*runs, key.memory_mb, key.n, *counts, *figures, found["level"], *key.way])
+            plain = [value for axis, value in zip(axes, key.values, strict=True) if not axis.is_way]
+            writer.writerow([*runs, *plain, *counts, *figures, found["level"], *key.way])
     return text.getvalue()

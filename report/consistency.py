@@ -4,49 +4,47 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from experiments import Experiment
 from report import cells
-from report.measured import Client
+from report.cell_key import Key
 from report.spread import Spread
-from report.ways import Key, key_of_figures, key_words
 
 # Both sides add and interpolate the same doubles, in another order: they agree to rounding, nothing looser.
 RELATIVE_TOLERANCE = 1e-9
 
 
 def disagreements(
-    rows: Iterable[Mapping[str, Any]], spreads: Mapping[Key, Spread], clients: Mapping[Key, Client] | None = None
+    experiment: Experiment,
+    rows: Iterable[Mapping[str, Any]],
+    spreads: Mapping[Key, Spread],
+    metrics: Mapping[Key, Mapping[str, Any]] | None = None,
 ) -> list[str]:
-    """One sentence for every figure on which the query's `rows` differ from the records' `spreads` and `clients`; what
+    """One sentence for every figure on which the query's `rows` differ from the records' `spreads` and `metrics`; what
     either of them doesn't know isn't compared.
     """
     found: list[str] = []
     seen: set[Key] = set()
-    for row in map(cells.checked, rows):
-        key = key_of_figures(row)
+    for row in (cells.checked(row, experiment) for row in rows):
+        key = Key.of_figures(experiment.axes, row)
         if key in seen:
-            found.append(f"{key_words(key)}: the saved query has more than one row.")
+            found.append(f"{key.words}: the saved query has more than one row.")
             continue
         seen.add(key)
         own = spreads.get(key)
         if own is None:
-            found.append(f"{key_words(key)}: the saved query has a row, the records have no download.")
+            found.append(f"{key.words}: the saved query has a row, the records have no {experiment.operation[0]}.")
             continue
+        took = (metrics or {}).get(key, {})
+        pairs = {name: getattr(own, name) for name in ("count", *cells.SECONDS)}
+        pairs |= {metric.name: took.get(metric.name) for metric in cells.taken(experiment)}
         found += [
-            f"{key_words(key)}: the saved query says {name} = {cells.number_text(row[name])}, "
-            f"the records say {cells.number_text(getattr(own, name))}."
-            for name in ("count", *cells.SECONDS)
-            if not _alike(row[name], getattr(own, name))
-        ]
-        took = (clients or {}).get(key)
-        found += [
-            f"{key_words(key)}: the saved query says {name} = {cells.number_text(row[name])}, "
-            f"the records say {cells.number_text(getattr(took, name))}."
-            for name in cells.CLIENT
-            if row[name] is not None and getattr(took, name, None) is not None
-            if not _alike(row[name], getattr(took, name))
+            f"{key.words}: the saved query says {name} = {cells.number_text(row[name])}, "
+            f"the records say {cells.number_text(value)}."
+            for name, value in pairs.items()
+            if row[name] is not None and value is not None and not _alike(row[name], value)
         ]
     found += [
-        f"{key_words(key)}: the records have {spreads[key].count} downloads, the saved query has no row."
+        f"{key.words}: the records have {spreads[key].count} {experiment.operation[1]}, the saved query has no row."
         for key in sorted(spreads.keys() - seen)
     ]
     return found

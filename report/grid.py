@@ -1,10 +1,20 @@
 """A table of the page, apart from how it is drawn: columns, rows, and for each entry the value that it sorts by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from report.phrases import NOTHING
-from report.ways import Key, way_words
+from experiments import Axis
+from report.cell_key import Key
+from report.phrases import NOTHING, Interval, between
+
+LEVELS = {
+    "holds": "✓ holds",
+    "slower": "▼ slower",
+    "faster": "▲ faster",
+    "unclear": "? unclear",
+    "cant_tell": "? can’t tell",
+    "mixed": "± mixed",
+}
 
 
 @dataclass(frozen=True)
@@ -68,14 +78,35 @@ def words(text: str, looks: str = "") -> Entry:
 
 
 def coordinates(key: Key, with_way: bool, looks: str = "") -> list[Entry]:
-    """The entries that name a cell: memory, N and, when asked for, how it downloads."""
-    named = [number(key.memory_mb, str(key.memory_mb), looks), number(key.n, str(key.n), looks)]
-    return [*named, words(way_words(*key.way), looks)] if with_way else named
+    """The entries that name a cell: a column an axis and, when asked for, one for the way."""
+    named = [
+        number(value, str(value), looks) if axis.kind is int else words(value, looks)
+        for axis, value in zip(key.axes, key.values, strict=True)
+        if not axis.is_way
+    ]
+    return [*named, words(key.way_words, looks)] if with_way else named
 
 
-def head_columns(with_way: bool) -> list[Column]:
+def head_columns(axes: Sequence[Axis], with_way: bool) -> list[Column]:
     """The columns of `coordinates`."""
-    return [MEMORY, N, METHOD] if with_way else [MEMORY, N]
+    named = [Column(axis.label, axis.unit, words=axis.kind is str) for axis in axes if not axis.is_way]
+    ways = [axis.label for axis in axes if axis.is_way]
+    return [*named, Column(ways[0], words=True)] if with_way else named
+
+
+def interval(found: Interval | None, pattern: str = "{:.3f}") -> Entry:
+    """An entry of an interval, sorted by its lower end."""
+    return number(found and found["low"], between(found, pattern), "interval")
+
+
+def ratio(found: Mapping[str, float] | None, pattern: str = "{:.2f}") -> list[Entry]:
+    """The entries of {"value", "low", "high"}: the value, and its interval."""
+    return [number(found and found["value"], found and pattern.format(found["value"])), interval(found, pattern)]
+
+
+def level(name: str) -> Entry:
+    """The entry of a level."""
+    return words(LEVELS[name], name)
 
 
 def single_lines(rows: Iterable[list[Entry]]) -> list[list[Row]]:
@@ -85,4 +116,3 @@ def single_lines(rows: Iterable[list[Entry]]) -> list[list[Row]]:
 
 # For the last line of a table, where a column has no sum.
 BLANK = Entry("")
-MEMORY, N, METHOD = Column("memory", "MB"), Column("N"), Column("method", words=True)

@@ -1,87 +1,62 @@
-"""What the records say about each cell: spread, size, speed and cost to the client. Nothing here reads the query."""
+"""What the records say about each cell: spread, size, and its experiment's metrics. Nothing here reads the query."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from report.run import LARGEST_WHOLE, Run, record_key
+import numpy as np
+
+from experiments import Experiment
+from experiments.experiment import Metric
+from report.cell_key import Key
+from report.records import Records
+from report.run import Run
 from report.spread import Spread, spread
-from report.ways import Key
 
 BITS_PER_MEGABIT = 1_000_000
 BYTES_PER_GIB = 2**30
 
 
 def spreads(run: Run) -> dict[Key, Spread]:
-    """Figures of each cell, counted from the records alone."""
-    return {key: spread(r["download_time_seconds"] for r in group) for key, group in by_cell(run.downloads).items()}
+    """Figures of the time of each cell, counted from the records alone."""
+    return {key: spread(group["seconds"].tolist()) for key, group in run.done.by_cell().items()}
 
 
 def mean_bytes(run: Run) -> dict[Key, float]:
-    """Mean size in bytes of what was downloaded, by cell; a cell with a record that lacks it is left out."""
-    result = {}
-    for key, group in by_cell(run.downloads).items():
-        sizes = [r.get("bytes") for r in group]
-        if all(map(is_size, sizes)):
-            result[key] = sum(sizes) / len(sizes)
-    return result
+    """Mean size in bytes of what was moved, by cell; a cell with a record that lacks it is left out."""
+    sizes = {key: group.known("bytes") for key, group in run.done.by_cell().items()}
+    return {key: int(found.sum()) / len(found) for key, found in sizes.items() if found is not None}
 
 
-@dataclass(frozen=True)
-class Client:
-    """What downloading took of the function besides time; None where a record doesn't say it.
-
-    `mbit_per_s` is mean size over mean time, `cpu_s_per_gib` all CPU seconds of the process over all bytes, `retries`
-    and `requests` are sums over the downloads, and `first_byte_s` is the mean wait for the first answer with a body.
-    """
-
-    mbit_per_s: float | None
-    cpu_s_per_gib: float | None
-    first_byte_s: float | None
-    retries: int | None
-    requests: int | None
+def metrics(run: Run) -> dict[Key, dict[str, Any]]:
+    """The metrics of each cell beside its time, counted from the records alone."""
+    return {key: metrics_of(group, run.experiment) for key, group in run.done.by_cell().items()}
 
 
-def client(downloads: Sequence[Mapping[str, Any]]) -> Client:
-    """The figures of these downloads, taken from their records."""
-    sizes, times = (_all(downloads, name) for name in ("bytes", "download_time_seconds"))
-    cpu, first = (_all(downloads, name) for name in ("client_cpu_seconds", "first_byte_seconds"))
-    retries, requests = (_all(downloads, name) for name in ("retries", "requests"))
-    total = sum(sizes or ())
-    return Client(
-        mbit_per_s=rate(total / len(sizes), math.fsum(times) / len(times)) if sizes and times else None,
-        cpu_s_per_gib=math.fsum(cpu) / total * BYTES_PER_GIB if cpu and total else None,
-        first_byte_s=math.fsum(first) / len(first) if first else None,
-        retries=sum(retries) if retries else None,
-        requests=sum(requests) if requests else None,
-    )
+def metrics_of(records: Records, experiment: Experiment) -> dict[str, Any]:
+    """The metrics of `experiment` beside its time, of these records; None where one of them doesn't say it."""
+    return {metric.name: _figure(records, metric) for metric in experiment.metrics[1:]}
 
 
-def clients(run: Run) -> dict[Key, Client]:
-    """The client's figures of each cell, counted from the records alone."""
-    return {key: client(group) for key, group in by_cell(run.downloads).items()}
+def _figure(records: Records, metric: Metric) -> float | int | None:
+    values = records.known(metric.field)
+    if values is None:
+        return None
+    if metric.how == "rate":
+        return rate(int(values.sum()) / len(values), math.fsum(records["seconds"].tolist()) / len(values))
+    if metric.how == "sum":
+        return int(values.sum())
+    total = math.fsum(values.tolist())
+    if metric.how == "mean":
+        return total / len(values)
+    moved = records.known("bytes")
+    size_bytes = 0 if moved is None else int(moved.sum())
+    return total / size_bytes * BYTES_PER_GIB if size_bytes else None
 
 
-def _all(downloads: Sequence[Mapping[str, Any]], name: str) -> list[Any] | None:
-    """The number `name` of every record; None when one of them lacks it."""
-    values = [record.get(name) for record in downloads]
-    return values if all(type(value) in (int, float) and 0 <= value < LARGEST_WHOLE for value in values) else None
-
-
-def is_size(value: object) -> bool:
-    """Whether `value` can be a number of bytes."""
-    return type(value) is int and 0 <= value < LARGEST_WHOLE
-
-
-def by_cell(records: Iterable[Mapping[str, Any]]) -> dict[Key, list[Mapping[str, Any]]]:
-    """Records by cell, sorted by its key."""
-    groups: dict[Key, list[Mapping[str, Any]]] = {}
-    for record in records:
-        key = record_key(record)
-        if key is not None:
-            groups.setdefault(key, []).append(record)
-    return dict(sorted(groups.items()))
+def common_size(records: Records) -> int | None:
+    """The size in bytes that all had in common; None when they differ or don't say."""
+    sizes = records.known("bytes")
+    return int(sizes[0]) if sizes is not None and np.all(sizes == sizes[0]) else None
 
 
 def rate(size_bytes: float | None, seconds: float | None) -> float | None:

@@ -53,6 +53,14 @@ def quantity(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.4g}"
 
 
+def size_words(size_bytes: int) -> str:
+    """A size for reading, in binary units: `64 MiB`, `1 GiB`."""
+    for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.4g} {unit}"
+    return f"{size_bytes} bytes"
+
+
 def duration(value_s: float) -> str:
     """A time span: `4 min 38 s`, `1 h 12 min`."""
     whole_s = round(value_s)

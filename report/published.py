@@ -1,53 +1,35 @@
 """The published figures, as data (`experiments/published/*.csv`; the README there names each setting)."""
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-DOWNLOAD_OBJECT_BYTES = 1024**3
-DOWNLOAD_LABEL = "AWS, published 2025"
-DOWNLOAD_SETTING = "ap-northeast-1, January 2025, python3.12, boto3 download_file, 1 GiB object, N x 10 messages"
-
-NAMES = (
-    "copy_host_cli",
-    "copy_host_rate",
-    "copy_host_retries",
-    "copy_lambda",
-    "download",
-    "express",
-    "filesystem_large",
-    "filesystem_small",
-)
-
-
-@dataclass(frozen=True)
-class PublishedDownload:
-    """One published row of the download experiment; seconds for one 1 GiB object. The count wasn't published."""
-
-    memory_size_mb: int
-    concurrency: int
-    min_s: float
-    p25_s: float
-    avg_s: float
-    p75_s: float
-    max_s: float
+from experiments import Experiment
+from experiments.experiment import Published
+from report.cell_key import Key
+from report.cells import SECONDS
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """The rows of published table `name` (one of NAMES) as text, exactly as published. Raises KeyError."""
-    if name not in NAMES:
-        raise KeyError(f"{name}: no published table of that name; there are {', '.join(NAMES)}")
+    """The rows of the published table `name` as text, exactly as published. Raises FileNotFoundError."""
     text = (files("experiments") / "published" / f"{name}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
-@cache
-def download() -> dict[tuple[int, int], PublishedDownload]:
-    """The published download table by (memory in MB, concurrency)."""
-    table = {}
-    for row in rows("download"):
-        key = (int(row["memory_size_mb"]), int(row["concurrency"]))
-        seconds = {name: float(text) for name, text in row.items() if name.endswith("_s")}
-        table[key] = PublishedDownload(*key, **seconds)
-    return table
+def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, float]]]:
+    """The published figures beside which cells of `experiment` stand, those of SECONDS that there are, by cell."""
+    found = {}
+    for published in experiment.published:
+        for row in _read(published.file):
+            named = {published.columns.get(name, name): text for name, text in row.items()}
+            told = published.fixed | {
+                axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named
+            }
+            key = Key.of(experiment.axes, (told.get(axis.name) for axis in experiment.axes))
+            if key is not None:
+                found[key] = (published, {name: float(named[name]) for name in SECONDS if name in named})
+    return found
+
+
+_read = cache(rows)

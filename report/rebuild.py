@@ -1,11 +1,13 @@
 """Rebuilds everything that a run's report consists of, offline, from the records stored with it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from report import atomic, cells, figures, html, statistics, table
-from report.comparing import comparison
+from report import atomic, cells, html, statistics, table
+from report.beside import beside_published
 from report.figures import Picture
 from report.run import load
+from report.sections import Page, renderer
 from report.summary import summarised
 
 FIGURES = "figures"
@@ -21,24 +23,24 @@ def build(run_dir: Path) -> Path:
     run = load(run_dir)
     numbers = statistics.statistics(run)
     summary = summarised(run)
-    cells.write(run.directory / "cells.csv", summary.rows)
+    cells.write(run.directory / "cells.csv", summary.rows, run.experiment)
     atomic.write_text(run.directory / "statistics.json", statistics.to_text(numbers))
-    beside = comparison(run, summary.rows, numbers)
-    atomic.write_text(run.directory / "table.md", table.to_markdown(beside))
-    pictures = figures.draw_all(run, numbers)
-    write_pictures(run.directory / FIGURES, pictures)
+    page = Page(run, numbers, summary, beside_published(run, summary.rows, numbers))
+    atomic.write_text(run.directory / "table.md", table.to_markdown(page.beside))
+    blocks = [block for name in run.experiment.sections if (block := renderer(name)(page))]
+    write_pictures(run.directory / FIGURES, [picture for block in blocks for picture in block.pictures])
     path = run.directory / "report.html"
-    atomic.write_text(path, html.page(run, summary, beside, numbers, pictures))
+    atomic.write_text(path, html.page(page, blocks))
     return path
 
 
-def write_pictures(folder: Path, pictures: dict[str, Picture]) -> None:
-    """Write each picture as SVG and PNG; one of an earlier build that belongs to other records is removed."""
-    for name in figures.NAMES:
-        svg, png = folder / f"{name}.svg", folder / f"{name}.png"
-        if name in pictures:
-            atomic.write_text(svg, pictures[name].svg)
-            atomic.write_bytes(png, pictures[name].png)
-        else:
-            svg.unlink(missing_ok=True)
-            png.unlink(missing_ok=True)
+def write_pictures(folder: Path, pictures: Iterable[Picture]) -> None:
+    """Write each picture as SVG and PNG; any other in `folder` is of an earlier build, of other records, and goes."""
+    drawn = set()
+    for picture in pictures:
+        drawn |= {f"{picture.name}.svg", f"{picture.name}.png"}
+        atomic.write_text(folder / f"{picture.name}.svg", picture.svg)
+        atomic.write_bytes(folder / f"{picture.name}.png", picture.png)
+    for path in folder.glob("*"):
+        if path.suffix in (".svg", ".png") and path.name not in drawn:
+            path.unlink()

@@ -1,15 +1,20 @@
 """Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a warning."""
 
 import json
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments import EXPERIMENTS
+import numpy as np
+
+from experiments import EXPERIMENTS, Experiment, of_run
 from report import cells, jsonl
-from report.cell_settings import CellSettings
-from report.ways import METHOD, Key, default_sink, key_words
+from report.cell_key import Key
+from report.cell_settings import CellSettings, Difference
+from report.records import UNKNOWN, Group, Names, Reader, Records
 
 FORMAT = 1
 FILES = (
@@ -21,37 +26,39 @@ FILES = (
     "dead_letters.jsonl",
 )
 
-# Of the one experiment that the report knows so far.
-RECORD_FIELDS = EXPERIMENTS["download"].record_fields
-
-# Where a record that was read keeps what its cell has of the other swept variables; no record has such a key itself.
-SETTINGS = "(settings)"
-
-# Whole numbers beyond this aren't exact as doubles; a time of more than 30 years is none.
-LARGEST_WHOLE = 2**53
-LONGEST_S = 1e9
-
 
 class NoReport(ValueError):
     """A results folder that can't be reported at all; the text is one line with the way out."""
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a results folder holds. `accounting` and `stored_rows` are None when their file isn't there.
+class Messages:
+    """The rows of sent.jsonl as columns: the number of each one's cell, of its message, and whether it is a warm-up."""
 
-    `downloads` are the records with status ok and a usable time, `errors` those with status error; `warm_ups` are
-    those of warm-up messages, whatever their status, and are in neither of them: they count in no figure. Nor do
-    `foreign` ones, whose own settings aren't those of their cell.
+    cell: np.ndarray
+    message: np.ndarray
+    warm_up: np.ndarray
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a results folder holds. `accounting`, `sent` and `stored_rows` are None when their file isn't there.
+
+    `done` are the records with status ok and a usable time, `errors` those with status error; `warm_ups` are those of
+    warm-up messages, whatever their status, and are in neither of them: they count in no figure. Nor do `foreign` ones,
+    whose own settings aren't those of their cell; `differences` says how, by the cell's id.
     """
 
     directory: Path
-    manifest: dict[str, Any] = field(default_factory=dict)
-    downloads: list[dict[str, Any]] = field(default_factory=list)
-    errors: list[dict[str, Any]] = field(default_factory=list)
-    warm_ups: list[dict[str, Any]] = field(default_factory=list)
-    foreign: list[dict[str, Any]] = field(default_factory=list)
-    sent: list[dict[str, Any]] | None = None
+    experiment: Experiment
+    manifest: dict[str, Any]
+    names: Names
+    done: Records
+    errors: Records
+    warm_ups: Records
+    foreign: Records
+    differences: dict[str, list[Difference]] = field(default_factory=dict)
+    sent: Messages | None = None
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     accounting: list[dict[str, Any]] | None = None
     stored_rows: list[dict[str, Any]] | None = None
@@ -60,10 +67,6 @@ class Run:
     @property
     def run_id(self) -> str:
         return str(self.manifest.get("run_id") or self.directory.name)
-
-    @property
-    def experiment(self) -> str:
-        return str(self.manifest.get("experiment") or "download")
 
     @property
     def target(self) -> str:
@@ -88,14 +91,11 @@ class Run:
             return f"AWS, {self.region}" if self.region else "AWS"
         return "unknown target"
 
-    @property
+    @cached_property
     def object_bytes(self) -> int | None:
-        """The size of the object: the one that the downloads had in common, else the planned one."""
-        sizes = {record["bytes"] for record in self.downloads if isinstance(record.get("bytes"), int)}
-        if len(sizes) == 1:
-            return sizes.pop()
-        planned = self.cells.fixed.get("object_size_mb")
-        return int(planned * 1024**2) if not sizes and isinstance(planned, int | float) else None
+        """What one operation moved: the size that all had in common; None when they differ or don't say."""
+        sizes = self.done["bytes"][self.done["bytes"] != UNKNOWN]
+        return int(sizes[0]) if len(sizes) and sizes.min() == sizes.max() else None
 
     @cached_property
     def cells(self) -> CellSettings:
@@ -104,19 +104,18 @@ class Run:
 
     def cell_keys(self) -> list[Key]:
         """Every cell, planned, flooded or seen in a record, sorted by its coordinates."""
-        seen = {record_key(record) for record in self.downloads + self.errors + self.warm_ups}
         named = {
             self.key_of(cell) for cell in [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
         }
-        return sorted(key for key in seen | named if key is not None)
+        return sorted(set(self._keys_seen) | {key for key in named if key is not None})
 
     def key_of(self, cell: object) -> Key | None:
         """The coordinates of a cell from its id: as run.json has them, else as its records do; never by its text."""
         values = self.cells.of(cell)
         if values is None:
             return self._keys_of_records.get(cell) if isinstance(cell, str) else None
-        found = (values.get(name) for name in RECORD_FIELDS)
-        return _key(*found, self.cells.others(cell)) or self._keys_of_records.get(cell)
+        found = (values.get(axis.variable) for axis in self.experiment.axes)
+        return Key.of(self.experiment.axes, found, self.cells.others(cell)) or self._keys_of_records.get(cell)
 
     def cell_words(self, cell: object) -> str:
         """A cell in words, from its id; an id that nothing is known of as it is."""
@@ -124,15 +123,28 @@ class Run:
         if key is None:
             return str(cell)
         repeat = self.cells.repeat(cell)
-        return key_words(key) + ("" if repeat is None else f", repeat {repeat}")
+        return key.words + ("" if repeat is None else f", repeat {repeat}")
+
+    def order(self, cell: str) -> tuple[Any, ...]:
+        """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""
+        key = self.key_of(cell)
+        return ((), "", cell) if key is None else (key.values, key.settings, cell)
+
+    @cached_property
+    def _keys_seen(self) -> list[Key]:
+        own = [self.done, self.errors, self.warm_ups]
+        found = np.unique(np.concatenate([one["key"] for one in own]))
+        return [self.done.keys[at] for at in found.tolist() if at != UNKNOWN]
 
     @cached_property
     def _keys_of_records(self) -> dict[str, Key]:
         keys: dict[str, Key] = {}
-        for record in [*self.downloads, *self.errors, *self.warm_ups]:
-            key = record_key(record)
-            if key is not None and isinstance(record.get("cell"), str):
-                keys.setdefault(record["cell"], key)
+        for records in (self.done, self.errors, self.warm_ups):
+            pairs, first = np.unique(records["cell"] << 32 | records["key"] & 0xFFFFFFFF, return_index=True)
+            for at in np.sort(first[pairs >= 0]).tolist():
+                cell, key = int(records["cell"][at]), int(records["key"][at])
+                if key != UNKNOWN:
+                    keys.setdefault(self.names.cells[cell], records.keys[key])
         return keys
 
 
@@ -140,7 +152,7 @@ def load(run_dir: Path) -> Run:
     """Read the results folder `run_dir`.
 
     Missing or damaged files become warnings. Raises NoReport when there is no such folder, nothing of a run
-    in it, or a run.json of another format version.
+    in it, or a run.json of another format version or of an experiment that isn't there.
     """
     run_dir = Path(run_dir)
     if not run_dir.is_dir():
@@ -148,55 +160,47 @@ def load(run_dir: Path) -> Run:
     if not any((run_dir / name).exists() for name in FILES):
         raise NoReport(f"{run_dir}: not a results folder, it has none of {', '.join(FILES)}.")
     warnings: list[str] = []
-    manifest = _manifest(run_dir, warnings)
-    records, foreign = _own_records(_lines(run_dir / "records.jsonl", warnings) or [], CellSettings(manifest))
-    downloads, errors, warm_ups = _sorted_out(records, warnings)
-    sent = _lines(run_dir / "sent.jsonl", warnings)
-    dead = _lines(run_dir / "dead_letters.jsonl", warnings)
+    manifest, experiment = _manifest(run_dir, warnings)
+    names = Names()
+    reader = Reader(experiment, CellSettings(manifest), names)
+    for number, row in _rows(run_dir / "records.jsonl", warnings) or ():
+        if not reader.add(row):
+            warnings.append(f"records.jsonl, line {number}: not a record (needs {reader.needs}); left out.")
+    groups = reader.sorted_out()
     return Run(
         directory=run_dir,
+        experiment=experiment,
         manifest=manifest,
-        downloads=downloads,
-        errors=errors,
-        warm_ups=warm_ups,
-        foreign=foreign,
-        sent=None if sent is None else [row for _, row in sent],
-        dead_letters=[row for _, row in dead or []],
+        names=names,
+        done=groups[Group.OK],
+        errors=groups[Group.ERROR],
+        warm_ups=groups[Group.WARM_UP].plus(groups[Group.FAILED_WARM_UP]),
+        foreign=groups[Group.FOREIGN].plus(groups[Group.FAILED_FOREIGN], groups[Group.OTHER_FOREIGN]),
+        differences=reader.differences,
+        sent=_sent(run_dir / "sent.jsonl", names, warnings),
+        dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
         accounting=_accounting(run_dir, warnings),
-        stored_rows=_stored_rows(run_dir, warnings),
+        stored_rows=_stored_rows(run_dir, experiment, warnings),
         warnings=warnings,
     )
 
 
-def record_key(record: dict[str, Any]) -> Key | None:
-    """The cell of a record, from its own coordinates; None when it lacks them."""
-    return _key(*(record.get(field) for field in RECORD_FIELDS.values()), record.get(SETTINGS, ""))
-
-
-def _key(memory: object, n: object, method: object, sink: object, settings: str) -> Key | None:
-    if not all(type(part) is int and 1 <= part < LARGEST_WHOLE for part in (memory, n)):  # type: ignore
-        return None
-    method = method if isinstance(method, str) and method else METHOD
-    sink = sink if isinstance(sink, str) and sink else default_sink(method)
-    return Key(memory, n, method, sink, settings)  # type: ignore
-
-
-def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
+def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
     manifest = _json(run_dir / "run.json", dict, warnings)
     if manifest is None:
-        return {}
+        return {}, of_run({})
+    wrote_it = f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
     if manifest.get("format") != FORMAT:
         raise NoReport(
             f"{run_dir / 'run.json'}: format {manifest.get('format')!r}, but this Stampede reads format "
-            f"{FORMAT}; use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
+            f"{FORMAT}; {wrote_it}"
         )
-    experiment = manifest.get("experiment")
-    if experiment is not None and experiment not in EXPERIMENTS:
+    try:
+        return manifest, of_run(manifest)
+    except KeyError as error:
         raise NoReport(
-            f"{run_dir / 'run.json'}: experiment {experiment!r}, but this Stampede knows {', '.join(EXPERIMENTS)}; "
-            f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
-        )
-    return manifest
+            f"{run_dir / 'run.json'}: experiment {error}, but this Stampede knows {', '.join(EXPERIMENTS)}; {wrote_it}"
+        ) from None
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
@@ -204,12 +208,12 @@ def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | No
     return None if rows is None else [row for row in rows if isinstance(row, dict)]
 
 
-def _stored_rows(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
+def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> list[dict[str, Any]] | None:
     path = run_dir / "cells.csv"
     if not path.exists():  # not worth a warning: the report makes it
         return None
     try:
-        return cells.read(path)
+        return cells.read(path, experiment)
     except (OSError, ValueError) as error:
         warnings.append(f"cells.csv can't be read: {error}")
         return None
@@ -230,52 +234,26 @@ def _json(path: Path, kind: type, warnings: list[str]) -> Any:
     return value
 
 
-def _lines(path: Path, warnings: list[str]) -> list[tuple[int, dict[str, Any]]] | None:
+def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
+    rows = _rows(path, warnings)
+    if rows is None:
+        return None
+    cells, messages, warm_ups = array("q"), array("q"), array("b")
+    for _, row in rows:
+        cells.append(cell := names.cell(row.get("cell")))
+        messages.append(names.message(cell, row))
+        warm_ups.append(row.get("warm_up") == 1)
+    return Messages(np.frombuffer(cells, np.int64), np.frombuffer(messages, np.int64), np.frombuffer(warm_ups, bool))
+
+
+def _rows(path: Path, warnings: list[str]) -> Iterator[tuple[int, dict[str, Any]]] | None:
+    """The rows of a file of lines; None, and a warning, when there is none that can be read."""
     try:
-        rows, found = jsonl.read(path)
+        path.open("rb").close()
     except FileNotFoundError:
         warnings.append(f"{path.name} is missing.")
         return None
     except OSError as error:
         warnings.append(f"{path.name} can't be read: {error}")
         return None
-    warnings += found
-    return rows
-
-
-def _own_records(
-    records: list[tuple[int, dict[str, Any]]], cells: CellSettings
-) -> tuple[list[tuple[int, dict[str, Any]]], list[dict[str, Any]]]:
-    """The records that agree with their cells, with what else the run swept noted in them; and the others."""
-    own, foreign = [], []
-    for number, record in records:
-        if cells.difference(record) is not None:
-            foreign.append(record)
-            continue
-        if others := cells.others(record.get("cell")):
-            record[SETTINGS] = others
-        own.append((number, record))
-    return own, foreign
-
-
-def _sorted_out(
-    records: list[tuple[int, dict[str, Any]]], warnings: list[str]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Downloads, errors and warm-ups; every other record is named in a warning."""
-    downloads: list[dict[str, Any]] = []
-    errors: list[dict[str, Any]] = []
-    warm_ups: list[dict[str, Any]] = []
-    for number, record in records:
-        seconds = record.get("download_time_seconds")
-        timed = type(seconds) in (int, float) and 0 <= seconds <= LONGEST_S
-        warm_up = record.get("warm_up") == 1  # records of before there were any don't say
-        if record.get("status") == "error":
-            (warm_ups if warm_up else errors).append(record)
-        elif record.get("status") == "ok" and timed and record_key(record):
-            (warm_ups if warm_up else downloads).append(record)
-        else:
-            warnings.append(
-                f"records.jsonl, line {number}: not a record (needs status, memory_size, concurrency_limit "
-                "and, when ok, download_time_seconds); left out."
-            )
-    return downloads, errors, warm_ups
+    return jsonl.read(path, warnings)

@@ -10,7 +10,7 @@ from queries.insights.errors import EventsError, InsightsError, QueryError
 from queries.insights.evaluation import check, evaluate
 from queries.insights.parquet import export
 from queries.insights.result import Result
-from queries.insights.where import with_filters
+from queries.insights.where import with_filters, without
 
 __all__ = [
     "EventsError",
@@ -22,4 +22,5 @@ __all__ = [
     "export",
     "row_limit",
     "with_filters",
+    "without",
 ]

@@ -8,10 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from report.cell_key import Key
 from report.figures import drawing
-from report.figures.series import Cell, Numbers, Series, by_memory, concurrencies, told
+from report.figures.panels import MOST_TOGETHER, end_labels, panels
+from report.figures.series import Cell, Drawn, Series
+from report.figures.throughput_per_function import ACROSS
 from report.phrases import bandwidth
-from report.ways import Key, key_of_figures
+from report.statistics.headline import is_of_n
 
 NAME = "aggregate_throughput"
 TITLE = "What all functions get together, against N"
@@ -22,41 +25,55 @@ READING = (
     "factor below it is a constant distance. One pass over a cell gives one aggregate and no interval; with repeats, "
     "the bar reaches from the lowest repeat to the highest."
 )
+Ideals = Mapping[Key, Mapping[str, Any]]
 
 
-def words(numbers: Numbers) -> str:
+def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    speeds = told(numbers, lambda cell: bandwidth(_whole(cell)) if _whole(cell) else None)
+    speeds = drawn.told(lambda cell: bandwidth(_whole(cell)) if _whole(cell) else None)
     return f"Throughput of all functions together, by N, beside a line in proportion to N for the ideal: {speeds}."
 
 
 @drawing.styled
-def draw(numbers: Numbers) -> Figure | None:
-    """The picture; None without an aggregate."""
-    groups = [series for series in by_memory(numbers) if any(_whole(cell) for cell in series.cells)]
-    if not groups:
+def draw(drawn: Drawn) -> Figure | None:
+    """The picture; None without an aggregate, or with one N only."""
+    groups, known = drawn.chosen(_whole), drawn.concurrencies
+    if not groups or len(known) == 1:
         return None
-    figure, axes = drawing.plot()
-    known = concurrencies(numbers)
-    drawing.n_axis(axes, known)
-    axes.set_yscale("log")
-    highest = max(filter(None, (_whole(cell) for series in groups for cell in series.cells)))
+    highest = max(filter(None, (_whole(cell) for one in groups for _, cell in one.cells)))
     factor, unit = (1000, "Gbit/s") if highest >= 10_000 else (1, "Mbit/s")
-    ideals = _ideals(numbers)
-    for number, series in enumerate(groups):
-        _series(axes, series, ideals, drawing.dodge(number, len(groups), known), factor)
+    ideals, label = _ideals(drawn), f"{unit} for all functions"
+
+    def panel(axes: Axes, one: Series) -> None:
+        drawing.n_axis(axes, known, label="")
+        _series(axes, one, ideals, 1, factor)
+
+    if len(groups) > MOST_TOGETHER:
+        return panels(groups, panel, label, _log_scale, ACROSS)
+    figure, axes = drawing.plot()
+    drawing.n_axis(axes, known)
+    for number, one in enumerate(groups):
+        _series(axes, one, ideals, drawing.dodge(number, len(groups), known), factor)
+    _log_scale(axes)
+    axes.set_ylabel(label)
+    ring = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": drawing.MUTED, "markersize": 9}
+    legend = [
+        Line2D([], [], linestyle="none", label="in the window", **ring),
+        Line2D([], [], color=drawing.MUTED, linestyle=(0, (5, 3)), label="ideal: N times the first"),
+    ]
+    drawing.legend_above(axes, legend)
+    lasts = [[(key.n, _whole(cell) / factor) for key, cell in one.cells if _whole(cell)][-1] for one in groups]
+    end_labels(axes, [(*last, one) for last, one in zip(lasts, groups, strict=True)])
+    return figure
+
+
+def _log_scale(axes: Axes) -> None:
+    axes.set_yscale("log")
     lowest, highest = axes.get_ylim()
     if highest / lowest < 100:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_ylabel(f"{unit} for all functions")
-    legend = [Line2D([], [], color=one.colour, marker=one.marker, label=one.label, markersize=6) for one in groups]
-    ring = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": drawing.MUTED, "markersize": 9}
-    legend.append(Line2D([], [], linestyle="none", label="in the window", **ring))
-    legend.append(Line2D([], [], color=drawing.MUTED, linestyle=(0, (5, 3)), label="ideal: N times the first"))
-    drawing.legend_above(axes, legend)
-    return figure
 
 
 def _whole(cell: Cell) -> float | None:
@@ -67,28 +84,29 @@ def _in_window(cell: Cell) -> float | None:
     return cell["parallelism"] and (cell["parallelism"]["window"] or {}).get("mbit_per_s")
 
 
-def _ideals(numbers: Numbers) -> Mapping[Key, Mapping[str, Any]]:
+def _ideals(drawn: Drawn) -> Ideals:
     """By cell: the comparison with the smallest N, which knows the ideal."""
-    against = numbers["comparisons"]["against_smallest_n"]
-    return {key_of_figures(one): one for one in against}
+    of_n = [one.name for one in drawn.experiment.compare if is_of_n(drawn.experiment, one)]
+    rows = [row for name in of_n for row in drawn.numbers["comparisons"][name]]
+    return {Key.of_figures(drawn.experiment.axes, row): row for row in rows}
 
 
-def _series(axes: Axes, series: Series, ideals: Mapping[Key, Any], dodge: float, factor: int) -> None:
-    cells = [cell for cell in series.cells if _whole(cell)]
+def _series(axes: Axes, series: Series, ideals: Ideals, dodge: float, factor: int) -> None:
+    cells = [(key, cell) for key, cell in series.cells if _whole(cell)]
     if not cells:
         return
-    colour, places = series.colour, [cell["concurrency"] * dodge for cell in cells]
-    wholes = [_whole(cell) / factor for cell in cells]
+    colour, places = series.colour, [key.n * dodge for key, _ in cells]
+    wholes = [_whole(cell) / factor for _, cell in cells]
     axes.plot(places, wholes, color=colour, linewidth=1.6, marker=series.marker, markersize=6)
     line = [(places[0], wholes[0])]
-    for cell in cells[1:]:
-        found = ideals.get(key_of_figures(cell))
+    for key, _ in cells[1:]:
+        found = ideals.get(key)
         ideal = found and found["throughput"]["ideal_mbit_per_s"]
         if ideal:
-            line.append((cell["concurrency"] * dodge, ideal / factor))
+            line.append((key.n * dodge, ideal / factor))
     axes.plot(*zip(*line, strict=True), color=colour, linewidth=1.1, linestyle=(0, (5, 3)))
-    for cell in cells:
-        _extras(axes, cell, cell["concurrency"] * dodge, colour, factor)
+    for key, cell in cells:
+        _extras(axes, cell, key.n * dodge, colour, factor)
 
 
 def _extras(axes: Axes, cell: Cell, place: float, colour: str, factor: int) -> None:

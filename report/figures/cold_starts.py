@@ -1,41 +1,41 @@
-"""What a cold start adds to a download, a line a cell."""
+"""What a cold start adds to the time, a line a cell."""
 
 from matplotlib.figure import Figure
 
 from report.figures import drawing
-from report.figures.series import Cell, Numbers, Series, by_memory, told
+from report.figures.series import Cell, Drawn
 
 NAME = "cold_starts"
-TITLE = "What a cold start adds to a download"
+TITLE = "What a cold start adds"
 READING = (
-    "Each line is one cell: the mean of the first downloads of each function instance (cold) minus the mean of its "
-    "later ones (warm), with the 95 % interval. Right of the upright line cold downloads are slower. An interval that "
-    "crosses the line can’t tell. The time that a function needs to start up lies before the download and is in none "
+    "Each line is one cell: the mean of the first {many} of each function instance (cold) minus the mean of its "
+    "later ones (warm), with the 95 % interval. Right of the upright line cold {many} are slower. An interval that "
+    "crosses the line can’t tell. The time that a function needs to start up lies before the {one} and is in none "
     "of these figures."
 )
 
 
-def words(numbers: Numbers) -> str:
+def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    added = told(numbers, lambda cell: f"{_difference(cell)['value']:+.3f}" if _difference(cell) else None)
-    return f"Mean seconds of cold minus mean seconds of warm downloads, by cell: {added}."
+    added = drawn.told(lambda cell: f"{_difference(cell)['value']:+.3f}" if _difference(cell) else None)
+    return f"Mean seconds of cold minus mean seconds of warm {drawn.operation[1]}, by cell: {added}."
 
 
 @drawing.styled
-def draw(numbers: Numbers) -> Figure | None:
+def draw(drawn: Drawn) -> Figure | None:
     """The picture; None when no cell has enough of both."""
-    lines = [(series, cell) for series in by_memory(numbers) for cell in series.cells if _difference(cell)]
+    lines = [(one, key, cell) for one in drawn.series for key, cell in one.cells if _difference(cell)]
     if not lines:
         return None
     figure, axes = drawing.plot(0.95 + 0.27 * len(lines))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)
     axes.axvline(0, color=drawing.INK, linewidth=1)
-    for at, (series, cell) in enumerate(lines):
+    for at, (series, _, cell) in enumerate(lines):
         found = _difference(cell)
         axes.plot([found["low"], found["high"]], [at, at], color=series.colour, linewidth=2)
         axes.plot(found["value"], at, series.marker, color=series.colour, markersize=7, markeredgecolor=drawing.PAPER)
-    axes.set_yticks(range(len(lines)), [_label(*line) for line in lines])
+    axes.set_yticks(range(len(lines)), [f"{one.label}, N = {key.n}" for one, key, _ in lines])
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_xlabel("cold minus warm, seconds")
     return figure
@@ -43,7 +43,3 @@ def draw(numbers: Numbers) -> Figure | None:
 
 def _difference(cell: Cell) -> dict[str, float] | None:
     return cell["cold"]["difference_of_means_s"]
-
-
-def _label(series: Series, cell: Cell) -> str:
-    return f"{series.label}, N = {cell['concurrency']}"

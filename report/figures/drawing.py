@@ -100,8 +100,8 @@ def dodge(number: int, of: int, numbers: list[int]) -> float:
     return max(room, 2) ** (0.012 * (number - (of - 1) / 2))
 
 
-def n_axis(axes: Axes, numbers: list[int]) -> None:
-    """A logarithmic x axis with a tick at each N that was run, as many labelled as there is room for."""
+def n_axis(axes: Axes, numbers: list[int], label: str = "N, functions at once (logarithmic)") -> None:
+    """A logarithmic x axis, named `label`: a tick at each N that was run, as many labelled as there is room for."""
     axes.set_xscale("log")
     lowest, highest = min(numbers), max(numbers)
     margin = (highest / lowest) ** 0.06 if highest > lowest else 2
@@ -114,7 +114,7 @@ def n_axis(axes: Axes, numbers: list[int]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(sorted(numbers)))
     axes.set_xticks(sorted(numbers), [str(n) if n in labelled else "" for n in sorted(numbers)])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("N, functions at once (logarithmic)")
+    axes.set_xlabel(label)
 
 
 @styled

@@ -6,32 +6,32 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from report.figures import drawing
-from report.figures.series import Cell, Numbers, Series, by_memory, concurrencies, told
+from report.figures.series import Cell, Drawn, Series
 from report.phrases import share
 
 NAME = "overlap_timeline"
 TITLE = "How many ran at once"
 READING = (
-    "One small plot a cell: time from its first start on, and how many functions were downloading at that moment. The "
+    "One small plot a cell: time from its first start on, and how many functions were at it at that moment. The "
     "dashed line is N. The full-overlap window, from the first to the last moment at which N ran at once, is shaded; "
     "left of it is the ramp, right of it the tail. Figures “at N” describe N functions only inside it. The percentage "
-    "is the share of all download time that was spent with at least N running. Further repeats are thin lines."
+    "is the share of all {one} time that was spent with at least N running. Further repeats are thin lines."
 )
 # Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.
 MOST_PANELS = 48
 PANEL_IN = 1.18
 
 
-def words(numbers: Numbers) -> str:
+def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    most = told(numbers, lambda cell: str(cell["parallelism"]["most_at_once"]) if cell["parallelism"] else None)
+    most = drawn.told(lambda cell: str(cell["parallelism"]["most_at_once"]) if cell["parallelism"] else None)
     return f"Functions running at once over time, one small plot for each cell. Most at once: {most}."
 
 
 @drawing.styled
-def draw(numbers: Numbers) -> Figure | None:
+def draw(drawn: Drawn) -> Figure | None:
     """The picture; None when no record says when it ran."""
-    rows = _rows(numbers)
+    rows = _rows(drawn)
     if not rows:
         return None
     columns = max(map(len, rows))
@@ -50,20 +50,20 @@ def draw(numbers: Numbers) -> Figure | None:
     return figure
 
 
-def left_out(numbers: Numbers) -> int:
+def left_out(drawn: Drawn) -> int:
     """How many cells with times the picture has no room for."""
-    timed = sum(bool(cell["parallelism"]) for cell in numbers["cells"])
-    shown = sum(1 for row in _rows(numbers) for panel in row if panel)
+    timed = sum(bool(cell["parallelism"]) for cell in drawn.numbers["cells"])
+    shown = sum(1 for row in _rows(drawn) for panel in row if panel)
     return timed - shown
 
 
-def _rows(numbers: Numbers) -> list[list[tuple[Series, Cell] | None]]:
+def _rows(drawn: Drawn) -> list[list[tuple[Series, int, Cell] | None]]:
     """The panels: a column a series when there are two or three, else two columns in order."""
-    groups = by_memory(numbers)
-    found = {(at, cell["concurrency"]): (one, cell) for at, one in enumerate(groups) for cell in one.cells
+    groups = drawn.series
+    found = {(at, key.n): (one, key.n, cell) for at, one in enumerate(groups) for key, cell in one.cells
              if cell["parallelism"]}  # fmt: skip
     if len(groups) in (2, 3):
-        rows = [[found.get((at, n)) for at in range(len(groups))] for n in concurrencies(numbers)]
+        rows = [[found.get((at, n)) for at in range(len(groups))] for n in drawn.concurrencies]
         rows = [row for row in rows if any(row)]
     else:
         panels = list(found.values())
@@ -71,8 +71,8 @@ def _rows(numbers: Numbers) -> list[list[tuple[Series, Cell] | None]]:
     return rows[: MOST_PANELS // max(map(len, rows), default=1)]
 
 
-def _panel(axes: Axes, series: Series, cell: Cell) -> None:
-    n, timed = cell["concurrency"], [one["parallelism"] for one in cell["repeats"] if one["parallelism"]]
+def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
+    timed = [one["parallelism"] for one in cell["repeats"] if one["parallelism"]]
     first, span_s = timed[0], max(one["span_ms"] for one in timed) / 1000
     drawing.plain(axes)
     if first["window"]:

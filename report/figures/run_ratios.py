@@ -1,4 +1,4 @@
-"""One run against another: the ratio of the median downloads, a line a cell."""
+"""One run against another: the ratio of the median times, a line a cell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from experiments.experiment import CONCURRENCY
+from report.cell_key import Key
 from report.figures import drawing
 from report.phrases import listed
-from report.ways import Key, key_words
 
 NAME = "run_ratios"
 READING = (
-    "Each line is one cell that both runs have: the median download of the later run over that of the first one, with "
+    "Each line is one cell that both runs have: the median {one} of the later run over that of the first one, with "
     "its 95 % interval. Left of 1 the later run is faster, right of it slower; in the shaded band the difference is "
     "less than {within} %. The axis is logarithmic: half and double lie equally far from 1."
 )
@@ -29,28 +30,30 @@ class Line:
     @property
     def label(self) -> str:
         """How the axis names it."""
-        return key_words(self.key)
+        return self.key.words
 
 
-def words(lines: Sequence[Line]) -> str:
+def words(lines: Sequence[Line], one: str) -> str:
     """The picture's text alternative."""
     ratios = listed([f"{line.ratio['value']:.2f} with {line.label}" for line in lines])
-    return f"Median download of the later run over that of the first, by cell: {ratios}."
+    return f"Median {one} of the later run over that of the first, by cell: {ratios}."
 
 
 @drawing.styled
-def draw(lines: Sequence[Line], within: float) -> Figure | None:
-    """The picture; None without a line. `within` is the share by which medians may differ and still count as equal."""
+def draw(lines: Sequence[Line], within: float, one: str) -> Figure | None:
+    """The picture; None without a line. `within` is the share by which medians may differ and still count as
+    equal, `one` what is timed."""
     if not lines:
         return None
     figure, axes = drawing.plot(0.95 + 0.27 * len(lines))
     axes.grid(axis="y", visible=False)
     axes.set_xscale("log")
     axes.axvspan(1 - within, 1 + within, color=drawing.MUTED, alpha=0.18, linewidth=0)
+    of_n = [axis.name for axis in lines[0].key.axes if axis.record_field == CONCURRENCY]
     axes.axvline(1, color=drawing.INK, linewidth=1)
-    places = sorted({(line.key.memory_mb, *line.key.way) for line in lines})
+    places = sorted({line.key.without(of_n) for line in lines})
     for at, line in enumerate(lines):
-        series = places.index((line.key.memory_mb, *line.key.way))
+        series = places.index(line.key.without(of_n))
         colour, marker = (part[series % len(part)] for part in (drawing.SERIES, drawing.MARKERS))
         axes.plot([line.ratio["low"], line.ratio["high"]], [at, at], color=colour, linewidth=2)
         axes.plot(line.ratio["value"], at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
@@ -63,5 +66,5 @@ def draw(lines: Sequence[Line], within: float) -> Figure | None:
     )
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g} ×"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("median download, later run over first")
+    axes.set_xlabel(f"median {one}, later run over first")
     return figure

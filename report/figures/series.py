@@ -1,14 +1,16 @@
-"""The cells of statistics.json as the series of a picture: one a memory size and way to download, each with its colour
+"""The cells of statistics.json as the series of a picture: one for all that differ in N alone, each with its colour
 and marker.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from experiments import Axis, Experiment
+from experiments.experiment import CONCURRENCY
+from report.cell_key import SETTINGS, Key, told_apart
 from report.figures.drawing import MARKERS, SERIES
 from report.phrases import listed
-from report.ways import key_of_figures, told_apart, way_words
 
 Cell = Mapping[str, Any]
 Numbers = Mapping[str, Any]
@@ -16,46 +18,82 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Series:
-    """One memory size and way: its cells by ascending N, and how it is told apart from the others; `label` is how the
-    legend names it.
+    """Cells that differ in N alone, by ascending N, and how they are told apart from the others; `label` is how the
+    picture names it.
     """
 
     label: str
-    cells: list[Cell]
+    cells: list[tuple[Key, Cell]]
     colour: str
     marker: str
 
 
-def by_memory(numbers: Numbers) -> list[Series]:
-    """The cells with at least one download or error, one Series a memory size and way, ascending."""
-    groups: dict[tuple[Any, ...], list[Cell]] = {}
+@dataclass(frozen=True)
+class Drawn:
+    """What pictures are drawn from: the series of a run, and what its experiment calls things.
+
+    `common` is what all series have in common, in words; their labels leave it out.
+    """
+
+    experiment: Experiment
+    numbers: Numbers
+    series: Sequence[Series]
+    common: str
+
+    @property
+    def operation(self) -> tuple[str, str]:
+        """What is timed, one and many."""
+        return self.experiment.operation
+
+    @property
+    def concurrencies(self) -> list[int]:
+        """Every N with a time or an error, ascending."""
+        return sorted({key.n for one in self.series for key, _ in one.cells})
+
+    def chosen(self, figure: Callable[[Cell], Any]) -> list[Series]:
+        """The series with a figure in any cell."""
+        return [one for one in self.series if any(figure(cell) is not None for _, cell in one.cells)]
+
+    def told(self, figure: Callable[[Cell], str | None]) -> str:
+        """`with 1024 MB 12.6 at N = 1 and 13.1 at N = 5; with 2048 MB ...` for a text alternative; "" without one."""
+        parts = []
+        for one in self.series:
+            texts = [f"{text} at N = {key.n}" for key, cell in one.cells if (text := figure(cell)) is not None]
+            if texts:
+                parts.append(f"with {one.label} {listed(texts)}")
+        return "; ".join(parts)
+
+
+def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
+    """The cells with at least one time or error, as series in the order of their keys."""
+    n_axis = next(axis.name for axis in experiment.axes if axis.record_field == CONCURRENCY)
+    groups: dict[tuple[Any, ...], list[tuple[Key, Cell]]] = {}
     for cell in numbers["cells"]:
         if cell["count"] or cell["errors"]:
-            key = key_of_figures(cell)
-            groups.setdefault((key.memory_mb, *key.way), []).append(cell)
-    named = told_apart(map(key_of_figures, numbers["cells"]))
-    return [
-        Series(
-            f"{memory} MB, {way_words(*way)}" if named else f"{memory} MB",
-            cells,
-            SERIES[at % len(SERIES)],
-            MARKERS[at % len(MARKERS)],
-        )
-        for at, ((memory, *way), cells) in enumerate(sorted(groups.items()))
-    ]
+            key = Key.of_figures(experiment.axes, cell)
+            groups.setdefault(key.without((n_axis,)), []).append((key, cell))
+    with_way = told_apart(key for cells in groups.values() for key, _ in cells)
+    firsts = [cells[0][0] for _, cells in sorted(groups.items())]
+    shared = _shared(firsts, experiment.axes, n_axis) if len(firsts) > 1 else []
+    return Drawn(
+        experiment,
+        numbers,
+        [
+            Series(
+                key.words_without((n_axis, *shared), with_way=with_way),
+                cells,
+                SERIES[at % len(SERIES)],
+                MARKERS[at % len(MARKERS)],
+            )
+            for at, (key, (_, cells)) in enumerate(zip(firsts, sorted(groups.items()), strict=True))
+        ],
+        listed([firsts[0].value_words(name) for name in shared]) if firsts else "",
+    )
 
 
-def concurrencies(numbers: Numbers) -> list[int]:
-    """Every N with a download or an error, ascending."""
-    return sorted({cell["concurrency"] for series in by_memory(numbers) for cell in series.cells})
-
-
-def told(numbers: Numbers, figure: Callable[[Cell], str | None]) -> str:
-    """`with 1024 MB 12.6 at N = 1 and 13.1 at N = 5; with 2048 MB ...` for a text alternative; "" without a figure."""
-    parts = []
-    for series in by_memory(numbers):
-        found = [(figure(cell), cell["concurrency"]) for cell in series.cells]
-        texts = [f"{text} at N = {n}" for text, n in found if text is not None]
-        if texts:
-            parts.append(f"with {series.label} {listed(texts)}")
-    return "; ".join(parts)
+def _shared(keys: Sequence[Key], axes: Sequence[Axis], n_axis: str) -> list[str]:
+    """The plain axes on which all stand at the same value; [] when that leaves nothing to name them by."""
+    plain = [axis.name for axis in axes if not axis.is_way and axis.name != n_axis]
+    shared = [name for name in plain if len({key[name] for key in keys}) == 1]
+    ways = {(key.way, key[SETTINGS]) for key in keys}
+    return shared if len(shared) < len(plain) or len(ways) > 1 else []

@@ -1,38 +1,40 @@
 """Every number of the report, counted from the records alone: the content of statistics.json.
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
-`comparisons` sets them against each other (`effect`, `bootstrap`), `verdict` finds the words, and `rules` holds what
-counts as enough. Nothing here reads the saved query; tests/unit/report/recompute.py counts all of it again.
+`comparisons` sets them against each other (`effect`, `bootstrap`), `verdict` and `headline` find the words, and `rules`
+holds what counts as enough. Nothing here reads the saved query; tests/unit/report/recompute.py counts all of it again.
 """
 
 import json
 import re
 from typing import Any
 
-from report.run import Run, record_key
+import numpy as np
+
+from report.cell_key import SETTINGS
+from report.records import NO_MESSAGE, UNKNOWN
+from report.run import Run
 from report.statistics import rules
-from report.statistics.cell_figures import measured
+from report.statistics.cell_figures import failed, measured
 from report.statistics.comparisons import comparisons
-from report.statistics.selection import cells, first_of_each, message
+from report.statistics.selection import cells, first_of_each
 from report.statistics.verdict import verdict
-from report.ways import as_figures
 
 FORMAT = 1
-NOWHERE = dict.fromkeys(("memory_size_mb", "concurrency", "method", "sink"))
 
 
 def statistics(run: Run) -> dict[str, Any]:
     """The content of statistics.json for `run`, ready for JSON: the same records give the same numbers."""
-    found = [measured(cell) for cell in cells(run)]
+    found = [measured(cell, run.experiment) for cell in cells(run)]
     figures = [cell.figures for cell in found]
-    compared = comparisons(found)
+    compared = comparisons(found, run.experiment)
     return {
         "format": FORMAT,
         "run_id": run.run_id,
-        "experiment": run.experiment,
+        "experiment": run.experiment.name,
         "target": run.target,
-        "rules": rules.as_dict(),
-        "verdict": verdict(run, figures, compared["against_smallest_n"]),
+        "rules": rules.as_dict(run.experiment.operation[1]),
+        "verdict": verdict(run, figures, compared),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,
@@ -47,16 +49,18 @@ def to_text(numbers: dict[str, Any]) -> str:
 
 
 def _totals(run: Run, figures: list[dict[str, Any]]) -> dict[str, Any]:
-    first, further = first_of_each(run.downloads)
-    sent = None if run.sent is None else len({message(row) for row in run.sent if row.get("warm_up") != 1})
-    warm = None if run.sent is None else len({message(row) for row in run.sent if row.get("warm_up") == 1})
+    first, further = first_of_each(run.done)
+    sent = warm = None
+    if run.sent is not None:
+        warm_up = run.sent.warm_up
+        sent, warm = (len(np.unique(run.sent.message[which])) for which in (~warm_up, warm_up))
     return {
-        "records": len(run.downloads) + len(run.errors) + len(run.warm_ups),
+        "records": len(run.done) + len(run.errors) + len(run.warm_ups),
         "downloads": len(first),
         "duplicates": len(further),
         "errors": len(run.errors),
         "warm_ups": len(run.warm_ups),
-        "warm_up_errors": sum(record.get("status") == "error" for record in run.warm_ups),
+        "warm_up_errors": failed(run.warm_ups),
         "retried": sum(cell["retried"] for cell in figures),
         "sent": sent,
         "sent_warm_up": warm,
@@ -65,30 +69,26 @@ def _totals(run: Run, figures: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _errors(run: Run) -> list[dict[str, Any]]:
     """Error records by cell and type, the most frequent first within a cell; without warm-ups."""
-    succeeded = {message(record) for record in run.downloads} - {None}
-    groups: dict[tuple[Any, str], list[Any]] = {}
-    for record in run.errors:
-        groups.setdefault((record_key(record), str(record.get("error_type") or "not named")), []).append(record)
+    succeeded = np.unique(run.done["message"][run.done["message"] != NO_MESSAGE])
+    nowhere = dict.fromkeys(axis.name for axis in run.experiment.axes)
     rows = []
-    for (key, error_type), records in groups.items():
-        messages = {message(record) for record in records}
+    pairs = run.errors["key"] << 32 | run.errors["kind"]
+    for pair in np.unique(pairs).tolist():
+        at, kind = pair >> 32, pair & 0xFFFFFFFF
+        messages = np.unique(run.errors["message"][pairs == pair])
         rows.append(
             {
-                **(as_figures(key) if key else NOWHERE),
-                "error_type": error_type,
-                "records": len(records),
+                **(nowhere if at == UNKNOWN else run.errors.keys[at].figures()),
+                "error_type": run.errors.kinds[kind],
+                "records": int((pairs == pair).sum()),
                 "messages": len(messages),
-                "recovered": len(messages & succeeded),
+                "recovered": int(np.isin(messages, succeeded).sum()),
             }
         )
-    return sorted(
-        rows,
-        key=lambda row: (
-            row["memory_size_mb"] is None,
-            row["memory_size_mb"] or 0,
-            row["concurrency"] or 0,
-            (row["method"] or "", row["sink"] or "", row.get("settings", "")),
-            -row["records"],
-            row["error_type"],
-        ),
-    )
+    return sorted(rows, key=lambda row: (_place(row, nowhere), -row["records"], row["error_type"]))
+
+
+def _place(row: dict[str, Any], names: dict[str, Any]) -> tuple[Any, ...]:
+    """What error rows are sorted by: their cell's coordinates, and those without at the end."""
+    values = tuple(row[name] for name in names)
+    return (True, ()) if None in values else (False, (*values, row.get(SETTINGS, "")))

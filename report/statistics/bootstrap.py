@@ -7,7 +7,6 @@ values the interval is as wide as Student's.
 
 import hashlib
 import math
-from collections.abc import Iterable
 from functools import cached_property
 from statistics import NormalDist
 
@@ -26,8 +25,8 @@ class Sample:
     difference between them would look certain.
     """
 
-    def __init__(self, values: Iterable[float], label: str) -> None:
-        self.values = np.sort(np.fromiter(values, dtype="<f8"))
+    def __init__(self, values: np.ndarray, label: str) -> None:
+        self.values = np.sort(np.asarray(values, dtype="<f8"))
         self._label = label
 
     def __len__(self) -> int:

@@ -1,23 +1,26 @@
 """All figures of one cell, and the samples that comparisons between cells need."""
 
-from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from report.measured import client, is_size
+import numpy as np
+
+from experiments import Experiment
+from report.cell_key import Key
+from report.measured import common_size, metrics_of
+from report.records import UNKNOWN, Records
 from report.spread import quantile
 from report.statistics import distribution, parallelism, rules
 from report.statistics.bootstrap import Sample
 from report.statistics.cold import cold_against_warm
-from report.statistics.selection import Cell, Record
-from report.ways import Key, as_figures, key_words
+from report.statistics.selection import Cell
 
 
 @dataclass(frozen=True)
 class Measured:
     """One cell: its figures as they stand in statistics.json, and its samples of seconds.
 
-    `object_bytes` is the size that its downloads had in common, None when they differ or don't say.
+    `object_bytes` is the size that all had in common, None when they differ or don't say.
     """
 
     key: Key
@@ -27,56 +30,58 @@ class Measured:
     object_bytes: int | None
 
 
-def measured(cell: Cell) -> Measured:
+def measured(cell: Cell, experiment: Experiment) -> Measured:
     """Everything that can be said of one cell on its own."""
-    label = key_words(cell.key)
+    label = cell.key.words
     parts = cell.by_repeat()
     timed = {name: parallelism.measure(part) for name, part in parts.items()}
     overlapping = [one for one in timed.values() if one]
-    inside = [record for one in overlapping for record in one.inside]
-    everything = Sample(cell.seconds, f"{label}, all")
-    inside_sample = Sample((r["download_time_seconds"] for r in inside), f"{label}, inside the window")
+    nothing = cell.done.where(np.array([], dtype=np.int64))
+    inside = nothing.plus(*(one.inside for one in overlapping))
+    everything = Sample(cell.done["seconds"], f"{label}, all")
+    inside_sample = Sample(inside["seconds"], f"{label}, inside the window")
     repeats = [_repeat(name, cell.repeat_of(name), part, timed[name]) for name, part in parts.items()]
     figures = {
-        **as_figures(cell.key),
+        **cell.key.figures(),
         **_counts(cell),
-        **_group(cell.downloads, everything),
-        "client": asdict(client(cell.downloads)),
+        **_group(cell.done, everything),
+        "client": metrics_of(cell.done, experiment),
         "repeats": repeats,
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
         "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
-        "cold": cold_against_warm(cell.downloads, label),
+        "cold": cold_against_warm(cell.done, label),
     }
-    return Measured(cell.key, figures, everything, inside_sample, _common_size(cell.downloads))
+    return Measured(cell.key, figures, everything, inside_sample, common_size(cell.done))
 
 
 def _counts(cell: Cell) -> dict[str, Any]:
-    attempts = Counter(_attempt(record) for record in cell.downloads)
+    found = zip(*np.unique(cell.done["attempt"], return_counts=True), strict=True)
+    attempts = {"unknown" if at == UNKNOWN else str(at): int(count) for at, count in found}
     return {
-        "count": len(cell.downloads),
+        "count": len(cell.done),
         "duplicates": len(cell.duplicates),
         "errors": len(cell.errors),
         "warm_ups": len(cell.warm_ups),
-        "warm_up_errors": sum(record.get("status") == "error" for record in cell.warm_ups),
+        "warm_up_errors": failed(cell.warm_ups),
         "sent": cell.sent,
         "attempts": {name: attempts[name] for name in sorted(attempts, key=lambda name: (len(name), name))},
         "retried": sum(count for name, count in attempts.items() if name not in ("1", "unknown")),
     }
 
 
-def _attempt(record: Record) -> str:
-    attempt = record.get("attempt")
-    return str(attempt) if type(attempt) is int else "unknown"
+def failed(records: Records) -> int:
+    """How many of them are error records."""
+    return int((records["kind"] != UNKNOWN).sum())
 
 
-def _group(downloads: list[Record], sample: Sample) -> dict[str, Any]:
+def _group(records: Records, sample: Sample) -> dict[str, Any]:
     seconds = distribution.seconds(sample)
-    return {"seconds": seconds, "mbit_per_s": distribution.speed(downloads, seconds["mean_interval"])}
+    return {"seconds": seconds, "mbit_per_s": distribution.speed(records, seconds["mean_interval"])}
 
 
 def _repeat(name: str, number: int | None, part: Cell, timed: parallelism.Repeat | None) -> dict[str, Any]:
-    ordered = sorted(part.seconds)
+    ordered = np.sort(part.done["seconds"]).tolist()
     return {
         "cell": name,
         "repeat": number,
@@ -88,15 +93,10 @@ def _repeat(name: str, number: int | None, part: Cell, timed: parallelism.Repeat
 
 
 def _between(repeats: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """How far the means of the repeats lie apart; None for fewer than two with downloads."""
+    """How far the means of the repeats lie apart; None for fewer than two with a time."""
     means = [one["mean_s"] for one in repeats if one["mean_s"] is not None]
     if len(means) < 2:
         return None
     lowest, highest = min(means), max(means)
     ratio = highest / lowest if lowest >= rules.SHORTEST_S else None
     return {"count": len(means), "lowest_mean_s": lowest, "highest_mean_s": highest, "ratio": ratio}
-
-
-def _common_size(downloads: list[Record]) -> int | None:
-    sizes = [record.get("bytes") for record in downloads]
-    return sizes[0] if sizes and all(map(is_size, sizes)) and min(sizes) == max(sizes) else None

@@ -1,23 +1,22 @@
 """Cold against warm: does the first download of a sandbox take longer?"""
 
-from collections.abc import Sequence
 from typing import Any
 
+from report.records import Records
 from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
-from report.statistics.selection import Record
 
 
-def cold_against_warm(downloads: Sequence[Record], label: str) -> dict[str, Any]:
-    """Counts, medians and means of cold and warm `downloads`, and their differences (cold - warm) with intervals.
+def cold_against_warm(records: Records, label: str) -> dict[str, Any]:
+    """Counts, medians and means of cold and warm `records`, and their differences (cold - warm) with intervals.
 
-    A download is cold when it is the first of its sandbox (`cold_start` 1). Its time doesn't hold the start of the
+    One is cold when it is the first of its sandbox (`cold_start` 1). Its time doesn't hold the start of the
     sandbox, but new connections, and on AWS a full bandwidth allowance. `label` names the cell (see Sample).
     """
     cold, warm = (
-        Sample((r["download_time_seconds"] for r in downloads if r.get("cold_start") == flag), f"{label} {name}")
+        Sample(records["seconds"][records["cold_start"] == flag], f"{label} {name}")
         for flag, name in ((1, "cold"), (0, "warm"))
     )
     result: dict[str, Any] = {"cold": _figures(cold), "warm": _figures(warm)}

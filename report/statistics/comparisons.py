@@ -1,38 +1,74 @@
-"""Cells against each other: each N against the smallest with the same memory, each memory against the smallest at the
-same N; only cells of one way to download.
-"""
+"""Cells against each other, as the experiment declares it: those that differ in one axis, or in one choice, alone."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from experiments import Experiment
+from experiments.experiment import CONCURRENCY, Compare
+from report.cell_key import Key, told_apart
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
-from report.ways import Key, as_figures
 
 
-def comparisons(cells: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
-    """Both kinds of comparison, sorted by key. The base is the smallest planned or seen, even when it has no
-    downloads: another one in its place would answer another question.
+def comparisons(cells: Sequence[Measured], experiment: Experiment) -> dict[str, list[dict[str, Any]]]:
+    """Every comparison of `experiment` by its name, sorted by key.
+
+    On a scale the base is the smallest planned or seen, even when nothing was measured there: another one in its place
+    would answer another question. A choice stands here only where something was chosen.
     """
-    by_key = {cell.key: cell for cell in cells}
-    by_n, by_memory = [], []
-    for key in sorted(by_key):
-        alike = [other for other in by_key if other.way == key.way]
-        base = min(other for other in alike if other.memory_mb == key.memory_mb)
-        if base != key:
-            by_n.append(_against_smallest_n(by_key[key], by_key[base]))
-        base = min(other for other in alike if other.n == key.n)
-        if base != key:
-            by_memory.append(_compared(by_key[key], by_key[base]))
-    return {"against_smallest_n": by_n, "between_memories": by_memory}
+    found = {}
+    for compare in sorted(experiment.compare, key=lambda one: one.kind, reverse=True):
+        if (rows := _rows(cells, compare, experiment)) or compare.kind == "scale":
+            found[compare.name] = rows
+    return found
 
 
-def _against_smallest_n(cell: Measured, base: Measured) -> dict[str, Any]:
+def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment) -> list[dict[str, Any]]:
+    groups: dict[tuple[Any, ...], list[Measured]] = {}
+    for cell in sorted(cells, key=lambda one: one.key):
+        groups.setdefault(cell.key.without(compare.axes), []).append(cell)
+    base_of = {place: _base(group, compare) for place, group in groups.items()}
+    sentences = _Sentences(experiment, compare, with_way=told_apart(cell.key for cell in cells))
+    is_n = compare.axes == (_n_axis(experiment),)
+    rows = []
+    for cell in sorted(cells, key=lambda one: one.key):
+        group, base = groups[cell.key.without(compare.axes)], base_of[cell.key.without(compare.axes)]
+        if cell is base:
+            continue
+        row = _compared(cell, base, sentences)
+        if is_n:
+            row |= _throughputs(cell, base)
+        if compare.kind == "choice":
+            row["against_fastest"] = _against_fastest(cell, group)
+        rows.append(row)
+    return rows
+
+
+def _n_axis(experiment: Experiment) -> str:
+    return next(axis.name for axis in experiment.axes if axis.record_field == CONCURRENCY)
+
+
+def _base(group: Sequence[Measured], compare: Compare) -> Measured:
+    declared = (cell for cell in group if tuple(cell.key[name] for name in compare.axes) == compare.base)
+    return next(declared, group[0])
+
+
+def _against_fastest(cell: Measured, group: Sequence[Measured]) -> dict[str, Any] | None:
+    """The ratio of medians against the cell with the smallest one, and its level; None for that cell itself."""
+    timed = [one for one in group if len(one.everything)]
+    fastest = min(timed, key=lambda one: one.figures["seconds"]["median_s"], default=cell)
+    if cell is fastest:
+        return None
+    found = effect(cell.everything, fastest.everything)
+    return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
+
+
+def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
     ours, theirs = cell.figures["parallelism"], base.figures["parallelism"]
     factor = cell.key.n / base.key.n
-    return _compared(cell, base) | {
+    return {
         "throughput": _throughput(_speed(ours), _speed(theirs), factor),
         "throughput_in_window": _throughput(
             _speed(ours and ours["window"]), _speed(theirs and theirs["window"]), factor
@@ -40,16 +76,15 @@ def _against_smallest_n(cell: Measured, base: Measured) -> dict[str, Any]:
     }
 
 
-def _compared(cell: Measured, base: Measured) -> dict[str, Any]:
+def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[str, Any]:
     same_size = cell.object_bytes is not None and cell.object_bytes == base.object_bytes
-    words = _Words(cell.key, base.key)
-    result: dict[str, Any] = as_figures(cell.key) | {"base": as_figures(base.key)}
+    result: dict[str, Any] = cell.key.figures() | {"base": base.key.figures()}
     for name in ("all", "inside_window"):
         attribute = "everything" if name == "all" else "inside"
         found = effect(getattr(cell, attribute), getattr(base, attribute))
         if found["why"] is None and not same_size:
             found |= {"level": "cant_tell", "why": "the objects differ in size, or their size isn't known"}
-        result[name] = found | {"words": words.sentence(found)}
+        result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
     return result
 
 
@@ -67,26 +102,42 @@ def _throughput(ours: float | None, base: float | None, factor: float) -> dict[s
     }
 
 
-class _Words:
+class _Sentences:
     """Sentences about one cell against its base."""
 
-    def __init__(self, key: Key, base: Key) -> None:
-        same_memory = key.memory_mb == base.memory_mb
-        self._ours = f"N = {key.n}" if same_memory else f"{key.memory_mb} MB"
-        self._base = f"N = {base.n}" if same_memory else f"{base.memory_mb} MB"
-        self._at = "At " if same_memory else f"At N = {key.n}, with "
-        self._link = "at" if same_memory else "with"
-        self._conclusion = conclusion if same_memory else between_memories
+    def __init__(self, experiment: Experiment, compare: Compare, *, with_way: bool) -> None:
+        self._one, self._many = experiment.operation
+        self._compare, self._with_way = compare, with_way and compare.kind == "scale"
+        self._is_n = compare.axes == (_n_axis(experiment),)
+        self._label = next((axis.label for axis in experiment.axes if axis.name == compare.axes[0]), "")
 
-    def sentence(self, found: dict[str, Any]) -> str:
+    def of(self, key: Key, base: Key, found: dict[str, Any]) -> str:
         """The effect in one sentence."""
+        place = key.words_without(self._compare.axes, with_way=self._with_way)
+        ours, theirs = (chosen_words(one, self._compare) for one in (key, base))
         if found["level"] == "cant_tell":
-            return f"{self._at}{self._ours}: can’t tell against {self._base}; {found['why']}."
+            return f"{ours} against {theirs} ({place}): can’t tell; {found['why']}."
         took = took_words(found["ratio_of_medians"])
         return (
-            f"{self._at}{self._ours} the median download took {took} as long as {self._link} {self._base}: "
-            f"{self._conclusion(found)}."
+            f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long: {self._conclusion(found)}."
         )
+
+    def _conclusion(self, found: dict[str, Any]) -> str:
+        if self._is_n:
+            return conclusion(found)
+        if found["level"] == "holds":
+            return f"no difference beyond {_within()}"
+        if found["level"] not in ("slower", "faster"):
+            return _unclear(found["ratio_of_medians"], f"whether {self._label} matters")
+        return f"more {self._label}, {found['level']}" if self._compare.kind == "scale" else found["level"]
+
+
+def chosen_words(key: Key, compare: Compare) -> str:
+    """What a cell has of the axes that are compared, in words: `N = 5`, `2048 MB`, `ranges to tmp`."""
+    ways = {axis.name for axis in key.axes if axis.is_way}
+    if ways & set(compare.axes):
+        return key.way_words
+    return ", ".join(key.value_words(name) for name in compare.axes)
 
 
 def took_words(ratio: dict[str, float]) -> str:
@@ -107,15 +158,6 @@ def conclusion(found: dict[str, Any]) -> str:
     if found["level"] == "faster":
         return f"throughput per function rises to {share_words(low, high)}"
     return _unclear(ratio, "whether throughput per function holds")
-
-
-def between_memories(found: dict[str, Any]) -> str:
-    """What the level of an effect says of memory."""
-    if found["level"] == "holds":
-        return f"no difference beyond {_within()}"
-    if found["level"] in ("slower", "faster"):
-        return f"more memory, {found['level']} downloads"
-    return _unclear(found["ratio_of_medians"], "whether memory matters")
 
 
 def _unclear(ratio: dict[str, float], whether: str) -> str:

@@ -4,11 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from report.measured import BITS_PER_MEGABIT, is_size, rate
+import numpy as np
+
+from report.measured import BITS_PER_MEGABIT, rate
+from report.records import Records
 from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Sample, interval
-from report.statistics.selection import Record
 
 _SHARES = {"p5_s": 0.05, "p25_s": 0.25, "median_s": 0.5, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
 _NEEDED = {
@@ -68,28 +70,29 @@ def p99_interval(sample: Sample) -> dict[str, float]:
     return interval(below, len(sample), above)
 
 
-def speed(downloads: Sequence[Record], mean_interval: dict[str, float] | None) -> dict[str, Any]:
-    """Mbit/s of `downloads`: mean bytes over mean seconds, and the spread of each download's own.
+def speed(records: Records, mean_interval: dict[str, float] | None) -> dict[str, Any]:
+    """Mbit/s of `records`: mean bytes over mean seconds, and the spread of each one's own.
 
     `mean_interval` is that of their mean seconds; it gives the interval of the speed when all sizes are the same.
     """
     figures: dict[str, Any] = dict.fromkeys(("per_function", "per_function_interval", "median", "p5", "p95"))
-    sizes, times = [r.get("bytes") for r in downloads], [r["download_time_seconds"] for r in downloads]
-    reason = _no_speed(sizes, times)
-    if reason:
+    known, times = records.known("bytes"), records["seconds"]
+    reason = _no_speed(known, times)
+    if reason or known is None:
         return figures | {"why": dict.fromkeys(figures, reason)}
     why = {}
-    figures["per_function"] = rate(sum(sizes) / len(sizes), mean(times))
-    if len(set(sizes)) > 1:
+    size = int(known[0])
+    figures["per_function"] = rate(int(known.sum()) / len(known), mean(times.tolist()))
+    if (known != size).any():
         why["per_function_interval"] = "the objects differ in size"
     elif mean_interval is None:
-        why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_INTERVAL, len(sizes))
+        why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_INTERVAL, len(known))
     else:
         figures["per_function_interval"] = {
-            "low": rate(sizes[0], mean_interval["high"]),
-            "high": rate(sizes[0], mean_interval["low"]),
+            "low": rate(size, mean_interval["high"]),
+            "high": rate(size, mean_interval["low"]),
         }
-    own = sorted(size * 8 / BITS_PER_MEGABIT / time for size, time in zip(sizes, times, strict=True))
+    own = np.sort(known * 8 / BITS_PER_MEGABIT / times).tolist()
     figures["median"] = quantile(own, 0.5)
     for name, share in (("p5", 0.05), ("p95", 0.95)):
         if len(own) >= rules.MINIMUM_FOR_P5_P95:
@@ -110,9 +113,9 @@ def too_few(name: str, needed: int, count: int) -> str:
     return f"{name} needs {'a download' if needed == 1 else f'{needed} downloads'}; {there}"
 
 
-def _no_speed(sizes: Sequence[Any], times: Sequence[float]) -> str | None:
-    if not sizes:
+def _no_speed(sizes: np.ndarray | None, times: np.ndarray) -> str | None:
+    if not len(times):
         return "there is no download"
-    if not all(map(is_size, sizes)):
+    if sizes is None:
         return "a record doesn't say how many bytes arrived"
-    return rules.NO_TIME if min(times) < rules.SHORTEST_S else None
+    return rules.NO_TIME if times.min() < rules.SHORTEST_S else None

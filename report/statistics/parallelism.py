@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from report import overlap
-from report.measured import is_size, rate
-from report.run import LARGEST_WHOLE
+from report.measured import rate
+from report.records import UNKNOWN, Records
 from report.spread import quantile
 from report.statistics import rules, timeline
 from report.statistics.distribution import mean
-from report.statistics.selection import Cell, Record
+from report.statistics.selection import Cell
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Repeat:
     """One repeat of a cell on its time axis: the step function of its attempts, and everything counted from it.
 
     `steps` are (ms since `started_at_ms`, number running from then on). `window_ms` is the full-overlap window or None
-    when N never ran at once. `shares` is, for each counted download with usable times, the share of it spent with at
+    when N never ran at once. `shares` is, for each that counts and has usable times, the share of it spent with at
     least N running; `of_downloads_ms` is the time of all of them, `at_full_of_downloads_ms` that with at least N
-    running and `nearly_full_of_downloads_ms` that with at least NEARLY_FULL of N. `inside` are the downloads that lie
+    running and `nearly_full_of_downloads_ms` that with at least NEARLY_FULL of N. `inside` are those that lie
     entirely in the window. `moved_bytes` is None when an attempt doesn't say its bytes.
     """
 
@@ -46,7 +46,7 @@ class Repeat:
     at_full_of_downloads_ms: int
     nearly_full_of_downloads_ms: int
     of_downloads_ms: int
-    inside: list[Record]
+    inside: Records
 
     @property
     def span_ms(self) -> int:
@@ -62,20 +62,20 @@ class Repeat:
         return self.window_ms[1] - self.window_ms[0] if self.window_ms else 0
 
 
-def usable(record: Record) -> bool:
-    """Whether the record's times say when it ran: whole milliseconds, the end after the start."""
-    times = record.get("started_at_ms"), record.get("finished_at_ms")
-    return all(type(at) is int and 0 <= at < LARGEST_WHOLE for at in times) and times[0] < times[1]  # type: ignore
+def usable(records: Records) -> Records:
+    """Those whose times say when they ran: whole milliseconds, the end after the start."""
+    starts, ends = records["started_at_ms"], records["finished_at_ms"]
+    return records.where((starts != UNKNOWN) & (starts < ends))
 
 
 def measure(cell: Cell) -> Repeat | None:
     """The parallelism of one repeat; None when none of its attempts has usable times."""
-    everything = cell.downloads + cell.duplicates + cell.errors
-    attempts = [record for record in everything if usable(record)]
-    if not attempts:
+    everything = cell.done.plus(cell.duplicates, cell.errors)
+    attempts = usable(everything)
+    if not len(attempts):
         return None
     n = cell.key.n
-    origin = min(record["started_at_ms"] for record in attempts)
+    origin = int(attempts["started_at_ms"].min())
     starts, ends = _axis(attempts, origin)
     steps = overlap.timeline(zip(starts.tolist(), ends.tolist(), strict=True))
     at, running = np.array(steps, dtype=np.int64).T
@@ -83,10 +83,10 @@ def measure(cell: Cell) -> Repeat | None:
     nearly = _Integral(at, (running >= rules.NEARLY_FULL * n).astype(np.int64))
     busy = _Integral(at, running)
     window = _window(steps, n)
-    downloads = [record for record in cell.downloads if usable(record)]
-    first, last = _axis(downloads, origin)
+    done = usable(cell.done)
+    first, last = _axis(done, origin)
     at_full = full(last) - full(first)
-    inside = (first >= window[0]) & (last <= window[1]) if window else np.zeros(len(downloads), dtype=bool)
+    inside = (first >= window[0]) & (last <= window[1]) if window else np.zeros(len(done), dtype=bool)
     moved, in_window = _moved(attempts, starts, ends, window)
     return Repeat(
         n=n,
@@ -104,7 +104,7 @@ def measure(cell: Cell) -> Repeat | None:
         at_full_of_downloads_ms=int(at_full.sum()),
         nearly_full_of_downloads_ms=int((nearly(last) - nearly(first)).sum()),
         of_downloads_ms=int((last - first).sum()),
-        inside=[record for record, is_inside in zip(downloads, inside, strict=True) if is_inside],
+        inside=done.where(inside),
     )
 
 
@@ -161,10 +161,8 @@ class _Integral:
         return self._sums[step] + self._heights[step] * (until - self._at[step])
 
 
-def _axis(records: Sequence[Record], origin: int) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.array([record["started_at_ms"] for record in records], dtype=np.int64)
-    ends = np.array([record["finished_at_ms"] for record in records], dtype=np.int64)
-    return starts - origin, ends - origin
+def _axis(records: Records, origin: int) -> tuple[np.ndarray, np.ndarray]:
+    return records["started_at_ms"] - origin, records["finished_at_ms"] - origin
 
 
 def _window(steps: Sequence[tuple[int, int]], n: int) -> tuple[int, int] | None:
@@ -174,16 +172,16 @@ def _window(steps: Sequence[tuple[int, int]], n: int) -> tuple[int, int] | None:
 
 
 def _moved(
-    attempts: Sequence[Record], starts: np.ndarray, ends: np.ndarray, window: tuple[int, int] | None
+    attempts: Records, starts: np.ndarray, ends: np.ndarray, window: tuple[int, int] | None
 ) -> tuple[int | None, float | None]:
     """Bytes of all attempts, and those inside the window, each attempt's spread evenly over its duration."""
-    sizes = [record.get("bytes") for record in attempts]
-    if not all(map(is_size, sizes)):
+    sizes = attempts.known("bytes")
+    if sizes is None:
         return None, None
     if window is None:
-        return sum(sizes), None  # type: ignore[arg-type]
+        return int(sizes.sum()), None
     shared_ms = np.clip(np.minimum(ends, window[1]) - np.maximum(starts, window[0]), 0, None)
-    return sum(sizes), float((np.array(sizes, dtype=float) * (shared_ms / (ends - starts))).sum())  # type: ignore
+    return int(sizes.sum()), float((sizes.astype(float) * (shared_ms / (ends - starts))).sum())
 
 
 def _shared_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:

@@ -25,8 +25,8 @@ SHORTEST_S = 1e-9
 NO_TIME = "a download took no measurable time"
 
 
-def as_dict() -> dict[str, Any]:
-    """The rules as they stand in statistics.json."""
+def as_dict(many: str) -> dict[str, Any]:
+    """The rules as they stand in statistics.json, for an experiment whose operations are called `many`."""
     return {
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
@@ -37,13 +37,13 @@ def as_dict() -> dict[str, Any]:
         "minimum_for_p99_interval": MINIMUM_FOR_P99_INTERVAL,
         "holds_within": HOLDS_WITHIN,
         "nearly_full": NEARLY_FULL,
-    } | WORDS
+    } | {name: words.format(many=many) for name, words in WORDS.items()}
 
 
 WORDS = {
     "quantile": "Linear between ranks: type 7 of Hyndman and Fan (1996), as in NumPy and in DuckDB's quantile_cont.",
     "interval": (
-        f"95 % percentile bootstrap with {RESAMPLES} resamples of the downloads, its levels widened for small samples "
+        f"95 % percentile bootstrap with {RESAMPLES} resamples of the {{many}}, its levels widened for small samples "
         "(Hesterberg 2015): as wide as a t interval would be. That of p99 reaches to the ranks below and above it. "
         "Cliff's delta: its own variance (Feng and Cliff 2004)."
     ),
@@ -52,7 +52,7 @@ WORDS = {
         "version of NumPy may draw other resamples."
     ),
     "independence": (
-        "The intervals take the downloads of a cell as independent of each other. They share functions, network and "
+        "The intervals take the {many} of a cell as independent of each other. They share functions, network and "
         "minutes, so the intervals describe this run; only repeats say how much another run would differ."
     ),
     "duplicates": (
@@ -65,16 +65,21 @@ WORDS = {
     ),
     "window": (
         "The full-overlap window runs from the first to the last moment at which N ran at once. Between two messages a "
-        "function is idle, so the overlap dips below N inside it. Long downloads fit into a short window less often: "
-        "with few downloads inside, their figures lean to the short ones."
+        "function is idle, so the overlap dips below N inside it. Long {many} fit into a short window less often: "
+        "with few {many} inside, their figures lean to the short ones."
     ),
     "bandwidth": (
         "All bytes that arrived, also those of failed and duplicate attempts, over the time from the first start to "
         "the last end. Inside the window: the bytes of each attempt are taken as spread evenly over its duration."
     ),
     "repeats": (
-        "Downloads of all repeats are pooled. Overlap is counted for each repeat on its own and then added up: times, "
-        "downloads and bytes are summed before they are divided; the maximum is that of any repeat, the time to full N "
+        "The {many} of all repeats are pooled. Overlap is counted for each repeat on its own and then added up: times, "
+        "{many} and bytes are summed before they are divided; the maximum is that of any repeat, the time to full N "
         "the median of those repeats that reached it."
     ),
 }
+
+
+def independence(many: str) -> str:
+    """What the intervals don't know."""
+    return WORDS["independence"].format(many=many)

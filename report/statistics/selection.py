@@ -1,103 +1,84 @@
-"""Sorts the records of a run into cells: what counts as a download, what is a duplicate, what ran at all."""
+"""Sorts the records of a run into cells: what counts, what is a duplicate, what ran at all."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from report.run import Run, record_key
-from report.ways import Key
+import numpy as np
 
-Record = Mapping[str, Any]
-Message = tuple[Any, ...]
+from report.cell_key import Key
+from report.records import NO_MESSAGE, UNKNOWN, Records
+from report.run import Run
+
+NO_CELL = "no cell named"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cell:
     """The records of one cell, all repeats together.
 
-    `downloads` are the first ok record of each message, `duplicates` the further ones, `errors` the error records;
-    none of these is a warm-up.
+    `done` are the first ok record of each message, `duplicates` the further ones, `errors` the error records; none of
+    these is a warm-up.
     """
 
     key: Key
-    downloads: list[Record] = field(default_factory=list)
-    duplicates: list[Record] = field(default_factory=list)
-    errors: list[Record] = field(default_factory=list)
-    warm_ups: list[Record] = field(default_factory=list)
+    done: Records
+    duplicates: Records
+    errors: Records
+    warm_ups: Records
     sent: int | None = None
     repeat_of: Callable[[str], int | None] = lambda cell: None
 
-    @property
-    def seconds(self) -> list[float]:
-        """The time of each download."""
-        return [download["download_time_seconds"] for download in self.downloads]
-
     def by_repeat(self) -> dict[str, "Cell"]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
-        parts: dict[str, Cell] = {}
-        for name in ("downloads", "duplicates", "errors"):
-            for record in getattr(self, name):
-                cell = str(record.get("cell") or "no cell named")
-                getattr(parts.setdefault(cell, Cell(self.key)), name).append(record)
+        kinds = ("done", "duplicates", "errors")
+        groups = {kind: getattr(self, kind).by_cell_id() for kind in kinds}
+        none = self.warm_ups.where(np.array([], dtype=np.int64))
+        parts = {
+            NO_CELL if at == UNKNOWN else self.done.names.cells[at]: replace(
+                self, warm_ups=none, **{kind: groups[kind].get(at, none) for kind in kinds}
+            )
+            for at in {at for found in groups.values() for at in found}
+        }
         return dict(sorted(parts.items(), key=lambda item: (self.repeat_of(item[0]) or 0, item[0])))
 
 
 def cells(run: Run) -> list[Cell]:
     """Every cell of `run`, planned or seen, sorted by its key. Records without coordinates are in none."""
-    found = {key: Cell(key, repeat_of=run.cells.repeat) for key in run.cell_keys()}
-    first, further = first_of_each(run.downloads)
-    for name, records in (
-        ("downloads", first),
-        ("duplicates", further),
-        ("errors", run.errors),
-        ("warm_ups", run.warm_ups),
-    ):
-        for record in records:
-            key = record_key(record)
-            if key is not None:
-                getattr(found[key], name).append(record)
+    first, further = first_of_each(run.done)
+    kinds = (first, further, run.errors, run.warm_ups)
+    groups = [records.by_cell() for records in kinds]
     messages = sent(run)
-    for key, cell in found.items():
-        cell.sent = None if messages is None else messages.get(key, 0)
-    return [found[key] for key in sorted(found)]
+    none = run.done.where(np.array([], dtype=np.int64))
+    return [
+        Cell(
+            key,
+            *(group.get(key, none) for group in groups),
+            sent=None if messages is None else messages.get(key, 0),
+            repeat_of=run.cells.repeat,
+        )
+        for key in run.cell_keys()
+    ]
 
 
-def first_of_each(downloads: Iterable[Record]) -> tuple[list[Record], list[Record]]:
-    """The first record of each message, in the order of the file, and the further ones."""
-    first: dict[Message, Record] = {}
-    further = []
-    for number, record in enumerate(downloads):
-        identity = message(record)
-        if identity is None:  # can't be told from another
-            identity = ("line", number)
-        if identity in first:
-            further.append(record)
-        else:
-            first[identity] = record
-    return list(first.values()), further
-
-
-def message(record: Record) -> Message | None:
-    """What identifies the message of a record: cell and seq, or SQS's id when it wasn't a work order."""
-    cell, seq, message_id = record.get("cell"), record.get("seq"), record.get("message_id")
-    if isinstance(cell, str) and type(seq) is int:
-        return cell, seq
-    return ("message", message_id) if isinstance(message_id, str) else None
+def first_of_each(records: Records) -> tuple[Records, Records]:
+    """The first record of each message, in the order of the file, and the further ones; one whose message isn't known
+    can't be told from another."""
+    messages = records["message"]
+    first = np.zeros(len(records), dtype=bool)
+    first[np.unique(messages, return_index=True)[1]] = True
+    first |= messages == NO_MESSAGE
+    return records.where(first), records.where(~first)
 
 
 def sent(run: Run) -> dict[Key, int] | None:
     """Messages sent for measurement, by cell; None without sent.jsonl."""
     if run.sent is None:
         return None
-    known: dict[str, Key | None] = {}
-    messages: dict[Key, set[Any]] = {}
-    for row in run.sent:
-        cell = row.get("cell")
-        if not isinstance(cell, str) or row.get("warm_up") == 1:
-            continue
-        if cell not in known:
-            known[cell] = run.key_of(cell)
-        key = known[cell]
+    mine = ~run.sent.warm_up & (run.sent.cell != UNKNOWN)
+    pairs = np.unique(np.stack([run.sent.cell[mine], run.sent.message[mine]]), axis=1)
+    counts: dict[Key, int] = {}
+    for cell, count in zip(*np.unique(pairs[0], return_counts=True), strict=True):
+        key = run.key_of(run.names.cells[cell])
         if key is not None:
-            messages.setdefault(key, set()).add(message(row))
-    return {key: len(found) for key, found in messages.items()}
+            counts[key] = counts.get(key, 0) + int(count)
+    return counts

@@ -12,19 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("experiments", "loader", "queries", "report", "emulator")
 # `go mod download` is a command of Go's.
 EXCUSED = {"emulator/go_build.py"}
-# Still to be cleared; nothing may be added.
-EXCEPTIONS = {
-    "report/cell_settings.py",
-    "report/cells.py",
-    "report/compare_runs.py",
-    "report/grid.py",
-    "report/published.py",
-    "report/run.py",
-    "report/statistics/__init__.py",
-    "report/statistics/verdict.py",
-    "report/table.py",
-    "report/ways.py",
-}
 
 
 def modules(*folders):
@@ -75,8 +62,7 @@ def test_no_module_of_the_common_folders_names_an_experiment(name):
         for path, file in modules("loader", "queries", "report", "emulator").items()
         if (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
     }
-    assert {path: what for path, what in found.items() if path not in EXCEPTIONS | EXCUSED} == {}
-    assert found.keys() | {path for path in EXCEPTIONS if not (ROOT / path).exists()} >= EXCEPTIONS
+    assert {path: what for path, what in found.items() if path not in EXCUSED} == {}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from experiments.download import DOWNLOAD, default_sink
+from report.cell_key import Key
+from report.cell_settings import CellSettings
+from report.records import Group, Names, Reader, Records
+
 ORIGIN_MS = 1_760_000_000_000
 MEGABYTE = 1_000_000
 
@@ -77,3 +84,30 @@ def write(
     head["cells"] = [{"cell": name, "repeat": repeat} for name, repeat in repeated.items()]
     (directory / "run.json").write_text(json.dumps(head | manifest))
     return directory
+
+
+def key(memory: int = 1024, n: int = 1, method: str = "download_file", sink: str = "", settings: str = "") -> Key:
+    """The key of a cell of the download."""
+    return Key((memory, n, method, sink or default_sink(method)), settings, DOWNLOAD.axes)
+
+
+def columns(*groups: list[dict[str, Any]]) -> list[Records]:
+    """Rows as records of one run, in columns, a Records for each group; those that aren't records are left out."""
+    reader, lengths = Reader(DOWNLOAD, CellSettings({}), Names()), []
+    for rows in groups:
+        lengths += [sum(reader.add(row) for row in rows)]
+    parts = reader.sorted_out()
+    everything = parts[Group.OK].plus(parts[Group.ERROR])
+    assert sum(lengths) == len(everything)
+    ok, failed, found = 0, len(parts[Group.OK]), []
+    for rows in groups:
+        places = []
+        for row in rows:
+            if row["status"] == "ok":
+                places.append(ok)
+                ok += 1
+            else:
+                places.append(failed)
+                failed += 1
+        found.append(everything.where(np.array(places, dtype=np.int64)))
+    return found

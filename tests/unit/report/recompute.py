@@ -235,7 +235,7 @@ class Recomputation:
         }
 
     def comparisons(self, cells):
-        by_n, by_memory = [], []
+        by_n, by_memory, by_way = [], [], []
         for key in cells:
             alike = [other for other in cells if other[2:] == key[2:]]
             base = (key[0], min(n for memory, n, *_ in alike if memory == key[0]), *key[2:])
@@ -244,7 +244,23 @@ class Recomputation:
             base = (min(memory for memory, n, *_ in alike if n == key[1]), *key[1:])
             if base != key:
                 by_memory.append(self.compared(key, base))
-        return {"against_smallest_n": by_n, "between_memories": by_memory}
+            ways = [other for other in cells if other[:2] == key[:2]]
+            base = (
+                *key[:2],
+                *(("download_file", "tmp") if (*key[:2], "download_file", "tmp") in ways else ways[0][2:]),
+            )
+            if base != key:
+                by_way.append(self.compared(key, base) | {"against_fastest": self.against_fastest(key, ways)})
+        found = {"against_smallest_n": by_n, "between_memories": by_memory}
+        return found | ({"between_ways": by_way} if by_way else {})
+
+    def against_fastest(self, key, ways):
+        times = {one: [row["download_time_seconds"] for row in self.cells[one].downloads] for one in ways}
+        fastest = min((one for one in ways if times[one]), key=lambda one: median(times[one]), default=key)
+        if fastest == key:
+            return None
+        found = effect(self.cells[key].downloads, self.cells[fastest].downloads, True)
+        return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
 
     def compared(self, key, base):
         ours, theirs = self.cells[key], self.cells[base]

@@ -42,7 +42,8 @@ class Synthetic:
     `failing` seqs give an error record on every attempt and end in the dead-letter queue; `retried` seqs fail
     once and then succeed; `duplicated` seqs succeed twice; `lost` seqs leave no trace. `warm_ups` messages for each
     worker come first; with `ramp_per_s`, five workers begin at once and so many more every second; the last
-    `unfinished` cells of the plan were never run. With `methods` these are swept, too.
+    `unfinished` cells of the plan were never run. With `methods` these are swept, too; each takes `factors` times as
+    long.
     """
 
     memories: tuple[int, ...] = (1024, 2048)
@@ -64,6 +65,7 @@ class Synthetic:
     duplicated: set[int] = field(default_factory=set)
     lost: set[int] = field(default_factory=set)
     methods: tuple[str | None, ...] = (None,)
+    factors: dict[str | None, float] = field(default_factory=dict)
     run_id: str = "synthetic"
 
     def plan(self) -> list[Planned]:
@@ -91,7 +93,7 @@ def write(directory: Path, synthetic: Synthetic | None = None) -> Path:
     records, events, sent, dead, accounting = [], [], [], [], []
     clock_ms = STARTED_MS
     for memory, n, repeat, method in what.finished():
-        made = _cell(what, rng, memory, n, clock_ms)
+        made = _cell(replace(what, base_s=what.base_s * what.factors.get(method, 1)), rng, memory, n, clock_ms)
         clock_ms = max([record["finished_at_ms"] for record in made], default=clock_ms) + 30_000
         cell, total, warm = cell_id(memory, n, repeat, method), n * what.per_n, n * what.warm_ups
         records += [record | {"cell": cell} | ({"method": method} | CLIENT if method else {}) for record in made]

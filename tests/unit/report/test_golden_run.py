@@ -1,5 +1,7 @@
-"""A run that was measured and reported before other experiments had a place counts as it did, byte for byte."""
+"""A run that was measured and reported before other experiments had a place counts as it did, byte for byte but for
+the sentences that go with the numbers."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -18,6 +20,22 @@ def rebuilt(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["cells.csv", "statistics.json", "table.md"])
+@pytest.mark.parametrize("name", ["cells.csv", "table.md"])
 def test_a_stored_run_is_counted_as_it_always_was(rebuilt, name):
     assert (rebuilt / name).read_text() == (GOLDEN / "expected" / name).read_text()
+
+
+def test_its_statistics_are_the_same_bytes_apart_from_their_sentences(rebuilt):
+    now, then = ((folder / "statistics.json").read_text() for folder in (rebuilt, GOLDEN / "expected"))
+    sentences = {text for text in texts(json.loads(now)) | texts(json.loads(then)) if " " in text}
+    for text in sorted(sentences, key=len, reverse=True):
+        now, then = (one.replace(json.dumps(text, ensure_ascii=False), '""') for one in (now, then))
+    assert now == then
+
+
+def texts(value):
+    """Every string in a JSON value."""
+    if isinstance(value, str):
+        return {value}
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {text for part in parts for text in texts(part)}

@@ -3,8 +3,8 @@
 import json
 
 from report.accounting import account_book, recounted
-from report.errors import dead_letters, failures
 from report.run import load
+from report.sections.errors import dead_letters, failures
 
 MESSY = {"memories": (1024,), "failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}
 

@@ -4,15 +4,17 @@ import csv
 import json
 
 import pytest
+from handmade_run import key
 from page_parser import Page
 
 import report
-from report import cells, consistency, figures
-from report.measured import clients, spreads
+from experiments.download import DOWNLOAD
+from report import cells, consistency
+from report.measured import metrics, spreads
 from report.run import load
 from report.summary import summarised
-from report.ways import Key
 
+PICTURES = ("aggregate_throughput", "cold_starts", "overlap_timeline", "seconds", "throughput_per_function")
 # Two cells are enough where it isn't the figures that matter.
 SMALL = {"memories": (1024,), "concurrencies": (1, 5)}
 
@@ -21,9 +23,9 @@ def test_build_writes_every_file_and_returns_the_page(make_run):
     folder = make_run(concurrencies=(1, 20))
     assert report.build(folder) == folder / "report.html"
     assert {path.name for path in (folder / "figures").iterdir()} == {
-        f"{name}.{kind}" for name in figures.NAMES for kind in ("svg", "png")
+        f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")
     }
-    assert (folder / "figures" / "download_seconds.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "figures" / "seconds.png").read_bytes().startswith(b"\x89PNG")
     numbers = json.loads((folder / "statistics.json").read_text())
     assert [cell["count"] for cell in numbers["cells"]] == [10, 200, 10, 200]
     lines = (folder / "table.md").read_text().splitlines()
@@ -114,7 +116,8 @@ def test_without_log_events_and_cells_the_records_are_counted(make_run):
     text = Page((folder / "report.html").read_text()).text
     assert "From records.jsonl, counted without the saved query." in text
     assert "every figure agrees" not in text
-    assert cells.read(folder / "cells.csv") == cells.from_spreads(spreads(load(folder)), clients(load(folder)))
+    counted = cells.from_counted(spreads(load(folder)), metrics(load(folder)))
+    assert cells.read(folder / "cells.csv", DOWNLOAD) == [cells.checked(row, DOWNLOAD) for row in counted]
 
 
 def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run, monkeypatch):
@@ -135,9 +138,9 @@ def test_a_run_without_records_is_reported_in_words(make_run):
     folder = make_run(lost=set(range(100)))
     (folder / "figures").mkdir()
     (folder / "figures" / "download_seconds.svg").write_text("of an earlier build")
-    (folder / "figures" / "download_seconds.png").write_text("of an earlier build")
+    (folder / "figures" / "seconds.png").write_text("of an earlier build")
     report.build(folder)
-    assert (folder / "cells.csv").read_text().splitlines() == [",".join(cells.HEADER)]
+    assert (folder / "cells.csv").read_text().splitlines() == [",".join(cells.header(DOWNLOAD))]
     assert list((folder / "figures").iterdir()) == []
     assert "this run has no download on record" in Page((folder / "report.html").read_text()).text
 
@@ -165,10 +168,10 @@ def test_another_format_version_leaves_the_folder_alone(make_run):
 
 def test_figures_that_differ_are_named_with_both_values(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(1, 5)))
-    rows = cells.from_spreads(spreads(run))
+    rows = cells.from_counted(spreads(run))
     rows[1] |= {"count": 49, "max_s": 99.5}
-    largest = cells.number_text(spreads(run)[Key(1024, 5)].max_s)
-    assert consistency.disagreements(rows, spreads(run)) == [
+    largest = cells.number_text(spreads(run)[key(1024, 5)].max_s)
+    assert consistency.disagreements(DOWNLOAD, rows, spreads(run)) == [
         "1024 MB, N = 5: the saved query says count = 49, the records say 50.",
         f"1024 MB, N = 5: the saved query says max_s = 99.5, the records say {largest}.",
     ]
@@ -176,12 +179,12 @@ def test_figures_that_differ_are_named_with_both_values(make_run):
 
 def test_cells_on_one_side_only_are_named(make_run):
     own = spreads(load(make_run(memories=(1024,), concurrencies=(1, 5))))
-    rows = cells.from_spreads(own)
+    rows = cells.from_counted(own)
     missing, extra = rows[:1], [*rows, rows[0] | {"concurrency": 7}, rows[0]]
-    assert consistency.disagreements(missing, own) == [
+    assert consistency.disagreements(DOWNLOAD, missing, own) == [
         "1024 MB, N = 5: the records have 50 downloads, the saved query has no row."
     ]
-    assert consistency.disagreements(extra, own) == [
+    assert consistency.disagreements(DOWNLOAD, extra, own) == [
         "1024 MB, N = 7: the saved query has a row, the records have no download.",
         "1024 MB, N = 1: the saved query has more than one row.",
     ]
@@ -189,6 +192,6 @@ def test_cells_on_one_side_only_are_named(make_run):
 
 def test_rounding_in_the_last_place_is_no_disagreement(make_run):
     own = spreads(load(make_run(memories=(1024,), concurrencies=(1,))))
-    rows = cells.from_spreads(own)
+    rows = cells.from_counted(own)
     rows[0]["avg_s"] *= 1 + 1e-14
-    assert consistency.disagreements(rows, own) == []
+    assert consistency.disagreements(DOWNLOAD, rows, own) == []

@@ -1,13 +1,13 @@
 """cells.csv: the header, every digit, and what is refused."""
 
 import pytest
+from handmade_run import key
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.download import DOWNLOAD
 from report import cells
-from report.measured import Client
 from report.spread import spread
-from report.ways import Key
 
 ROW = {
     "memory_size_mb": 1024,
@@ -24,41 +24,41 @@ ROW = {
     "cpu_s_per_gib": 0.28,
     "retries": 3,
 }
-PUBLISHED = {name: ROW[name] for name in cells.PUBLISHED}
+PUBLISHED = {name: ROW[name] for name in cells.published_columns(DOWNLOAD)}
 
 
 def test_the_header_begins_with_the_published_columns():
     published = "memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s"
-    assert cells.to_csv([]) == f"{published},method,sink,mbit_per_s,cpu_s_per_gib,retries\n"
+    assert cells.to_csv([], DOWNLOAD) == f"{published},method,sink,mbit_per_s,cpu_s_per_gib,retries\n"
 
 
 def test_every_digit_is_kept_and_no_exponent_is_written():
-    line = cells.to_csv([ROW]).splitlines()[1]
+    line = cells.to_csv([ROW], DOWNLOAD).splitlines()[1]
     assert line == "1024,5,50,0.1,12.380369424819946,0.30000000000000004,14,0.00001,ranges,tmp,682.25,0.28,3"
 
 
 def test_a_row_that_only_has_the_published_columns_is_of_the_published_way():
-    line = cells.to_csv([PUBLISHED]).splitlines()[1]
+    line = cells.to_csv([PUBLISHED], DOWNLOAD).splitlines()[1]
     assert line.endswith(",0.00001,download_file,tmp,,,")
 
 
 def test_a_file_of_the_published_columns_is_read(tmp_path):
     path = tmp_path / "cells.csv"
     path.write_text("memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s\n1024,5,50,1,2,3,4,5\n")
-    [row] = cells.read(path)
+    [row] = cells.read(path, DOWNLOAD)
     assert (row["max_s"], row["method"], row["sink"], row["retries"]) == (5.0, "download_file", "tmp", None)
 
 
 @pytest.mark.parametrize("name", ["mbit_per_s", "cpu_s_per_gib", "retries"])
 def test_what_no_record_says_is_empty_and_reads_back_as_nothing(tmp_path, name):
     path = tmp_path / "cells.csv"
-    cells.write(path, [ROW | {name: None}])
-    assert cells.read(path) == [ROW | {name: None}]
+    cells.write(path, [ROW | {name: None}], DOWNLOAD)
+    assert cells.read(path, DOWNLOAD) == [ROW | {name: None}]
 
 
 def test_rows_keep_the_order_of_the_query():
     other = ROW | {"memory_size_mb": 512}
-    assert [line[:4] for line in cells.to_csv([ROW, other]).splitlines()[1:]] == ["1024", "512,"]
+    assert [line[:4] for line in cells.to_csv([ROW, other], DOWNLOAD).splitlines()[1:]] == ["1024", "512,"]
 
 
 @given(st.floats(min_value=0, max_value=1e9))
@@ -69,51 +69,51 @@ def test_a_number_reads_back_as_itself(value):
 
 def test_what_is_written_reads_back(tmp_path):
     path = tmp_path / "cells.csv"
-    cells.write(path, [ROW])
-    assert cells.read(path) == [ROW]
+    cells.write(path, [ROW], DOWNLOAD)
+    assert cells.read(path, DOWNLOAD) == [ROW]
 
 
 def test_text_values_as_the_service_returns_them_become_numbers():
-    found = cells.checked({name: str(value) for name, value in ROW.items()})
+    found = cells.checked({name: str(value) for name, value in ROW.items()}, DOWNLOAD)
     assert found == ROW
     assert type(found["count"]) is int
 
 
 def test_a_row_without_a_column_is_refused_by_name():
     with pytest.raises(cells.CellsError, match="no column p75_s"):
-        cells.to_csv([{name: value for name, value in ROW.items() if name != "p75_s"}])
+        cells.to_csv([{name: value for name, value in ROW.items() if name != "p75_s"}], DOWNLOAD)
 
 
 @pytest.mark.parametrize("value", [None, "fast", float("nan"), float("inf")])
 def test_a_value_that_is_no_number_is_refused(value):
     with pytest.raises(cells.CellsError, match="avg_s="):
-        cells.to_csv([ROW | {"avg_s": value}])
+        cells.to_csv([ROW | {"avg_s": value}], DOWNLOAD)
 
 
 def test_a_fractional_count_is_refused():
     with pytest.raises(cells.CellsError, match=r"count=2\.5; it must be a whole number"):
-        cells.to_csv([ROW | {"count": 2.5}])
+        cells.to_csv([ROW | {"count": 2.5}], DOWNLOAD)
 
 
 def test_a_file_with_another_header_is_refused(tmp_path):
     path = tmp_path / "cells.csv"
     path.write_text("memory,concurrency\n1,2\n")
     with pytest.raises(cells.CellsError, match=r"cells\.csv starts with other columns"):
-        cells.read(path)
+        cells.read(path, DOWNLOAD)
 
 
 def test_a_refused_row_leaves_the_old_file_alone(tmp_path):
     path = tmp_path / "cells.csv"
-    cells.write(path, [ROW])
+    cells.write(path, [ROW], DOWNLOAD)
     with pytest.raises(cells.CellsError):
-        cells.write(path, [ROW, {}])
-    assert cells.read(path) == [ROW]
+        cells.write(path, [ROW, {}], DOWNLOAD)
+    assert cells.read(path, DOWNLOAD) == [ROW]
     assert [entry.name for entry in tmp_path.iterdir()] == ["cells.csv"]
 
 
 def test_rows_from_spreads_are_sorted_by_memory_and_concurrency():
-    keys = [Key(2048, 1), Key(1024, 10), Key(1024, 5, "stream", "discard"), Key(1024, 5, "crt")]
-    rows = cells.from_spreads({key: spread([1.0]) for key in keys}, {keys[3]: Client(8.0, 0.9, None, 0, 2)})
+    keys = [key(2048, 1), key(1024, 10), key(1024, 5, "stream", "discard"), key(1024, 5, "crt")]
+    rows = cells.from_counted({one: spread([1.0]) for one in keys}, {keys[3]: {"cpu_s_per_gib": 0.9}})
     named = [(row["memory_size_mb"], row["concurrency"], row["method"], row["sink"]) for row in rows]
     assert named == [
         (1024, 5, "crt", "tmp"),
@@ -121,4 +121,4 @@ def test_rows_from_spreads_are_sorted_by_memory_and_concurrency():
         (1024, 10, "download_file", "tmp"),
         (2048, 1, "download_file", "tmp"),
     ]
-    assert [row["cpu_s_per_gib"] for row in rows] == [0.9, None, None, None]
+    assert [row.get("cpu_s_per_gib") for row in rows] == [0.9, None, None, None]

@@ -7,6 +7,7 @@ import json
 import statistics
 
 import pytest
+from handmade_run import key
 from page_parser import Page
 
 import report
@@ -35,16 +36,11 @@ def test_every_shared_cell_has_its_ratio_of_medians(make_run, tmp_path):
     runs = [load(path) for path in (one, two)]
     assert len(rows_of(found)) == 6
     for row in rows_of(found):
-        key = (int(row[0]), int(row[1]))
-        medians = [
-            statistics.median(
-                r["download_time_seconds"] for r in run.downloads if (r["memory_size"], r["concurrency_limit"]) == key
-            )
-            for run in runs
-        ]
+        cell = key(int(row[0]), int(row[1]))
+        medians = [statistics.median(run.done.by_cell()[cell]["seconds"]) for run in runs]
         assert row[4:7] == [f"{medians[0]:.3f}", f"{medians[1]:.3f}", f"{medians[1] / medians[0]:.2f}"]
         assert row[-1] == "▼ slower"
-    assert "Of 6 shared cells, the median download of B against A: 6 slower by more than 10 %." in found.text
+    assert "B is slower, by more than 10 %, than A in the 6 cells that both have: its median download" in found.text
 
 
 def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
@@ -145,11 +141,22 @@ def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp
     assert not (tmp_path / "out").exists()
 
 
-def test_the_words_count_every_level():
-    side = {name: compare_runs.Side(name, None, {}) for name in "AB"}
-    levels = ("holds", "holds", "slower", "cant_tell")
-    pair = compare_runs.Pair(side["A"], side["B"], {(1024, n): {"level": level} for n, level in enumerate(levels)})
-    assert compare_runs.headline(pair) == (
-        "Of 4 shared cells, the median download of B against A: 2 alike within 10 %, 1 slower by more than 10 % and "
-        "1 can’t be told."
-    )
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        (["holds"], "B is as fast, within 10 %, as A in the one cell that both have: its median download took"),
+        (["faster"] * 3, "B is faster, by more than 10 %, than A in the 3 cells that both have: its median"),
+        (["unclear"], "B is not clearly faster or slower (by 10 % or more) than A in the one cell that both have"),
+        (
+            ["holds", "holds", "slower"],
+            "B is as fast in 2 and slower in 1, set against A in the 3 cells that both have",
+        ),
+        (["holds", "cant_tell"], "B is as fast, within 10 %, as A in 1 of the 2 cells that both have"),
+        (["cant_tell"], "Can’t tell whether B is faster or slower than A in the one cell that both have."),
+    ],
+)
+def test_the_headline_is_a_sentence_whatever_the_cells_say(make_run, levels, words):
+    side = {name: compare_runs.Side(name, load(make_run(name)), {}) for name in "AB"}
+    ratio = {"low": 1.0, "high": 1.2}
+    effects = {key(1024, n): {"level": level, "ratio_of_medians": ratio} for n, level in enumerate(levels, start=1)}
+    assert compare_runs.headline(compare_runs.Pair(side["A"], side["B"], effects)).startswith(words)

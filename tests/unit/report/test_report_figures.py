@@ -5,19 +5,22 @@ import re
 from itertools import pairwise
 
 import pytest
+from handmade_run import key
 from matplotlib.figure import Figure
 
-from report import figures, statistics
+import report
+from experiments.download import DOWNLOAD
+from report import statistics
 from report.figures import (
     aggregate_throughput,
     cold_starts,
-    download_seconds,
     drawing,
     overlap_timeline,
+    seconds,
     throughput_per_function,
 )
+from report.figures.series import drawn
 from report.run import load
-from report.ways import Key
 
 
 @pytest.fixture(scope="module")
@@ -25,46 +28,66 @@ def numbers(built_run):
     return statistics.statistics(load(built_run()))
 
 
+@pytest.fixture(scope="module")
+def plain(numbers):
+    return drawn(DOWNLOAD, numbers)
+
+
+def changed(numbers, **parts):
+    """What is drawn of the same numbers with other parts."""
+    return drawn(DOWNLOAD, numbers | parts)
+
+
 def labels(figure: Figure) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", drawing.svg(figure))
 
 
-def test_every_picture_is_the_same_bytes_every_time(built_run, numbers):
-    run = load(built_run())
-    first, second = figures.draw_all(run, numbers), figures.draw_all(run, numbers)
-    assert first == second
-    assert "<dc:date>" not in first["download_seconds"].svg
-    assert (built_run() / "figures" / "overlap_timeline.png").read_bytes() == first["overlap_timeline"].png
+def test_every_picture_is_the_same_bytes_every_time(make_run, built_run):
+    again = make_run("synthetic-1")
+    report.build(again)
+    names = ["aggregate_throughput", "overlap_timeline", "seconds", "throughput_per_function"]
+    for name in (f"{name}.{ending}" for name in names for ending in ("png", "svg")):
+        first, second = ((folder / "figures" / name).read_bytes() for folder in (built_run(), again))
+        assert first == second
+        assert b"<dc:date>" not in first
 
 
-def test_every_box_is_drawn_and_named(numbers):
-    svg = drawing.svg(download_seconds.draw(numbers, {}))
+def test_every_box_is_drawn_and_named(plain):
+    svg = drawing.svg(seconds.draw(plain, {}))
     found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
     assert [label for label in found if label.startswith("N = ")] == ["N = 1", "N = 5", "N = 10"]
     assert [label for label in found if label.endswith(" MB")] == ["1024 MB", "2048 MB"]
     assert len(re.findall(r"fill: #[0-9a-f]{6}; fill-opacity: 0\.22", svg)) == 6
 
 
-def test_a_cell_with_few_downloads_shows_each_of_them(numbers):
-    few = {Key(1024, 1): [0.2, 0.21, 0.25]}
-    with_dots, without = (drawing.svg(download_seconds.draw(numbers, times)) for times in (few, {}))
+def test_no_box_reaches_out_of_the_picture(plain, numbers):
+    for one in (plain, changed(numbers, cells=many(numbers, 6))):
+        for axes in seconds.draw(one, {}).axes:
+            assert max(max(line.get_ydata(), default=0) for line in axes.lines) <= axes.get_ylim()[1]
+
+
+def test_a_cell_with_few_downloads_shows_each_of_them(plain):
+    few = {key(1024, 1): [0.2, 0.21, 0.25]}
+    with_dots, without = (drawing.svg(seconds.draw(plain, times)) for times in (few, {}))
     assert with_dots.count("<use ") == without.count("<use ") + 3
 
 
-def test_the_ideal_is_flat_for_one_function_and_in_proportion_to_n_for_all(numbers):
-    one = throughput_per_function.draw(numbers, beside_published=False).axes[0]
+def test_the_ideal_is_flat_for_one_function_and_in_proportion_to_n_for_all(plain):
+    one = throughput_per_function.draw(plain, {}).axes[0]
     dashed = [line.get_ydata() for line in one.lines if line.get_linestyle() == "--"]
     assert [len(set(line)) for line in dashed] == [1, 1]
-    every = aggregate_throughput.draw(numbers).axes[0]
+    every = aggregate_throughput.draw(plain).axes[0]
     for line in (line for line in every.lines if line.get_linestyle() == "--"):
         base = line.get_ydata()[0]
         assert list(line.get_ydata()) == pytest.approx([base, 5 * base, 10 * base])
 
 
 def test_a_speed_without_an_interval_has_a_hollow_marker_and_no_bar(numbers):
-    changed = copy.deepcopy(numbers)
-    changed["cells"][0]["mbit_per_s"]["per_function_interval"] = None
-    before, after = (throughput_per_function.draw(one, beside_published=False).axes[0] for one in (numbers, changed))
+    cells = copy.deepcopy(numbers["cells"])
+    cells[0]["mbit_per_s"]["per_function_interval"] = None
+    before, after = (
+        throughput_per_function.draw(one, {}).axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
+    )
     assert len(after.lines) == len(before.lines) - 3
     assert [line.get_markerfacecolor() for line in after.lines].count(drawing.PAPER) == 1
 
@@ -76,25 +99,59 @@ def test_the_published_line_is_drawn_only_for_the_published_object_on_aws(built_
         assert ("AWS, published 2025" in svg) is beside
 
 
+def many(numbers, count):
+    """The cells of one memory size under several names."""
+    alike = [cell for cell in numbers["cells"] if cell["memory_size_mb"] == 1024]
+    return [cell | {"memory_size_mb": 128 * step} for step in range(1, count + 1) for cell in alike]
+
+
+@pytest.mark.parametrize("count", [2, 6, 12])
+def test_many_series_are_small_multiples_with_their_names_on_them(numbers, count):
+    of_many = changed(numbers, cells=many(numbers, count))
+    for figure in (throughput_per_function.draw(of_many, {}), aggregate_throughput.draw(of_many)):
+        shown = [axes for axes in figure.axes if axes.axison]
+        assert len(shown) == (1 if count == 2 else count)
+        assert {label for label in labels(figure) if label.endswith(" MB")} == {
+            f"{128 * step} MB" for step in range(1, count + 1)
+        }
+        assert len({axes.get_ylim() for axes in shown}) == 1  # all on one scale, and nothing beyond it
+        assert all(line.get_ydata().max() <= axes.get_ylim()[1] for axes in shown for line in axes.lines)
+
+
+def test_at_one_n_series_are_ranked_with_their_figures(numbers):
+    of_one_n = changed(numbers, cells=[cell for cell in numbers["cells"] if cell["concurrency"] == 10])
+    found = labels(throughput_per_function.draw(of_one_n, {}))
+    assert [label for label in found if label.endswith(" MB")] == ["2048 MB", "1024 MB"]  # as fast as they are
+    assert "815" in found and "807" in found
+    assert aggregate_throughput.draw(of_one_n) is None
+
+
+def test_what_all_series_have_in_common_is_in_no_label(built_run):
+    folder = built_run(memories=(1024,), concurrencies=(1, 5), methods=("download_file", "stream"))
+    svg = (folder / "figures" / "throughput_per_function.svg").read_text()
+    assert ">stream</text>" in svg
+    assert "1024 MB" not in svg
+    assert "What one function gets, against N (1024 MB)" in (folder / "report.html").read_text()
+
+
 def test_the_full_overlap_window_is_shaded_where_n_was_reached_only(numbers):
-    changed = copy.deepcopy(numbers)
-    changed["cells"][0]["repeats"][0]["parallelism"]["window"] = None
-    with_window, without = (overlap_timeline.draw(one).axes[0] for one in (numbers, changed))
+    cells = copy.deepcopy(numbers["cells"])
+    cells[0]["repeats"][0]["parallelism"]["window"] = None
+    with_window, without = (
+        overlap_timeline.draw(one).axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
+    )
     assert len(with_window.patches) == len(without.patches) + 1
 
 
-def test_every_cell_has_its_timeline(numbers):
-    panels = [label for label in labels(overlap_timeline.draw(numbers)) if "MB, N = " in label]
+def test_every_cell_has_its_timeline(plain):
+    panels = [label for label in labels(overlap_timeline.draw(plain)) if "MB, N = " in label]
     assert sorted(panels) == sorted(f"{m} MB, N = {n}" for m in (1024, 2048) for n in (1, 5, 10))
-    assert overlap_timeline.left_out(numbers) == 0
+    assert overlap_timeline.left_out(plain) == 0
 
 
 def test_timelines_beyond_the_room_are_counted(numbers):
-    changed = copy.deepcopy(numbers)
-    changed["cells"] = [
-        cell | {"concurrency": n} for n in range(1, 31) for cell in (numbers["cells"][0], numbers["cells"][3])
-    ]
-    assert overlap_timeline.left_out(changed) == 60 - overlap_timeline.MOST_PANELS
+    cells = [cell | {"concurrency": n} for n in range(1, 31) for cell in (numbers["cells"][0], numbers["cells"][3])]
+    assert overlap_timeline.left_out(changed(numbers, cells=cells)) == 60 - overlap_timeline.MOST_PANELS
 
 
 def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
@@ -107,23 +164,22 @@ def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
 
 
 def test_nothing_is_drawn_without_records(built_run):
-    nothing = statistics.statistics(load(built_run(lost=set(range(100)))))
-    assert download_seconds.draw(nothing, {}) is None
-    assert throughput_per_function.draw(nothing, beside_published=True) is None
+    nothing = drawn(DOWNLOAD, statistics.statistics(load(built_run(lost=set(range(100))))))
+    assert seconds.draw(nothing, {}) is None
+    assert throughput_per_function.draw(nothing, {}) is None
     assert aggregate_throughput.draw(nothing) is None
     assert overlap_timeline.draw(nothing) is None
     assert cold_starts.draw(nothing) is None
 
 
-def test_more_memory_sizes_than_colours_still_draw(numbers):
-    changed = copy.deepcopy(numbers)
-    changed["cells"] = [numbers["cells"][0] | {"memory_size_mb": 128 * step} for step in range(1, 9)]
-    assert drawing.svg(download_seconds.draw(changed, {})).count("fill-opacity: 0.22") == 8
-    assert len(overlap_timeline.draw(changed).axes) == 8
+def test_more_series_than_colours_still_draw(numbers):
+    of_many = changed(numbers, cells=many(numbers, 8))
+    assert drawing.svg(seconds.draw(of_many, {})).count("fill-opacity: 0.22") == 24
+    assert len(overlap_timeline.draw(of_many).axes) == 24
 
 
-def test_an_inlined_picture_follows_the_colours_of_the_page(numbers):
-    inlined = drawing.inline(drawing.svg(download_seconds.draw(numbers, {})), "one", "T", "W")
+def test_an_inlined_picture_follows_the_colours_of_the_page(plain):
+    inlined = drawing.inline(drawing.svg(seconds.draw(plain, {})), "one", "T", "W")
     assert re.findall(r"#[0-9a-f]{6}\b", inlined) == []
     assert "var(--series-1)" in inlined
     assert "<!DOCTYPE" not in inlined

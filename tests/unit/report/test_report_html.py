@@ -11,10 +11,11 @@ import pytest
 from page_parser import Page
 
 import report
-from report import downloads
-from report.comparing import comparison
+from report import sections
+from report.beside import beside_published
 from report.html import page
 from report.run import load
+from report.sections import downloads
 from report.statistics import statistics as numbers_of
 from report.summary import Summary
 
@@ -169,7 +170,7 @@ def test_text_from_the_run_can_not_become_markup(make_run):
 
 def test_a_run_without_a_download_gives_words_and_no_picture(read):
     found = read(**NOTHING)
-    assert "Can’t tell how downloads behave as N grows: this run has no download on record." in found.text
+    assert "Can’t tell what a function gets: this run has no download on record." in found.text
     assert "There is not a single record in this run; what else it left is shown." in found.text
     assert "No download finished, so there is no picture." in found.text
     assert "svg" not in found.tags
@@ -198,8 +199,9 @@ def test_a_torn_last_record_is_named_at_the_top_and_the_rest_is_shown(make_run):
 
 def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_run):
     run = load(make_run())
-    summary = Summary([], "a query", problems=["1024 MB, N = 5: the saved query says count = 49, the records say 50."])
-    text = Page(page(run, summary, comparison(run, []), numbers_of(run), {})).text
+    doubt = ["1024 MB, N = 5: the saved query says count = 49, the records say 50."]
+    read = sections.Page(run, numbers_of(run), Summary([], "a query", problems=doubt), beside_published(run, []))
+    text = Page(page(read, [sections.renderer("table")(read)])).text
     assert text.index("The figures below are in doubt") < text.index("says count = 49") < text.index("Beside the")
     assert "every figure agrees" not in text
 
@@ -230,7 +232,7 @@ def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_r
 
 
 def test_three_caveats_are_told_at_once_and_the_others_on_request(built_run):
-    folder = built_run(concurrencies=(1, 2, 3), per_n=3, repeats=3, jitter=0.9)
+    folder = built_run(concurrencies=(2, 40), per_n=3, repeats=3, jitter=0.9, ramp_per_s=20, slope=0, base_s=1.0)
     page = (folder / "report.html").read_text()
     caveats = json.loads((folder / "statistics.json").read_text())["verdict"]["caveats"]
     assert len(caveats) > 3

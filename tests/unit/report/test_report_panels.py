@@ -6,8 +6,9 @@ import pytest
 from page_parser import Page
 
 import report
-from report import cost, phrases, unfinished
+from report import phrases, unfinished
 from report.run import load
+from report.sections import cost
 
 
 def changed_manifest(folder, **change):

@@ -7,15 +7,16 @@ import re
 import handmade_run
 import pytest
 import recompute
-from handmade_run import lasting
+from handmade_run import columns, key, lasting
 from rich.console import Console
 
 import report
-from report import cells, comparing, consistency, statistics, table
-from report.measured import client, clients, spreads
-from report.run import load, record_key
+from experiments.download import DOWNLOAD
+from report import cells, consistency, statistics, table
+from report.beside import beside_published
+from report.measured import metrics, metrics_of, spreads
+from report.run import load
 from report.summary import summarised
-from report.ways import Key, key_words, way_words
 
 WAYS = {
     ("download_file", "tmp"): [1.0, 1.2, 1.1, 1.3],
@@ -49,14 +50,14 @@ def folder(tmp_path):
 
 
 def keys(n):
-    return {Key(1024, n, *way) for way in WAYS}
+    return {key(1024, n, *way) for way in WAYS}
 
 
 def test_every_way_is_a_cell_of_its_own(folder):
     run = load(folder)
     assert set(spreads(run)) == keys(1) | keys(5)
-    assert spreads(run)[Key(1024, 1, "crt")].avg_s == pytest.approx(0.8)
-    assert spreads(run)[Key(1024, 1, "ranges", "memory")].avg_s == pytest.approx(0.25)
+    assert spreads(run)[key(1024, 1, "crt")].avg_s == pytest.approx(0.8)
+    assert spreads(run)[key(1024, 1, "ranges", "memory")].avg_s == pytest.approx(0.25)
 
 
 def test_the_saved_query_has_one_row_a_way_and_agrees_with_the_records(folder):
@@ -80,10 +81,10 @@ def test_cells_csv_has_one_line_a_way_after_the_published_columns(folder):
 
 def test_a_figure_of_the_client_that_differs_is_named(folder):
     run = load(folder)
-    rows = cells.from_spreads(spreads(run), clients(run))
+    rows = cells.from_counted(spreads(run), metrics(run))
     [row] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 5)]
     row["retries"] = 8
-    assert consistency.disagreements(rows, spreads(run), clients(run)) == [
+    assert consistency.disagreements(DOWNLOAD, rows, spreads(run), metrics(run)) == [
         "1024 MB, N = 5, crt: the saved query says retries = 8, the records say 7."
     ]
 
@@ -105,10 +106,29 @@ def test_each_n_is_compared_with_the_smallest_of_its_own_way_only(folder):
     assert ratios == pytest.approx([5] * len(WAYS))
 
 
+def test_each_way_is_compared_with_the_usual_one_at_the_same_n_and_with_the_fastest(folder):
+    compared = statistics.statistics(load(folder))["comparisons"]["between_ways"]
+    told = [one for one in compared if one["all"]["count"]]
+    assert {(one["method"], one["sink"], one["concurrency"]) for one in told} == {
+        (*way, n) for way in WAYS for n in (1, 5) if way != ("download_file", "tmp")
+    }
+    assert {one["base"]["method"] for one in compared} == {"download_file"}
+    [crt] = [one for one in told if (one["method"], one["concurrency"]) == ("crt", 1)]
+    assert crt["all"]["ratio_of_medians"]["value"] == pytest.approx(0.8 / 1.15)
+    assert crt["against_fastest"]["ratio_of_medians"]["value"] == pytest.approx(0.8 / 0.25)
+    assert [one["sink"] for one in told if one["against_fastest"] is None] == ["memory", "memory"]
+
+
+def test_a_run_of_one_way_compares_no_ways(tmp_path):
+    directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
+    assert list(statistics.statistics(load(directory))["comparisons"]) == ["against_smallest_n", "between_memories"]
+
+
 def test_the_verdict_names_each_way(folder):
     verdict = statistics.statistics(load(folder))["verdict"]
-    assert "(1024 MB, crt)" in verdict["headline"]
-    assert "(1024 MB, ranges to tmp)" in verdict["headline"]
+    named = {(one["method"], one["sink"]) for one in verdict["per_memory"]}
+    assert named >= set(WAYS)
+    assert any("ranges to tmp" in one["words"] for one in verdict["per_memory"])
     assert not any("pools cells" in caveat for caveat in verdict["caveats"])
 
 
@@ -128,14 +148,14 @@ def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(folder, capsys)
 
 def test_on_a_narrow_terminal_nothing_is_cut_off(folder):
     console = Console(width=80, file=io.StringIO())
-    console.print(table.to_rich(comparing.comparison(load(folder))))
+    console.print(table.to_rich(beside_published(load(folder))))
     printed = console.file.getvalue()
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_the_published_line_stands_under_the_published_way_only(folder):
-    rows = comparing.comparison(load(folder)).rows
+    rows = beside_published(load(folder)).rows
     assert {row.key.way for row in rows if not row.measured} == {("download_file", "tmp")}
 
 
@@ -156,23 +176,24 @@ def test_the_page_tells_the_ways_apart_and_what_they_took(folder):
     page = report.build(folder).read_text()
     assert "What a download took of the function" in page
     assert page.count("ranges to tmp") > 5
-    assert "1024 MB, crt" in page  # the pictures' series
+    assert ">crt</text>" in page  # the pictures' series
 
 
 def test_what_a_record_does_not_say_is_unknown_and_not_nothing():
     made = lasting([0.5, 0.5], client_cpu_seconds=0.1, retries=0, requests=1)
-    assert client(made).first_byte_s is None
+    assert metrics_of(columns(made)[0], DOWNLOAD)["first_byte_s"] is None
     made[0]["retries"] = None
-    assert (client(made).retries, client(made).requests) == (None, 2)
+    found = metrics_of(columns(made)[0], DOWNLOAD)
+    assert (found["retries"], found["requests"]) == (None, 2)
 
 
 def test_records_of_before_there_was_a_choice_are_of_the_published_way():
     [old] = lasting([0.5])
-    assert record_key(old) == Key(1024, 1, "download_file", "tmp")
-    assert record_key(old | {"method": "ranges"}) == Key(1024, 1, "ranges", "memory")
+    assert list(columns([old])[0].by_cell()) == [key(1024, 1, "download_file", "tmp")]
+    assert list(columns([old | {"method": "ranges"}])[0].by_cell()) == [key(1024, 1, "ranges", "memory")]
 
 
 def test_a_cell_in_words_names_any_other_way_than_the_published_one():
-    assert key_words(Key(1024, 5)) == "1024 MB, N = 5"
-    assert key_words(Key(1024, 5, "crt", "tmp", "object_size_mb=4")) == "1024 MB, N = 5, crt, object_size_mb=4"
-    assert [way_words("stream", "discard"), way_words("stream", "tmp")] == ["stream", "stream to tmp"]
+    assert key(1024, 5).words == "1024 MB, N = 5"
+    assert key(1024, 5, "crt", "tmp", "object_size_mb=4").words == "1024 MB, N = 5, crt, object_size_mb=4"
+    assert [key(method="stream", sink=sink).way_words for sink in ("discard", "tmp")] == ["stream", "stream to tmp"]

@@ -82,7 +82,7 @@ def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
      ("p99_interval", 1000)],
 )  # fmt: skip
 def test_a_figure_is_told_from_its_minimum_on_and_not_before(figure, needed):
-    short, enough = (seconds(Sample((1 + at / 100 for at in range(size)), "cell")) for size in (needed - 1, needed))
+    short, enough = (seconds(Sample([1 + at / 100 for at in range(size)], "cell")) for size in (needed - 1, needed))
     assert short[figure] is None
     assert f"needs {needed} downloads; there are {needed - 1}" in short["why"][figure]
     assert enough[figure] is not None

@@ -5,6 +5,9 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
+from report import statistics, table
+from report.sections.page import Block, Page
+
 # Larger records stay beside the page: it has to open on a phone.
 LARGEST_EMBEDDED_BYTES = 5_000_000
 
@@ -18,6 +21,19 @@ class Download:
     address: str
     note: str = ""
     plain: str = ""
+
+
+def render(page: Page) -> Block:
+    """The section."""
+    run, beside = page.run, page.beside
+    texts = (
+        ("table.csv", table.to_csv(beside), "text/csv"),
+        ("table.md", table.to_markdown(beside), "text/markdown"),
+        ("table.json", table.to_json(beside), "application/json"),
+        ("statistics.json", statistics.to_text(dict(page.numbers)), "application/json"),
+    )
+    found = [embedded(label, f"{run.run_id}.{label}", text, kind) for label, text, kind in texts]
+    return page.block("downloads", "Downloads", files=[*found, *filter(None, [records(run.directory, run.run_id)])])
 
 
 def embedded(label: str, file_name: str, text: str, kind: str) -> Download:

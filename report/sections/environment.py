@@ -4,18 +4,24 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from report.comparing import size_words
+from report.phrases import size_words
 from report.run import Run
+from report.sections.page import Block, Page
 
 GROUPS = (("machine", "Machine"), ("versions", "Versions"), ("account", "Account"), ("plan", "Plan"))
 TARGETS = {"local": "local: the embedded emulator on this machine", "aws": "AWS"}
+
+
+def render(page: Page) -> Block:
+    """The section."""
+    return page.block("environment", "Environment", environment=groups(page.run))
 
 
 def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """(heading, [(label, text)]) for every part of run.json that says something; the run itself comes first."""
     own = [
         ("run", run.run_id),
-        ("experiment", run.experiment),
+        ("experiment", run.experiment.name),
         ("target", TARGETS.get(run.target, run.target)),
         ("region", run.region or ""),
         ("started", moment(run.manifest.get("started_at"))),

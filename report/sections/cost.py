@@ -7,9 +7,17 @@ from typing import Any
 from report.grid import BLANK, Column, Grid, Row, number, single_lines, words
 from report.phrases import dollars, quantity
 from report.run import Run
+from report.sections.page import Block, Page
 
 COLUMNS = [Column("service", words=True), Column("what", words=True), Column("quantity"), Column("unit", words=True),
            Column("per unit", "USD"), Column("cost", "USD")]  # fmt: skip
+
+
+def render(page: Page) -> Block:
+    """The section."""
+    found = estimate(page.run)
+    cost = found and {"headline": headline(page.run, found), "basis": basis(found), "grid": grid(found)}
+    return page.block("cost", "Cost", cost=cost)
 
 
 def estimate(run: Run) -> Mapping[str, Any] | None:

@@ -1,0 +1,122 @@
+"""The table in the published shape: each measured cell, and under it the published row, each marked as whose it is."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments import Experiment
+from experiments.experiment import Published
+from report import cells, published
+from report.cell_key import SETTINGS, Key, told_apart
+from report.measured import mean_bytes, metrics, rate, spreads
+from report.phrases import size_words
+from report.run import Run
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    `figures` has count and the five of the time, None for a planned cell that has none and for what wasn't published;
+    `mbit_per_s`, what was moved over the mean time, 1 Mbit being 1,000,000 bits; and for measured rows `most_at_once`
+    and `share_at_full_n` (0 to 1), the overlap that was reached, and the other metrics of the saved query.
+    """
+
+    key: Key
+    source: str
+    measured: bool
+    figures: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures.get(name)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The rows in order, and the sentences without which they would mislead."""
+
+    experiment: Experiment
+    rows: list[Row]
+    caption: list[str]
+
+    @property
+    def with_way(self) -> bool:
+        """Whether any line is of another way than the usual one, so that all must say theirs."""
+        return told_apart(row.key for row in self.rows)
+
+    def columns(self) -> list[str]:
+        """The columns of the table as a file: the published ones, the overlap, the way and what it took."""
+        axes = self.experiment.axes
+        more = [SETTINGS] if any(row.key.settings for row in self.rows) else []
+        taken = [metric.name for metric in cells.taken(self.experiment) if metric.how != "rate"]
+        return [
+            *(axis.name for axis in axes if not axis.is_way),
+            *("source", "count", *cells.SECONDS, "mbit_per_s", "most_at_once", "share_at_full_n"),
+            *(axis.name for axis in axes if axis.is_way),
+            *(*taken, *more),
+        ]
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """A row by its columns."""
+        known = {SETTINGS: "", "source": row.source} | dict(row.figures) | row.key.figures()
+        return {name: known.get(name) for name in self.columns()}
+
+
+def beside_published(
+    run: Run, rows: Iterable[Mapping[str, Any]] | None = None, numbers: Mapping[str, Any] | None = None
+) -> Beside:
+    """Set the cells of `run` beside the published ones.
+
+    `rows` are those of the saved query; without them, the cells.csv of the run, and without that the figures counted
+    from its records. `numbers` are its statistics, for the overlap that was reached; without them they are counted. A
+    planned cell where nothing was measured keeps its line. Raises cells.CellsError.
+    """
+    axes = run.experiment.axes
+    if numbers is None:
+        from report import statistics  # NumPy takes a moment to import
+
+        numbers = statistics.statistics(run)
+    if rows is None:
+        rows = cells.from_counted(spreads(run), metrics(run)) if run.stored_rows is None else run.stored_rows
+    found = {Key.of_figures(axes, row): row for row in (cells.checked(row, run.experiment) for row in rows)}
+    reached = {Key.of_figures(axes, cell): cell["parallelism"] for cell in numbers["cells"]}
+    sizes, theirs = mean_bytes(run), published.table(run.experiment)
+    lines: list[Row] = []
+    for key in sorted(found.keys() | set(run.cell_keys())):
+        row, overlap = found.get(key, {"count": 0}), reached.get(key)
+        figures = row | {
+            "mbit_per_s": rate(sizes.get(key), row.get("avg_s")),
+            "most_at_once": overlap and overlap["most_at_once"],
+            "share_at_full_n": overlap and overlap["share_of_span_at_full"],
+        }
+        lines.append(Row(key, run.source, measured=True, figures=figures))
+        if key in theirs:
+            lines.append(_published_row(key, *theirs[key]))
+    return Beside(run.experiment, lines, caption(run))
+
+
+def _published_row(key: Key, table: Published, figures: Mapping[str, float]) -> Row:
+    speed = rate(table.object_bytes, figures.get("avg_s"))
+    return Row(key, table.label, measured=False, figures=figures | {"mbit_per_s": speed})
+
+
+def caption(run: Run) -> list[str]:
+    """What must be said with the table: whose figures, which object, what can't be compared."""
+    sentences = []
+    if run.target == "local":
+        sentences.append(
+            "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
+            "this machine, not AWS, and memory size changes nothing here."
+        )
+    for table in run.experiment.published:
+        theirs = size_words(table.object_bytes)
+        if run.object_bytes == table.object_bytes:
+            sentences.append(f"One object of {theirs} here, as published ({table.setting}).")
+        else:
+            here = "of unknown or mixed size" if run.object_bytes is None else size_words(run.object_bytes)
+            sentences.append(
+                f"The object here is {here}, the published one {theirs} ({table.setting}): don’t compare their "
+                f"seconds. Mbit/s can be compared, with care: a short {run.experiment.operation[0]} spends a larger "
+                "share of its time on connecting."
+            )
+    return [*sentences, "The published table gives no counts and no overlap."]

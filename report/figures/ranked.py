@@ -1,0 +1,37 @@
+"""A ranked dot plot: one line a series, the best on top, each with its interval and its figure."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from report.figures import drawing
+from report.figures.series import Series
+
+TITLE = "What one function gets, the best on top"
+READING = (
+    "Each line is the size of the object over the mean time, for one function, with the 95 % interval of the mean "
+    "(hollow marker: too few {many} for one)."
+)
+Line = tuple[str, float, Mapping[str, float] | None, Series]
+
+
+def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pattern: str = "{:,.0f}") -> Figure:
+    """The picture of lines (name, value, interval or None, series); `label` names what they are."""
+    ordered = sorted(lines, key=lambda line: line[1], reverse=not better_is_less)
+    figure, axes = drawing.plot(0.95 + 0.3 * len(ordered))
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)
+    for at, (_, value, interval, series) in enumerate(ordered):
+        axes.plot([0, value], [at, at], color=drawing.GRID, linewidth=1, zorder=1)
+        if interval:
+            axes.plot([interval["low"], interval["high"]], [at, at], color=series.colour, linewidth=2.4)
+        face = series.colour if interval else drawing.PAPER
+        axes.plot(value, at, series.marker, markersize=8, markerfacecolor=face, markeredgecolor=series.colour)
+        right = interval["high"] if interval else value
+        axes.annotate(pattern.format(value), (right, at), xytext=(9, 0), textcoords="offset points", va="center",
+                      color=drawing.MUTED, fontsize=10)  # fmt: skip
+    axes.set_yticks(range(len(ordered)), [name for name, *_ in ordered])
+    axes.set_ylim(len(ordered) - 0.4, -0.6)
+    axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
+    axes.set_xlabel(label)
+    return figure

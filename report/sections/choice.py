@@ -1,0 +1,78 @@
+"""Which is the fastest? Every way, or whatever else was chosen, against one of them."""
+
+from collections.abc import Sequence
+
+from experiments.experiment import Compare
+from report.cell_key import Key
+from report.figures import choices, picture, ranked
+from report.grid import Column, Entry, Grid, level, number, ratio, words
+from report.sections.page import Block, Figures, Page
+from report.statistics.comparisons import chosen_words
+
+
+def render(page: Page) -> Block | None:
+    """Nothing where nothing was chosen."""
+    compares = [one for one in page.experiment.compare
+                if one.kind == "choice" and page.numbers["comparisons"].get(one.name)]  # fmt: skip
+    if not compares:
+        return None
+    pictures = [picture(choices, choices.draw(page.drawn, compare), page.drawn, ranked) for compare in compares]
+    rows = [(compare, one) for compare in compares for one in page.numbers["comparisons"][compare.name]]
+    most = max(page.key(one).n for _, one in rows)
+    first = [(compare, one) for compare, one in rows if page.key(one).n == most]
+    others = [row for row in rows if row not in first]
+    return page.block(
+        "choice",
+        "Which is the fastest",
+        pictures,
+        grid=_grid(page, "choice-most", first),
+        others=_grid(page, "choice-others", others) if others else None,
+    )
+
+
+def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Grid:
+    cells = {page.key(cell): cell for cell in page.numbers["cells"]}
+    bases = {chosen_words(page.key(one["base"]), compare) for compare, one in rows}
+    lines = []
+    for compare, one in rows:
+        key, base = page.key(one), page.key(one["base"])
+        found = one["all"]
+        lines.append(
+            (
+                one,
+                [
+                    *([words(chosen_words(base, compare))] if len(bases) > 1 else []),
+                    *_speedup(found["ratio_of_medians"]),
+                    *ratio(found["cliffs_delta"], "{:+.2f}"),
+                    _cpu(cells, key, base),
+                    level(found["level"]),
+                    _fastest(one),
+                ],
+            )
+        )
+    against = [Column("against", words=True)] if len(bases) > 1 else []
+    columns = [*against, Column("as fast", "×"), Column("95 %"), Column("Cliff’s delta"), Column("95 %"),
+               Column("CPU a GiB", "×"), Column("says", words=True),
+               Column("against the fastest", words=True)]  # fmt: skip
+    which = "one of them" if len(bases) > 1 else bases.pop()
+    return page.grid(name, f"Each against {which}, with everything else alike", columns, lines)
+
+
+def _speedup(found: Figures | None) -> list[Entry]:
+    """How many times as fast: the ratio of medians upside down."""
+    turned = found and {"value": 1 / found["value"], "low": 1 / found["high"], "high": 1 / found["low"]}
+    return ratio(turned)
+
+
+def _cpu(cells: dict[Key, Figures], key: Key, base: Key) -> Entry:
+    ours, theirs = (cells[one]["client"].get("cpu_s_per_gib") for one in (key, base))
+    value = ours / theirs if ours and theirs else None
+    return number(value, None if value is None else f"{value:.2f}")
+
+
+def _fastest(one: Figures) -> Entry:
+    found = one["against_fastest"]
+    if found is None:
+        return words("the fastest", "faster") if one["all"]["count"] else words("")
+    took = found["ratio_of_medians"]
+    return words("can’t tell" if took is None else f"{took['low']:.2f} to {took['high']:.2f} × as long")

@@ -1,0 +1,28 @@
+"""Cold starts: does the first operation of a sandbox take longer than its later ones?"""
+
+from report.figures import cold_starts, picture
+from report.grid import Column, Grid, number, ratio
+from report.phrases import seconds
+from report.sections.page import Block, Page
+
+
+def render(page: Page) -> Block:
+    """The section."""
+    return page.block(
+        "cold", "Cold starts", [picture(cold_starts, cold_starts.draw(page.drawn), page.drawn)], grid=_grid(page)
+    )
+
+
+def _grid(page: Page) -> Grid:
+    lines = []
+    for cell in page.numbers["cells"]:
+        found = cell["cold"]
+        entries = [
+            *(number(found[kind]["count"]) for kind in ("cold", "warm")),
+            *(number(found[kind]["mean_s"], seconds(found[kind]["mean_s"])) for kind in ("cold", "warm")),
+            *ratio(found["difference_of_means_s"], "{:+.3f}"),
+        ]
+        lines.append((cell, entries))
+    columns = [Column("cold"), Column("warm"), Column("mean cold", "s"), Column("mean warm", "s"),
+               Column("cold − warm", "s"), Column("95 %", "s")]  # fmt: skip
+    return page.grid("cold", f"Cold against warm {page.experiment.operation[1]}", columns, lines)

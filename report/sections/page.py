@@ -1,0 +1,89 @@
+"""What every section is rendered from, and what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from markupsafe import Markup
+
+from experiments import Experiment
+from report.accounting import AccountBook, account_book
+from report.beside import Beside
+from report.cell_key import Key, told_apart
+from report.figures import Picture
+from report.figures.series import Drawn, drawn
+from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
+from report.run import Run
+from report.summary import Summary
+from report.templating import rendered
+
+Figures = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A section of the page: its id, how the navigation names it, its HTML, and the pictures in it."""
+
+    name: str
+    heading: str
+    html: Markup
+    pictures: Sequence[Picture] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A run and everything that was counted of it: its statistics, the rows of the saved query, and the same beside the
+    published ones."""
+
+    run: Run
+    numbers: Figures
+    summary: Summary
+    beside: Beside
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.run.experiment
+
+    @cached_property
+    def book(self) -> AccountBook:
+        """Where every message went."""
+        return account_book(self.run)
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """What its pictures are drawn from."""
+        return drawn(self.experiment, self.numbers)
+
+    @cached_property
+    def with_way(self) -> bool:
+        """Whether cells must say their way."""
+        return told_apart(map(self.key, self.numbers["cells"]))
+
+    def key(self, figures: Figures) -> Key:
+        """The coordinates of a cell of statistics.json."""
+        return Key.of_figures(self.experiment.axes, figures)
+
+    def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
+        """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""
+        one, many = self.experiment.operation
+        context = {"run": self.run, "numbers": self.numbers, "one": one, "many": many} | more
+        named = {picture.name: picture for picture in pictures if picture}
+        html = rendered(f"sections/{name}.html.j2", context | {"pictures": named})
+        return Block(name, heading, html, list(named.values()))
+
+    def grid(
+        self,
+        name: str,
+        caption: str,
+        columns: Sequence[Column],
+        lines: Sequence[tuple[Figures, list[Entry]]],
+        foot: Row | None = None,
+        more_heads: int = 0,
+    ) -> Grid:
+        """A table of cells: each line's coordinates, then its entries, the first `more_heads` of which name it too."""
+        heads = head_columns(self.experiment.axes, self.with_way)
+        rows = [[*coordinates(self.key(figures), self.with_way), *entries] for figures, entries in lines]
+        return Grid(name, caption, [*heads, *columns], single_lines(rows), foot, heads=len(heads) + more_heads)

@@ -1,0 +1,80 @@
+"""Ours beside the published figures, and what an operation took of the function."""
+
+from report import table
+from report.beside import Row as Line
+from report.cell_key import Key
+from report.cells import SECONDS
+from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
+from report.phrases import seconds, share, speed
+from report.sections.page import Block, Page
+
+COLUMNS = [
+    Column("where", words=True),
+    Column("count"),
+    *(Column(name, "s") for name in ("min", "p25", "avg", "p75", "max")),
+    Column("per function", "Mbit/s"),
+    Column("most at once"),
+    Column("time at N"),
+]
+
+
+def render(page: Page) -> Block:
+    """The section."""
+    summary = page.summary
+    return page.block(
+        "table",
+        "Table",
+        caption=page.beside.caption,
+        beside=_beside(page) if page.beside.rows else None,
+        taken=_taken(page),
+        origin=summary.origin,
+        checked=summary.compared and bool(len(page.run.done)) and not summary.problems,
+    )
+
+
+def _beside(page: Page) -> Grid:
+    """One group a cell: the measured line, and under it the published one where there is one."""
+    with_way = page.beside.with_way
+    groups: dict[Key, list[Row]] = {}
+    for line in page.beside.rows:
+        group = groups.setdefault(line.key, [])
+        group.append(_row(line, with_way, again=bool(group)))
+    caption = f"Seconds for one {page.experiment.operation[0]} by cell, measured and published"
+    heads = head_columns(page.experiment.axes, with_way)
+    return Grid("cells", caption, [*heads, *COLUMNS], list(groups.values()), heads=len(heads), looks="beside")
+
+
+def _row(line: Line, with_way: bool, *, again: bool) -> Row:
+    count, *times, _, _ = table.figures_text(line)
+    most, at_n = line["most_at_once"], line["share_at_full_n"]
+    short = most is not None and most < line.key.n
+    entries: list[Entry] = [
+        *coordinates(line.key, with_way, "again" if again else ""),
+        words(line.source, "source"),
+        number(line["count"], count),
+        *(number(line[name], text) for name, text in zip(SECONDS, times, strict=True)),
+        number(line["mbit_per_s"], speed(line["mbit_per_s"])),
+        number(most, looks="short" if short else ""),
+        number(at_n, share(at_n)),
+    ]
+    return Row(entries, "ours" if line.measured else "theirs")
+
+
+def _taken(page: Page) -> Grid | None:
+    """The metrics beside the time, for comparing ways; None when no record tells what the function spent."""
+    metrics = page.experiment.metrics[1:]
+    spent = [metric.name for metric in metrics if metric.how == "per_gib"]
+    if all(cell["client"][name] is None for cell in page.numbers["cells"] for name in spent):
+        return None
+    lines = []
+    for cell in page.numbers["cells"]:
+        median = cell["seconds"]["median_s"]
+        found = [(cell["client"][metric.name], metric) for metric in metrics]
+        entries = [
+            number(value, None if value is None else f"{value:,.{metric.digits}f}",
+                   "bad" if metric.name == "retries" and value else "")
+            for value, metric in found
+        ]  # fmt: skip
+        lines.append((cell, [number(cell["count"]), number(median, seconds(median)), *entries]))
+    columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
+    return page.grid("taken", f"What a {page.experiment.operation[0]} took of the function", columns, lines)

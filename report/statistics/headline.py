@@ -1,0 +1,190 @@
+"""The headline: one sentence that answers the experiment's question for this run. What was swept decides which."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments import Experiment
+from experiments.experiment import CONCURRENCY, Compare
+from report.cell_key import Key, told_apart
+from report.phrases import between, listed, speed
+from report.run import Run
+from report.statistics.comparisons import chosen_words, conclusion, share_words, took_words
+
+Figures = Mapping[str, Any]
+# More is not read in one breath.
+LONGEST = 200
+
+
+def is_of_n(experiment: Experiment, compare: Compare) -> bool:
+    """Whether `compare` sets each N against the smallest."""
+    return [axis.record_field for axis in experiment.axes if axis.name in compare.axes] == [CONCURRENCY]
+
+
+def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]]) -> str:
+    """At most LONGEST letters. `cells` and `comparisons` are those of statistics.json."""
+    told = _Headline(run, cells)
+    if not any(cell["count"] for cell in cells):
+        return f"Can’t tell what a function gets: this run has no {told.one} on record."
+    for compare in run.experiment.compare:
+        rows = comparisons.get(compare.name, ())
+        measured = [one for one in rows if one["all"]["count"]]
+        if measured:
+            # On a scale the largest counts even where nothing was measured: another would answer another question.
+            return _shortest_that_fits(
+                told.of_choice(compare, measured) if compare.kind == "choice" else told.of_scale(compare, rows)
+            )
+    return _shortest_that_fits(told.of_one())
+
+
+def _shortest_that_fits(versions: Sequence[str]) -> str:
+    """The first, and so the fullest, version that isn't too long."""
+    return next((version for version in versions if len(version) <= LONGEST), versions[-1][: LONGEST - 1] + "…")
+
+
+class _Headline:
+    """The versions of a run's headline, the fullest first."""
+
+    def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
+        self._axes = run.experiment.axes
+        self._cells = {self._key(cell): cell for cell in cells}
+        self.one, self.many = run.experiment.operation
+        self._is_n = lambda compare: is_of_n(run.experiment, compare)
+        self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
+            run.target, f"On {run.source}"
+        )
+
+    def of_one(self) -> list[str]:
+        """Nothing was swept: what a function gets."""
+        timed = {key: cell for key, cell in self._cells.items() if cell["count"]}
+        key, cell = max(timed.items(), key=lambda item: item[0].n)
+        found, median_s = cell["mbit_per_s"], cell["seconds"]["median_s"]
+        gets = (
+            f"gets {speed(found['per_function'])} Mbit/s"
+            if found["per_function"]
+            else f"takes {median_s:.3g} s for one {self.one}"
+        )
+        interval = found["per_function_interval"]
+        also = f" ({between(interval, '{:,.0f}')}, 95 %)" if interval else ""
+        only = "; nothing was swept, so there is nothing to compare" if len(timed) == 1 else ""
+        return [
+            f"{self._where}, one function {gets}{also} with {key.words}{only}.",
+            f"One function {gets} with {key.words}.",
+            f"One function {gets}.",
+        ]
+
+    def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
+        """Several ways were tried: which is the fastest, where most ran at once."""
+        keys = [self._key(one) for one in rows]
+        place = max((key for key in keys), key=lambda key: key.n).without(compare.axes)
+        mine = [one for one in rows if self._key(one).without(compare.axes) == place]
+        base = self._key(mine[0]["base"])
+        everywhere = base.words_without(compare.axes, with_way=False)
+        known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
+        if not known:
+            return [
+                f"Can’t tell which {self.one} is the fastest with {everywhere}: {mine[0]['all']['why']}.",
+                f"Can’t tell which {self.one} is the fastest: {mine[0]['all']['why']}.",
+            ]
+        best = min([base, *known], key=lambda key: self._cells[key]["seconds"]["median_s"])
+        if best == base:
+            return self._base_is_best(compare, base, known, everywhere)
+        ahead = [key for key, one in known.items() if key == best or not _is_behind(one["against_fastest"])]
+        ahead.sort(key=lambda key: self._cells[key]["seconds"]["median_s"])
+        others = len(ahead) - 1
+        names = [chosen_words(key, compare) for key in ahead]
+        with_others = listed(names) if others < 3 else f"{names[0]}, {names[1]} and {others - 1} more"
+        ratio = known[best]["all"]["ratio_of_medians"]
+        if ratio["low"] <= 1 <= ratio["high"]:
+            theirs = chosen_words(base, compare)
+            return [f"{self._where}, no {self.one} is clearly faster than {theirs} with {everywhere}: the median of "
+                    f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
+        claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
+        claim += f" {chosen_words(base, compare)}"
+        cpu = self._cpu(best, base)
+        who = names[0] if others == 0 else f"{with_others}, too close to tell apart,"
+        start = f"{who} {'is' if others == 0 else 'are'} the fastest with {everywhere}"
+        return [
+            f"{self._where}, {start}: {claim}{cpu}.",
+            f"{start}: {claim}{cpu}.",
+            f"{start}: {claim}.",
+            f"{names[0]} is the fastest with {everywhere}: {claim}{cpu}.",
+            f"{names[0]} is the fastest: {claim}.",
+        ]
+
+    def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
+        next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])
+        ratio, theirs = known[next_best]["all"]["ratio_of_medians"], chosen_words(next_best, compare)
+        verb = "takes" if ratio["low"] > 1 else "can’t be told from it and takes"
+        claim = f"{chosen_words(base, compare)} is the fastest with {everywhere}; {theirs} comes next"
+        return [
+            f"{self._where}, {claim}: its median {self.one} {verb} {took_words(ratio)} as long.",
+            f"{claim} and {verb} {took_words(ratio)} as long.",
+            f"{chosen_words(base, compare)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
+        ]
+
+    def _cpu(self, best: Key, base: Key) -> str:
+        ours, theirs = (self._cells[key]["client"].get("cpu_s_per_gib") for key in (best, base))
+        if not ours or not theirs:
+            return ""
+        share = ours / theirs
+        return ", with as much CPU" if 0.95 <= share <= 1.05 else f", with {share:.2g} × its CPU"
+
+    def of_scale(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
+        """Something grew: does throughput hold? The largest against the smallest, for all else that was swept."""
+        last = {self._key(one).without(compare.axes): one for one in rows}
+        told = [one for one in last.values() if one["all"]["level"] != "cant_tell"]
+        first = next(iter(last.values()))
+        ends = [chosen_words(self._key(part), compare) for part in (first["base"], first)]
+        if not told:
+            why = first["all"]["why"]
+            return [f"Can’t tell how {self.many} at {ends[1]} compare with {ends[0]}: {why}."]
+        if not self._is_n(compare):
+            return self._of_other_scale(compare, told, ends)
+        ratios = [one["all"]["ratio_of_medians"] for one in told]
+        took = {"low": min(one["low"] for one in ratios), "high": max(one["high"] for one in ratios)}
+        levels = {one["all"]["level"] for one in told}
+        whole = {"level": levels.pop() if len(levels) == 1 else "mixed", "ratio_of_medians": took}
+        far = f"from {ends[0]} to {ends[1]}{self._short(told)}"
+        apart = "" if len(last) == 1 else f", {self._places(told, compare)}"
+        if whole["level"] == "mixed":
+            low, high = 1 / took["high"], 1 / took["low"]
+            holds = sum(one["all"]["level"] == "holds" for one in told)
+            says = f"throughput per function holds in {holds} of {len(told)} series; at worst and best it is"
+            return [f"{self._where}, {far} {says} {share_words(low, high)} of what it was."]
+        says = conclusion(whole)
+        claim = f"{says}{',' if ', within' in says else ''} {far}"
+        return [
+            f"{self._where}, {claim}: the median {self.one} takes {took_words(took)} as long{apart}.",
+            f"{self._where}, {claim}{apart}.",
+            f"{claim[0].upper()}{claim[1:]}.",
+        ]
+
+    def _short(self, rows: Sequence[Figures]) -> str:
+        """What must be said at once where fewer ran than the headline says."""
+        overlaps = [(self._key(one).n, self._cells[self._key(one)]["parallelism"]) for one in rows]
+        short = [(found["most_at_once"], n) for n, found in overlaps if found and found["most_at_once"] < n]
+        return f" (but at most {min(short)[0]} of {min(short)[1]} ran at once)" if short else ""
+
+    def _of_other_scale(self, compare: Compare, told: Sequence[Figures], ends: Sequence[str]) -> list[str]:
+        ratios = [one["all"]["ratio_of_medians"] for one in told]
+        took = {"low": min(one["low"] for one in ratios), "high": max(one["high"] for one in ratios)}
+        apart = "" if len(told) == 1 else f", {self._places(told, compare)}"
+        return [
+            f"{self._where}, with {ends[1]} the median {self.one} takes {took_words(took)} as long as with {ends[0]}"
+            f"{apart}."
+        ]
+
+    def _places(self, rows: Sequence[Figures], compare: Compare) -> str:
+        """Where a comparison was made, in words; only counted where it was made at more places than can be read."""
+        keys = [self._key(one) for one in rows]
+        if len(keys) > 3:
+            return f"in all {len(keys)} series"
+        return f"with {listed([key.words_without(compare.axes, with_way=told_apart(keys)) for key in keys])}"
+
+    def _key(self, figures: Figures) -> Key:
+        return Key.of_figures(self._axes, figures)
+
+
+def _is_behind(found: Figures | None) -> bool:
+    """Whether a cell is slower than the fastest beyond its interval."""
+    return found is not None and (found["ratio_of_medians"] is None or found["ratio_of_medians"]["low"] > 1)
