@@ -55,8 +55,8 @@ def test_warm_ups_are_recorded_and_in_no_figure(swept):
 
 def test_an_independent_script_recounts_every_number_of_the_report(swept):
     _, folder = swept
-    script = Path(__file__).parent.parent / "unit" / "report" / "recompute.py"
-    done = subprocess.run([sys.executable, script, folder.path], capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-m", "tests.unit.report.recompute", folder.path.absolute()]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -4,7 +4,6 @@ import json
 from decimal import Decimal
 
 import pytest
-from download_cells import a_cell
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
+from tests.unit.loader.download_cells import a_cell
 
 
 def plan(*settings, target="aws", **options):

@@ -4,13 +4,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from s3_stub import S3Stub, completed_checksums, crc32, serving
 
 from experiments import objects
 from experiments.objects import MEBIBYTE, DataObject
 from loader.dataset import content_name, put_objects
 from loader.errors import RunError
 from loader.target import Target
+from tests.unit.loader.s3_stub import S3Stub, completed_checksums, crc32, serving
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from download_cells import a_cell
 
 from emulator import providers, stack
 from experiments import EXPERIMENTS
@@ -22,6 +21,7 @@ from loader.cost.demand import Pollers
 from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor
+from tests.unit.loader.download_cells import a_cell
 
 
 def plan(*settings, target="aws", **options):

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 from loader.errors import RunError
 from loader.run import collecting
 from loader.run.drain import drain
 from loader.run.folder import RunFolder
+from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from reads_experiment import READS
 
 from experiments import EXPERIMENTS
 from experiments.objects import DataObject
 from loader.command_line import main
 from loader.verbs import emulator, flood, query
+from tests.unit.loader.reads_experiment import READS
 
 OUTPUTS = {
     "region": "us-east-1",

@@ -7,7 +7,6 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reads_experiment import READS
 
 from experiments import EXPERIMENTS
 from loader.cost import durations
@@ -15,6 +14,7 @@ from loader.cost.demand import demands
 from loader.errors import UsageError
 from loader.infra_variables import declared, infra_defaults
 from loader.run.plan import Plan, make_plan
+from tests.unit.loader.reads_experiment import READS
 
 DOWNLOAD = EXPERIMENTS["download"]
 

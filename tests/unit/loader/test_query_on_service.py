@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from logs_stub import LogsStub, serving
 
 from loader import cloudwatch_query
 from loader.cloudwatch_query import run_on_service, typed
 from loader.command_line import main
 from loader.errors import RunError, UsageError
 from loader.target import Target
+from tests.unit.loader.logs_stub import LogsStub, serving
 
 STACK_LINE = "stack: aws, f in us-east-1\n"  # progress, before anything is asked
 SENT_MS = 1_736_700_000_500

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from reads_experiment import READS, SMALL
-from simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 from experiments import EXPERIMENTS
 from loader.errors import RunError, UsageError
@@ -18,6 +16,8 @@ from loader.run.plan import make_plan
 from loader.run.sweep import SweepRun
 from loader.run.swept_stack import SweptStack
 from loader.sqs.sending import Outcome
+from tests.unit.loader.reads_experiment import READS, SMALL
+from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
 class Cost:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import synthetic_run
 
 import report
+from tests.unit.report import synthetic_run
 
 
 @pytest.fixture

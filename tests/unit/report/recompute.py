@@ -5,7 +5,7 @@ fast one: overlap millisecond by millisecond, Cliff's delta pair by pair. It is 
 isn't a count of records is held elsewhere and only looked at here: that bootstrap intervals lie right
 (test_statistics_bootstrap.py; here: around their value), levels and the verdict (test_statistics_verdict.py), texts.
 
-    python tests/unit/report/recompute.py results/<run_id>
+    python -m tests.unit.report.recompute results/<run_id>
 
 prints every mismatch and exits 1 when there is one.
 """
@@ -18,9 +18,9 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from recompute_compare import Anything, compare
-from recompute_figures import between, client, cold, distribution, effect, scaling
-from recompute_overlap import Repeat, has_times, together
+from tests.unit.report.recompute_compare import Anything, compare
+from tests.unit.report.recompute_figures import between, client, cold, distribution, effect, scaling
+from tests.unit.report.recompute_overlap import Repeat, has_times, together
 
 
 def read_lines(path):
@@ -282,7 +282,7 @@ def mismatches(directory):
 
 def main():
     if len(sys.argv) != 2:
-        raise SystemExit("usage: python recompute.py results/<run_id>")
+        raise SystemExit("usage: python -m tests.unit.report.recompute results/<run_id>")
     found = mismatches(Path(sys.argv[1]))
     print("\n".join(found) or "every number agrees")
     raise SystemExit(1 if found else 0)

@@ -3,8 +3,9 @@
 from statistics import median
 
 import numpy as np
-from recompute_compare import Around, Text, WhyNull
-from recompute_overlap import has_size
+
+from tests.unit.report.recompute_compare import Around, Text, WhyNull
+from tests.unit.report.recompute_overlap import has_size
 
 NEEDED = {"p5_s": 20, "p95_s": 20, "p99_s": 100, "mean_interval": 10, "median_interval": 10, "p99_interval": 1000}
 

@@ -3,7 +3,8 @@
 from statistics import median
 
 import numpy as np
-from recompute_compare import Text
+
+from tests.unit.report.recompute_compare import Text
 
 LONGEST_SPAN_MS = 50_000_000
 

@@ -4,8 +4,6 @@ import csv
 import json
 
 import pytest
-from handmade_run import key
-from page_parser import Page
 
 import report
 from experiments.download import DOWNLOAD
@@ -13,6 +11,8 @@ from report import cells, consistency
 from report.measured import metrics, spreads
 from report.run import load
 from report.summary import summarised
+from tests.unit.report.handmade_run import key
+from tests.unit.report.page_parser import Page
 
 PICTURES = ("aggregate_throughput", "cold_starts", "overlap_timeline", "seconds", "throughput_per_function")
 # Two cells are enough where it isn't the figures that matter.

@@ -1,13 +1,13 @@
 """cells.csv: the header, every digit, and what is refused."""
 
 import pytest
-from handmade_run import key
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.download import DOWNLOAD
 from report import cells
 from report.spread import spread
+from tests.unit.report.handmade_run import key
 
 ROW = {
     "memory_size_mb": 1024,

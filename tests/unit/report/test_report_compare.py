@@ -7,12 +7,12 @@ import json
 import statistics
 
 import pytest
-from handmade_run import key
-from page_parser import Page
 
 import report
 from report import compare_runs
 from report.run import load
+from tests.unit.report.handmade_run import key
+from tests.unit.report.page_parser import Page
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import re
 from itertools import pairwise
 
 import pytest
-from handmade_run import key
 from matplotlib.figure import Figure
 
 import report
@@ -21,6 +20,7 @@ from report.figures import (
 )
 from report.figures.series import drawn
 from report.run import load
+from tests.unit.report.handmade_run import key
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import re
 import statistics
 
 import pytest
-from page_parser import Page
 
 import report
 from report import sections
@@ -18,6 +17,7 @@ from report.run import load
 from report.sections import downloads
 from report.statistics import statistics as numbers_of
 from report.summary import Summary
+from tests.unit.report.page_parser import Page
 
 MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}
 NOTHING = {"lost": set(range(100))}

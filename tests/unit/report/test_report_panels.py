@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from page_parser import Page
 
 import report
 from report import phrases, unfinished
 from report.run import load
 from report.sections import cost
+from tests.unit.report.page_parser import Page
 
 
 def changed_manifest(folder, **change):

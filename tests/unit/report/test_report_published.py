@@ -2,10 +2,9 @@
 
 from importlib.resources import files
 
-from handmade_run import key
-
 from experiments.download import DOWNLOAD
 from report import published
+from tests.unit.report.handmade_run import key
 
 
 def test_every_table_has_rows():

@@ -5,11 +5,11 @@ import json
 import re
 
 import pytest
-from handmade_run import key
 
 from report.accounting import account_book
 from report.rebuild import build
 from report.run import NoReport, load
+from tests.unit.report.handmade_run import key
 
 
 def test_a_whole_run_is_read_without_a_warning(make_run):

@@ -4,10 +4,7 @@ import io
 import json
 import re
 
-import handmade_run
 import pytest
-import recompute
-from handmade_run import columns, key, lasting
 from rich.console import Console
 
 import report
@@ -17,6 +14,8 @@ from report.beside import beside_published
 from report.measured import metrics, metrics_of, spreads
 from report.run import load
 from report.summary import summarised
+from tests.unit.report import handmade_run, recompute
+from tests.unit.report.handmade_run import columns, key, lasting
 
 WAYS = {
     ("download_file", "tmp"): [1.0, 1.2, 1.1, 1.3],

@@ -2,13 +2,13 @@
 
 import json
 
-import handmade_run
 import pytest
-from handmade_run import error, lasting, record
 
 from report import load, statistics
 from report.statistics.bootstrap import Sample
 from report.statistics.distribution import seconds
+from tests.unit.report import handmade_run
+from tests.unit.report.handmade_run import error, lasting, record
 
 
 def numbers_of(tmp_path, records, plan=None, **manifest):

@@ -4,11 +4,11 @@ import json
 import tempfile
 from pathlib import Path
 
-from handmade_run import error, lasting, record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from report import load, statistics
+from tests.unit.report.handmade_run import error, lasting, record
 
 ODD = st.sampled_from(
     [None, True, 0, -1, 1, 7, 2**53, 10**30, 10**400, 1e-320, 1e-9, 0.5, 1e300, "", "x", "1", [], [1], {}, {"a": 1}]

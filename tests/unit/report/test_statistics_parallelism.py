@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from handmade_run import MEGABYTE, ORIGIN_MS, columns, error, key, record
 from hypothesis import given
 from hypothesis import strategies as st
 
 from report.overlap import timeline as steps_of
 from report.statistics import parallelism, timeline
 from report.statistics.selection import Cell
+from tests.unit.report.handmade_run import MEGABYTE, ORIGIN_MS, columns, error, key, record
 
 
 def cell(n, downloads, errors=(), duplicates=()):

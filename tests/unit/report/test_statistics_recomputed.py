@@ -4,13 +4,11 @@ import json
 import random
 from pathlib import Path
 
-import handmade_run
 import pytest
-import recompute
-import synthetic_run
-from handmade_run import error, lasting, record
 
 from report import load, statistics
+from tests.unit.report import handmade_run, recompute, synthetic_run
+from tests.unit.report.handmade_run import error, lasting, record
 
 HALVES = {"memory_size": [1024, 2048], "concurrency_value": [1, 2]}
 

@@ -1,9 +1,7 @@
 """Effects between cells and the words for them: no more than the intervals allow."""
 
-import handmade_run
 import numpy as np
 import pytest
-from handmade_run import lasting, record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +9,8 @@ from report import load, statistics
 from report.statistics.comparisons import conclusion, share_words, took_words
 from report.statistics.effect import cliffs_delta, level
 from report.statistics.headline import LONGEST
+from tests.unit.report import handmade_run
+from tests.unit.report.handmade_run import lasting, record
 
 
 def around(seconds, count=40, n=1, **changes):
