@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import download, flood, go_download, insights, machine, session, small_objects
+from bench import download, flood, go_download, insights, machine, report, session, small_objects
 from bench.measure import Entry, save
 from bench.table import print_entries
 from loader.progress import say
@@ -37,6 +37,7 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     flood.NAME_LOOPBACK: flood.loopback,
     insights.NAME: insights.summary_1m,
     insights.NAME_PARQUET: insights.summary_1m_parquet,
+    report.NAME: report.report_1m,
 }
 
 

@@ -49,7 +49,7 @@ def summary_1m_parquet(runs: int) -> tuple[Entry, str]:
     """Measure ours over Parquet and the peer over the JSON lines it was made from, in turn. Raises BenchError."""
     with _events() as logs:
         parquet = logs.with_suffix(".parquet")
-        report = _in_child("export", logs)
+        report = in_child("export", logs)
         say(f"{NAME_PARQUET}: exported in {report['seconds']:.1f} s, peak {report['peak_mb']:,.0f} MiB", style="dim")
         return _measured(NAME_PARQUET, parquet, logs, runs)
 
@@ -75,7 +75,10 @@ def plain_python(logs: Path) -> list[Row]:
     times: dict[tuple[int, int], list[float]] = {}
     with logs.open() as file:
         for line in file:
-            record = json.loads(json.loads(line)["message"])
+            message = json.loads(line)["message"]
+            if not message.startswith("{"):
+                continue
+            record = json.loads(message)
             seconds = record.get("download_time_seconds")
             if seconds is not None and record.get("status") == "ok" and record.get("warm_up") == 0:
                 times.setdefault((record["memory_size"], record["concurrency_limit"]), []).append(seconds)
@@ -106,7 +109,15 @@ def compiled(logs: Path) -> list[Row]:
     return [(times_ms[0], statistics.median(times_ms[1:]))]
 
 
-SIDES = {"ours": ours, "peer": plain_python, "export": exported, "compile": compiled}
+def reported(run: Path) -> list[Row]:
+    """Builds the report of a stored run; no rows."""
+    import report
+
+    report.build(run)
+    return []
+
+
+SIDES = {"ours": ours, "peer": plain_python, "export": exported, "compile": compiled, "report": reported}
 
 
 def _line(seq: int, draw: random.Random) -> str:
@@ -143,7 +154,7 @@ def _measured(name: str, our_logs: Path, peer_logs: Path, runs: int) -> tuple[En
     peaks: dict[str, float] = {"ours": 0.0, "peer": 0.0}
 
     def measure(side: str, logs: Path) -> float:
-        report = _in_child(side, logs)
+        report = in_child(side, logs)
         answers[side] = [tuple(row) for row in report["rows"]]
         peaks[side] = max(peaks[side], report["peak_mb"])
         return report["seconds"]
@@ -156,7 +167,7 @@ def _measured(name: str, our_logs: Path, peer_logs: Path, runs: int) -> tuple[En
         lambda side, run, value: say(f"  run {run} {side}: {value:.2f} s", style="dim"),
     )
     _compare(answers["ours"], answers["peer"])
-    first_ms, later_ms = _in_child("compile", our_logs)["rows"][0]
+    first_ms, later_ms = in_child("compile", our_logs)["rows"][0]
     size_mb = our_logs.stat().st_size / 1e6
     setting = (
         f"{RECORDS:,} records, {size_mb:,.0f} MB {our_logs.suffix[1:]} (peer {peer_logs.stat().st_size / 1e6:,.0f} MB"
@@ -166,7 +177,7 @@ def _measured(name: str, our_logs: Path, peer_logs: Path, runs: int) -> tuple[En
     return samples.entry(name, "s", higher_is_better=False), setting
 
 
-def _in_child(side: str, logs: Path) -> dict[str, Any]:
+def in_child(side: str, logs: Path) -> dict[str, Any]:
     """Rows, seconds and peak memory (MiB) of one side, run in a process of its own."""
     import subprocess
 

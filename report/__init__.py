@@ -1,20 +1,20 @@
 """The report: reads a results folder, sets its figures beside the published ones, and draws one page.
 
 `build(run_dir)` rebuilds everything offline from the stored records; `compare(run_dirs, output)` sets runs side by
-side. The modules, along the path of the data: `run` reads the folder, `statistics` counts everything that the page
-shows and finds the words, `summary` evaluates the saved query again and `consistency` sets it against what `spread`
-and `measured` count, `accounting` and `errors` say where the messages went, `comparing` sets ours beside theirs.
-`table`, the grids (`published_grid`, `cell_grids`, `cost`) and `figures` show it, `html` puts the page together and
-`rebuild` writes it all.
+side. The modules, along the path of the data: `run` reads the folder, its records as columns (`records`); `statistics`
+counts everything that the page shows and finds the words; `summary` evaluates the saved query again and `consistency`
+sets it against what `spread` and `measured` count; `beside` sets ours beside the published figures and `table` prints
+that; `sections` are the parts of the page, one module and template each, with their `figures`; `html` puts the page
+together and `rebuild` writes it all.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from report.beside import beside_published
+from report.beside import Beside
 from report.run import NoReport, Run, load
 
-__all__ = ["NoReport", "Run", "beside_published", "build", "compare", "load"]
+__all__ = ["Beside", "NoReport", "Run", "build", "compare", "load", "rebuilt"]
 
 
 def build(run_dir: Path) -> Path:
@@ -23,7 +23,12 @@ def build(run_dir: Path) -> Path:
 
     Raises NoReport (one line) for a folder that can't be reported at all, OSError when it can't be written.
     """
-    # Plots and the query evaluator take a second to import, which printing a table shouldn't cost.
+    return rebuilt(run_dir)[0]
+
+
+def rebuilt(run_dir: Path) -> tuple[Path, Beside]:
+    """As `build`, with the table of what was built, ready to be printed by `table.print_table`."""
+    # Plots and the query evaluator take a second to import, which a command that fails at once shouldn't cost.
     from report import rebuild
 
     return rebuild.build(Path(run_dir))

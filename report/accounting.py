@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from report.records import Group, Records, cells_of
+from report.records import Group, Records, cells_of, distinct
 from report.run import Run
 
 COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected")
@@ -53,16 +53,16 @@ def recounted(run: Run) -> list[dict[str, Any]]:
         [run.errors["message"], _of(run.warm_ups, Group.FAILED_WARM_UP), _of(run.foreign, Group.FAILED_FOREIGN)]
     )
     succeeded, failed, dead = _messages(good_records), _messages(bad_records), _dead(run)
-    good = np.intersect1d(succeeded, sent)
-    lost = np.setdiff1d(np.intersect1d(dead, sent), good)
-    bad = np.setdiff1d(np.intersect1d(failed, sent), np.union1d(good, lost))
+    good = _both(succeeded, sent)
+    lost = _without(_both(dead, sent), good)
+    bad = _without(_without(_both(failed, sent), good), lost)
     parts = {
         "sent": sent,
         "succeeded": good,
         "failed": bad,
         "dead_lettered": lost,
-        "unaccounted": np.setdiff1d(sent, np.concatenate([good, bad, lost])),
-        "unexpected": np.setdiff1d(np.union1d(succeeded, failed), sent),
+        "unaccounted": _without(sent, np.concatenate([good, bad, lost])),
+        "unexpected": _without(distinct(np.concatenate([succeeded, failed])), sent),
     }
     size = len(run.names.cells)
     counts = {name: np.bincount(cells_of(messages), minlength=size) for name, messages in parts.items()}
@@ -77,7 +77,15 @@ def recounted(run: Run) -> list[dict[str, Any]]:
 
 def _messages(messages: np.ndarray) -> np.ndarray:
     """Each work order once; what isn't a work order has no cell to be counted in."""
-    return np.unique(messages[messages >= 0])
+    return distinct(messages[messages >= 0])
+
+
+def _both(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return np.intersect1d(some, others, assume_unique=True)
+
+
+def _without(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return np.setdiff1d(some, others, assume_unique=True)
 
 
 def _of(records: Records, group: int) -> np.ndarray:

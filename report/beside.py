@@ -8,7 +8,7 @@ from experiments import Experiment
 from experiments.experiment import Published
 from report import cells, published
 from report.cell_key import SETTINGS, Key, told_apart
-from report.measured import mean_bytes, metrics, rate, spreads
+from report.measured import mean_bytes, rate
 from report.phrases import size_words
 from report.run import Run
 
@@ -62,22 +62,13 @@ class Beside:
         return {name: known.get(name) for name in self.columns()}
 
 
-def beside_published(
-    run: Run, rows: Iterable[Mapping[str, Any]] | None = None, numbers: Mapping[str, Any] | None = None
-) -> Beside:
+def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mapping[str, Any]) -> Beside:
     """Set the cells of `run` beside the published ones.
 
-    `rows` are those of the saved query; without them, the cells.csv of the run, and without that the figures counted
-    from its records. `numbers` are its statistics, for the overlap that was reached; without them they are counted. A
-    planned cell where nothing was measured keeps its line. Raises cells.CellsError.
+    `rows` are those of the saved query, `numbers` the run's statistics, for the overlap that was reached. A planned
+    cell where nothing was measured keeps its line. Raises cells.CellsError.
     """
     axes = run.experiment.axes
-    if numbers is None:
-        from report import statistics  # NumPy takes a moment to import
-
-        numbers = statistics.statistics(run)
-    if rows is None:
-        rows = cells.from_counted(spreads(run), metrics(run)) if run.stored_rows is None else run.stored_rows
     found = {Key.of_figures(axes, row): row for row in (cells.checked(row, run.experiment) for row in rows)}
     reached = {Key.of_figures(axes, cell): cell["parallelism"] for cell in numbers["cells"]}
     sizes, theirs = mean_bytes(run), published.table(run.experiment)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from report import atomic, cells, html, statistics, table
-from report.beside import beside_published
+from report.beside import Beside, beside_published
 from report.figures import Picture
 from report.run import load
 from report.sections import Page, renderer
@@ -13,9 +13,9 @@ from report.summary import summarised
 FIGURES = "figures"
 
 
-def build(run_dir: Path) -> Path:
+def build(run_dir: Path) -> tuple[Path, Beside]:
     """Write cells.csv, statistics.json, table.md, figures/*.svg and *.png, and report.html into the results folder
-    `run_dir`; the path of report.html.
+    `run_dir`; the path of report.html, and the table.
 
     Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder that can't be
     reported at all, OSError when it can't be written.
@@ -31,7 +31,7 @@ def build(run_dir: Path) -> Path:
     write_pictures(run.directory / FIGURES, [picture for block in blocks for picture in block.pictures])
     path = run.directory / "report.html"
     atomic.write_text(path, html.page(page, blocks))
-    return path
+    return path, page.beside
 
 
 def write_pictures(folder: Path, pictures: Iterable[Picture]) -> None:

@@ -19,6 +19,7 @@ NO_MESSAGE = -1
 NOT_NAMED = "not named"
 # Whole numbers that every record has, UNKNOWN where one hasn't.
 WHOLE = ("bytes", "started_at_ms", "finished_at_ms", "attempt", "cold_start")
+OTHERS = ("key", "cell", "message", "kind", "group")
 # A message is its cell's number and its own in one integer; what doesn't fit gets a negative number of its own.
 _SEQ_BITS, _LARGEST_SEQ = 40, 2**40 - 1
 
@@ -50,6 +51,12 @@ class Names:
 
     def _other(self, identity: Any) -> int:
         return -2 - self._others.setdefault(identity, len(self._others))
+
+
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """The different numbers among these, ascending; np.unique hashes whole numbers, which takes ten times as long."""
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
 
 
 def cells_of(messages: np.ndarray) -> np.ndarray:
@@ -126,14 +133,18 @@ class Reader:
         self._experiment, self._settings, self._names = experiment, settings, names
         self._fields = [axis.record_field for axis in experiment.axes]
         self._time = experiment.time_field
-        # The figures of metrics beside bytes and time, which have columns of their own.
-        self._figures = [one.field for one in experiment.metrics if one.field not in (self._time, *WHOLE)]
+        # The fields of metrics beside bytes and time, which have columns of their own.
+        figures = [one.field for one in experiment.metrics if one.field not in (self._time, *WHOLE)]
         self._places: dict[tuple[Any, ...], tuple[int, Difference | None]] = {}
         self._keys: dict[Key, int] = {}
         self._kinds: dict[str, int] = {}
         self._examples: dict[tuple[int, int], str] = {}
-        self._whole = {name: array("q") for name in (*WHOLE, "key", "cell", "message", "kind", "group")}
-        self._real = {name: array("d") for name in ("seconds", *self._figures)}
+        self._whole = {name: array("q") for name in (*WHOLE, *OTHERS)}
+        self._real = {name: array("d") for name in ("seconds", *figures)}
+        # Looked up once: this is done for every record of a million.
+        self._to_whole = [(name, self._whole[name].append) for name in WHOLE]
+        self._to_real = [(name, self._real[name].append) for name in figures]
+        self._to_others = [self._whole[name].append for name in OTHERS]
         self.differences: dict[str, list[Difference]] = {}
 
     @property
@@ -186,26 +197,23 @@ class Reader:
         return known
 
     def _append(self, row: Mapping[str, Any], place: int, group: int, seconds: float) -> None:
-        get, whole = row.get, self._whole
-        for name in WHOLE:
+        get = row.get
+        for name, append in self._to_whole:
             value = get(name)
-            whole[name].append(value if type(value) is int and 0 <= value < LARGEST_WHOLE else UNKNOWN)
-        self._real["seconds"].append(seconds)
-        for name in self._figures:
+            append(value if type(value) is int and 0 <= value < LARGEST_WHOLE else UNKNOWN)
+        for name, append in self._to_real:
             value = get(name)
-            usable = type(value) in (int, float) and 0 <= value < LARGEST_WHOLE
-            self._real[name].append(value if usable else np.nan)
+            append(value if type(value) in (int, float) and 0 <= value < LARGEST_WHOLE else np.nan)
         cell = self._names.cell(get("cell"))
         kind = UNKNOWN
         if group in Group.FAILED:
             name = str(get("error_type") or NOT_NAMED)
             kind = self._kinds.setdefault(name, len(self._kinds))
             self._examples.setdefault((cell, kind), str(get("error_message") or ""))
-        whole["key"].append(place)
-        whole["cell"].append(cell)
-        whole["message"].append(self._names.message(cell, row))
-        whole["kind"].append(kind)
-        whole["group"].append(group)
+        self._real["seconds"].append(seconds)
+        told = (place, cell, self._names.message(cell, row), kind, group)
+        for append, value in zip(self._to_others, told, strict=True):
+            append(value)
 
 
 class Group:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import sys
-from pathlib import Path
 
 from rich import box
 from rich.console import Console, Group
@@ -13,23 +12,17 @@ from rich.text import Text
 
 from experiments.experiment import Metric
 from report import cells
-from report.beside import Beside, Row, beside_published
+from report.beside import Beside, Row
 from report.cell_key import Key
 from report.phrases import NOTHING
-from report.run import load
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
 PLAIN_WIDTH = 100
 
 
-def print_table(run_dir: Path, form: str = "table") -> None:
-    """Print the table of the results folder `run_dir` on stdout; `form` is table, csv, json or markdown.
-
-    It shows the run's cells.csv, so `report.build` comes first. Raises NoReport for a folder that can't be
-    reported, CellsError, and ValueError for another form.
-    """
-    table = beside_published(load(run_dir))
+def print_table(table: Beside, form: str = "table") -> None:
+    """Print `table` on stdout; `form` is table, csv, json or markdown. Raises ValueError for another form."""
     writers = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
     if form == "table":
         # Into a pipe, as wide as the table needs; a terminal's own width otherwise.

@@ -6,12 +6,16 @@ With two runs it writes a page that compares them.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import report
 from loader.errors import RunError, UsageError
 from loader.progress import say
 from report.table import print_table
+
+T = TypeVar("T")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,12 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def build_and_print(run_dir: Path, form: str) -> None:
     """Rebuild the report of `run_dir` and print its table. Raises UsageError for a folder that is no run's."""
-    page = _refusing(lambda: report.build(run_dir), run_dir)
-    print_table(run_dir, form)
+    page, table = _refusing(lambda: report.rebuilt(run_dir), run_dir)
+    print_table(table, form)
     say(f"report: {page}")
 
 
-def _refusing(make, place: Path) -> Path:
+def _refusing(make: Callable[[], T], place: Path) -> T:
     try:
         return make()
     except report.NoReport as error:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from report.grid import BLANK, Column, Grid, Row, number, words
-from report.records import NO_MESSAGE, UNKNOWN
+from report.records import NO_MESSAGE, UNKNOWN, distinct
 from report.run import Run
 from report.sections.page import Block, Page
 
@@ -54,13 +54,13 @@ def render(page: Page) -> Block:
 
 def failures(run: Run) -> list[Failure]:
     """The error records of `run` by cell and error type, the most frequent first within a cell."""
-    errors, succeeded = run.errors, np.unique(run.done["message"])
+    errors, succeeded = run.errors, distinct(run.done["message"])
     found = []
     for cell, of_cell in errors.by_cell_id().items():
         name = NO_ORDER if cell == UNKNOWN else run.names.cells[cell]
         for kind in np.unique(of_cell["kind"]).tolist():
             records = of_cell.where(of_cell["kind"] == kind)
-            messages = np.unique(records["message"])
+            messages = distinct(records["message"])
             recovered = int(np.isin(messages[messages != NO_MESSAGE], succeeded).sum())
             example = errors.examples[cell, kind]
             found.append(Failure(name, errors.kinds[kind], len(records), len(messages), recovered, example))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from report.cell_key import SETTINGS
-from report.records import NO_MESSAGE, UNKNOWN
+from report.records import NO_MESSAGE, UNKNOWN, distinct
 from report.run import Run
 from report.statistics import rules
 from report.statistics.cell_figures import failed, measured
@@ -53,7 +53,7 @@ def _totals(run: Run, figures: list[dict[str, Any]]) -> dict[str, Any]:
     sent = warm = None
     if run.sent is not None:
         warm_up = run.sent.warm_up
-        sent, warm = (len(np.unique(run.sent.message[which])) for which in (~warm_up, warm_up))
+        sent, warm = (len(distinct(run.sent.message[which])) for which in (~warm_up, warm_up))
     return {
         "records": len(run.done) + len(run.errors) + len(run.warm_ups),
         "downloads": len(first),
@@ -69,7 +69,7 @@ def _totals(run: Run, figures: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _errors(run: Run) -> list[dict[str, Any]]:
     """Error records by cell and type, the most frequent first within a cell; without warm-ups."""
-    succeeded = np.unique(run.done["message"][run.done["message"] != NO_MESSAGE])
+    succeeded = distinct(run.done["message"][run.done["message"] != NO_MESSAGE])
     nowhere = dict.fromkeys(axis.name for axis in run.experiment.axes)
     rows = []
     pairs = run.errors["key"] << 32 | run.errors["kind"]

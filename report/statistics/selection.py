@@ -75,10 +75,10 @@ def sent(run: Run) -> dict[Key, int] | None:
     if run.sent is None:
         return None
     mine = ~run.sent.warm_up & (run.sent.cell != UNKNOWN)
-    pairs = np.unique(np.stack([run.sent.cell[mine], run.sent.message[mine]]), axis=1)
+    first = np.unique(run.sent.message[mine], return_index=True)[1]
     counts: dict[Key, int] = {}
-    for cell, count in zip(*np.unique(pairs[0], return_counts=True), strict=True):
-        key = run.key_of(run.names.cells[cell])
+    for at, count in enumerate(np.bincount(run.sent.cell[mine][first]).tolist()):
+        key = run.key_of(run.names.cells[at]) if count else None
         if key is not None:
-            counts[key] = counts.get(key, 0) + int(count)
+            counts[key] = counts.get(key, 0) + count
     return counts

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from experiments.download import DOWNLOAD, default_sink
+from report import cells, statistics
+from report.beside import Beside, beside_published
 from report.cell_key import Key
 from report.cell_settings import CellSettings
+from report.measured import metrics, spreads
 from report.records import Group, Names, Reader, Records
+from report.run import Run
 
 ORIGIN_MS = 1_760_000_000_000
 MEGABYTE = 1_000_000
@@ -111,3 +115,10 @@ def columns(*groups: list[dict[str, Any]]) -> list[Records]:
                 failed += 1
         found.append(everything.where(np.array(places, dtype=np.int64)))
     return found
+
+
+def table_of(run: Run, rows: list[dict[str, Any]] | None = None) -> Beside:
+    """The table of a run with these rows, else with those of its cells.csv, else with what its records say."""
+    if rows is None:
+        rows = run.stored_rows or cells.from_counted(spreads(run), metrics(run))
+    return beside_published(run, rows, statistics.statistics(run))

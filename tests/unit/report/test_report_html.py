@@ -11,12 +11,12 @@ import pytest
 
 import report
 from report import sections
-from report.beside import beside_published
 from report.html import page
 from report.run import load
 from report.sections import downloads
 from report.statistics import statistics as numbers_of
 from report.summary import Summary
+from tests.unit.report.handmade_run import table_of
 from tests.unit.report.page_parser import Page
 
 MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}
@@ -200,7 +200,7 @@ def test_a_torn_last_record_is_named_at_the_top_and_the_rest_is_shown(make_run):
 def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_run):
     run = load(make_run())
     doubt = ["1024 MB, N = 5: the saved query says count = 49, the records say 50."]
-    read = sections.Page(run, numbers_of(run), Summary([], "a query", problems=doubt), beside_published(run, []))
+    read = sections.Page(run, numbers_of(run), Summary([], "a query", problems=doubt), table_of(run, []))
     text = Page(page(read, [sections.renderer("table")(read)])).text
     assert text.index("The figures below are in doubt") < text.index("says count = 49") < text.index("Beside the")
     assert "every figure agrees" not in text

@@ -9,13 +9,13 @@ from rich.console import Console
 
 from experiments.download import DOWNLOAD
 from report import cells, phrases, published, table
-from report.beside import beside_published
 from report.measured import mean_bytes, spreads
 from report.run import load
+from tests.unit.report.handmade_run import table_of
 
 
 def test_every_measured_row_is_followed_by_its_published_row(make_run):
-    found = beside_published(load(make_run())).rows
+    found = table_of(load(make_run())).rows
     assert len(found) == 12
     known = published.table(DOWNLOAD)
     for ours, theirs in zip(found[::2], found[1::2], strict=True):
@@ -27,18 +27,18 @@ def test_every_measured_row_is_followed_by_its_published_row(make_run):
 
 
 def test_a_cell_that_was_never_published_stands_alone(make_run):
-    found = beside_published(load(make_run(memories=(512,), concurrencies=(3,)))).rows
+    found = table_of(load(make_run(memories=(512,), concurrencies=(3,)))).rows
     assert [row.source for row in found] == ["this machine"]
 
 
 def test_a_planned_cell_without_downloads_keeps_its_line(make_run):
-    found = beside_published(load(make_run(memories=(1024,), concurrencies=(1, 5), lost=set(range(50))))).rows
+    found = table_of(load(make_run(memories=(1024,), concurrencies=(1, 5), lost=set(range(50))))).rows
     assert [(row.key.n, row["count"], row["avg_s"]) for row in found if row.measured] == [(1, 0, None), (5, 0, None)]
 
 
 def test_speed_is_the_size_over_the_mean_time(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(5,)))
-    ours, theirs = beside_published(run).rows
+    ours, theirs = table_of(run).rows
     times = run.done["seconds"].tolist()
     assert ours["mbit_per_s"] == pytest.approx(64 * 1.048576 * 8 / (sum(times) / len(times)))
     assert theirs["mbit_per_s"] == pytest.approx(1073.741824 * 8 / 12.86)
@@ -50,25 +50,25 @@ def test_a_record_without_its_size_gives_no_speed(make_run):
     (folder / "records.jsonl").write_text(text.replace('"bytes": 67108864', '"bytes": null', 1))
     run = load(folder)
     assert mean_bytes(run) == {}
-    assert beside_published(run).rows[0]["mbit_per_s"] is None
+    assert table_of(run).rows[0]["mbit_per_s"] is None
 
 
 def test_the_rows_of_the_query_are_shown_as_they_are(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(1,)))
     rows = cells.from_counted(spreads(run))
     rows[0]["avg_s"] = 99.5
-    assert beside_published(run, rows).rows[0]["avg_s"] == 99.5
+    assert table_of(run, rows).rows[0]["avg_s"] == 99.5
 
 
 def test_a_local_table_says_that_it_is_not_aws(make_run):
-    text = " ".join(beside_published(load(make_run())).caption)
+    text = " ".join(table_of(load(make_run())).caption)
     assert "describe this machine, not AWS" in text
     assert "64 MiB" in text
     assert "don’t compare their seconds" in text
 
 
 def test_a_table_from_aws_with_the_published_object_makes_no_such_reservation(make_run):
-    text = " ".join(beside_published(load(make_run(target="aws", object_bytes=1024**3))).caption)
+    text = " ".join(table_of(load(make_run(target="aws", object_bytes=1024**3))).caption)
     assert "this machine" not in text
     assert "don’t compare" not in text
     assert "1 GiB" in text
@@ -76,7 +76,7 @@ def test_a_table_from_aws_with_the_published_object_makes_no_such_reservation(ma
 
 def test_the_terminal_table_fits_into_80_columns_and_hides_nothing(make_run):
     console = Console(file=io.StringIO(), width=80)
-    console.print(table.to_rich(beside_published(load(make_run()))))
+    console.print(table.to_rich(table_of(load(make_run()))))
     text = console.file.getvalue()
     assert "…" not in text
     assert text.count("this machine ") >= 6
@@ -86,7 +86,7 @@ def test_the_terminal_table_fits_into_80_columns_and_hides_nothing(make_run):
 
 def test_csv_and_json_hold_every_digit(make_run):
     run = load(make_run())
-    beside = beside_published(run)
+    beside = table_of(run)
     from_csv = list(csv.DictReader(io.StringIO(table.to_csv(beside))))
     from_json = json.loads(table.to_json(beside))
     assert [float(row["avg_s"]) for row in from_csv] == [row["avg_s"] for row in beside.rows]
@@ -97,7 +97,7 @@ def test_csv_and_json_hold_every_digit(make_run):
 
 
 def test_markdown_is_a_pipe_table_with_its_caption(make_run):
-    lines = table.to_markdown(beside_published(load(make_run(memories=(1024,), concurrencies=(1,))))).splitlines()
+    lines = table.to_markdown(table_of(load(make_run(memories=(1024,), concurrencies=(1,))))).splitlines()
     assert {line.count("|") for line in lines[:4]} == {12}
     assert "| AWS, published 2025 | – | 12.04 | 12.16 | 12.67 | 13.31 | 13.74 |" in lines[3]
     assert "not AWS" in lines[5]
@@ -105,7 +105,7 @@ def test_markdown_is_a_pipe_table_with_its_caption(make_run):
 
 @pytest.mark.parametrize("form", ["table", "csv", "json", "markdown"])
 def test_every_form_is_printed_on_stdout(make_run, capsys, form):
-    table.print_table(make_run(), form)
+    table.print_table(table_of(load(make_run())), form)
     out, err = capsys.readouterr()
     assert "this machine" in out
     assert err == ""
@@ -113,7 +113,7 @@ def test_every_form_is_printed_on_stdout(make_run, capsys, form):
 
 def test_another_form_is_refused(make_run):
     with pytest.raises(ValueError, match="printed as table, csv, json, markdown"):
-        table.print_table(make_run(), "xml")
+        table.print_table(table_of(load(make_run())), "xml")
 
 
 def test_sizes_are_written_in_binary_units():

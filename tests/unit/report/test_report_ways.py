@@ -10,12 +10,11 @@ from rich.console import Console
 import report
 from experiments.download import DOWNLOAD
 from report import cells, consistency, statistics, table
-from report.beside import beside_published
 from report.measured import metrics, metrics_of, spreads
 from report.run import load
 from report.summary import summarised
 from tests.unit.report import handmade_run, recompute
-from tests.unit.report.handmade_run import columns, key, lasting
+from tests.unit.report.handmade_run import columns, key, lasting, table_of
 
 WAYS = {
     ("download_file", "tmp"): [1.0, 1.2, 1.1, 1.3],
@@ -133,12 +132,12 @@ def test_the_verdict_names_each_way(folder):
 
 def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(folder, capsys):
     report.build(folder)
-    table.print_table(folder, "table")
+    table.print_table(table_of(load(folder)), "table")
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 100
     for name in ("download_file", "stream", "ranges", "ranges to tmp", "crt", "go_stream"):
         assert re.search(rf" {name}, ", printed), name
-    table.print_table(folder, "json")
+    table.print_table(table_of(load(folder)), "json")
     rows = json.loads(capsys.readouterr().out)
     [crt] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 1)]
     assert (crt["retries"], round(crt["mbit_per_s"], 6)) == (7, 10.0)
@@ -147,19 +146,19 @@ def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(folder, capsys)
 
 def test_on_a_narrow_terminal_nothing_is_cut_off(folder):
     console = Console(width=80, file=io.StringIO())
-    console.print(table.to_rich(beside_published(load(folder))))
+    console.print(table.to_rich(table_of(load(folder))))
     printed = console.file.getvalue()
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_the_published_line_stands_under_the_published_way_only(folder):
-    rows = beside_published(load(folder)).rows
+    rows = table_of(load(folder)).rows
     assert {row.key.way for row in rows if not row.measured} == {("download_file", "tmp")}
 
 
 def test_markdown_names_the_way(folder, capsys):
-    table.print_table(folder, "markdown")
+    table.print_table(table_of(load(folder)), "markdown")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("| MB | N | method | where |")
     assert any("| ranges to tmp |" in line for line in lines)
@@ -167,7 +166,7 @@ def test_markdown_names_the_way(folder, capsys):
 
 def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys):
     directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
-    table.print_table(directory, "markdown")
+    table.print_table(table_of(load(directory)), "markdown")
     assert capsys.readouterr().out.startswith("| MB | N | where |")
 
 
