@@ -5,9 +5,7 @@ line here first, and in `functions/agreed/failures.json`, which the tests of bot
 network answered stays readable in `error_message`.
 """
 
-import errno
 import re
-import sys
 
 ERROR_TYPES = {
     "WorkOrderError": "the message body isn't a work order; run_id, cell and seq are null",
@@ -94,52 +92,3 @@ class AnswerError(Exception):
         found = [re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body) for tag in (b"Code", b"Message")]
         code, message = (match[1].decode("utf-8", "replace") if match else "" for match in found)
         return cls(operation, status, code, message)
-
-
-def describe(error: Exception) -> tuple[str, str]:
-    """Return `(error_type, message)` of whatever a message failed with; error_type is in ERROR_TYPES."""
-    if isinstance(error, Failure):
-        return type(error).__name__, str(error)
-    if isinstance(error, AnswerError):
-        return _describe_answer(error)
-    # Only where botocore is in use: importing it just for its exceptions takes longer than a small download.
-    if "botocore.exceptions" in sys.modules:
-        from common.boto_failures import translate
-
-        known = translate(error)
-        if known is not None:
-            return describe(known)
-    if isinstance(error, OSError):
-        return _describe_file_error(error)
-    return "UnexpectedError", f"{type(error).__name__}: {error}"
-
-
-_BY_STATUS = {
-    403: (
-        "AccessDenied",
-        "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 "
-        "for a missing key too): check the role, BUCKET_NAME and FILE_NAME",
-    ),
-    404: (
-        "NoSuchKey",
-        "the object or its bucket doesn't exist: check BUCKET_NAME and FILE_NAME, or make the object",
-    ),
-    503: ("SlowDown", "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"),
-}
-
-
-def _describe_answer(error: AnswerError) -> tuple[str, str]:
-    """Name an error answer by its HTTP status: the answer to a HEAD has no body, so often no code either."""
-    code = "" if error.code == str(error.status) else error.code
-    answer = f"{error.operation} {error.status} {code}".rstrip()
-    error_type, advice = _BY_STATUS.get(error.status, ("S3Error", error.detail or "S3 says no more about it"))
-    return error_type, f"{answer}: {advice}"
-
-
-def _describe_file_error(error: OSError) -> tuple[str, str]:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return (
-            "NoSpace",
-            "the temporary folder is full: raise ephemeral_storage_mb above the size of the object",
-        )
-    return "FileError", f"{type(error).__name__}: {error}"

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from common.describing import describe
 from common.environment import Labels
-from common.failures import describe
 from common.outcome import Outcome
 from common.sqs_event import Message
 from common.work_order import WorkOrder

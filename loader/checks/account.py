@@ -8,73 +8,24 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
 from emulator import ministack, stack
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.account import network_quota
 from loader.checks import credentials
+from loader.checks.asking import Account, NotTold
 from loader.cost.demand import Demand
-from loader.errors import RunError, UsageError, one_line
 from loader.target import Target
 
-CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
 CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
 # Lambda's guide: the last 100 of an account's concurrency can't be reserved; in an account below that, none at all.
 UNRESERVED = 100
 USUAL_CONCURRENCY = 1000
 NEW_ACCOUNT_MEMORY_MB = 3008
 MOST_FUNCTIONS_LISTED = 200
-
-
-class NotTold(Exception):
-    """AWS didn't answer, or not to us; the message says why in a few words."""
-
-
-class Account:
-    """The account behind the target's endpoints, asked with short timeouts. Settings are asked once."""
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self._settings: dict[str, int] | None = None
-        self._clients: dict[str, Any] = {}
-
-    def client(self, service: str) -> Any:
-        """A client that gives up soon, made once; raises what `Target.client` raises."""
-        if service not in self._clients:
-            self._clients[service] = self.target.client(
-                service,
-                connect_timeout=CONNECT_TIMEOUT_S,
-                read_timeout=READ_TIMEOUT_S,
-                retries={"mode": "standard", "max_attempts": ATTEMPTS},
-            )
-        return self._clients[service]
-
-    def ask(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
-        """One call; raises NotTold."""
-        try:
-            return getattr(self.client(service), operation)(**parameters)
-        except (BotoCoreError, ClientError, RunError, UsageError) as error:
-            raise NotTold(_why(error)) from None
-
-    def settings(self) -> dict[str, int]:
-        """Lambda's limits of the account; raises NotTold."""
-        if self._settings is None:
-            self._settings = self.ask("lambda", "get_account_settings")["AccountLimit"]
-        return self._settings
-
-    def reserved(self, function_name: str) -> int | None:
-        """What a function reserves, 0 for nothing, None where there is no such function. Raises NotTold."""
-        try:
-            answer = self.client("lambda").get_function_concurrency(FunctionName=function_name)
-        except (BotoCoreError, ClientError, RunError, UsageError) as error:
-            if _code(error) == "ResourceNotFoundException":
-                return None
-            raise NotTold(_why(error)) from None
-        return answer.get("ReservedConcurrentExecutions", 0)
 
 
 def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s: float) -> list[Finding]:
@@ -230,13 +181,3 @@ def _told(name: str, one: Callable[[], Finding]) -> Finding:
         return Finding(name, WARNING, f"unknown: {reason}", "check it in the console, or allow this call")
     except KeyError as missing:
         return Finding(name, WARNING, f"unknown: the answer has no {missing.args[0]}", "check it in the console")
-
-
-def _code(error: Exception) -> str:
-    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, ClientError):
-        return f"{error.operation_name} answered {_code(error) or 'an error'}"
-    return one_line(error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import botocore.session
 from botocore.credentials import JSONFileCache, SSOProvider
@@ -18,11 +18,9 @@ from botocore.utils import SSOTokenLoader
 from dateutil import parser
 
 from experiments.finding import OK, PROBLEM, WARNING, Finding
+from loader.checks.asking import Account
 from loader.errors import RunError, UsageError
 from loader.target import NO_CREDENTIALS, explain
-
-if TYPE_CHECKING:
-    from loader.checks.account import Account
 
 # The one that botocore reads, and the one that aws-vault and granted set.
 EXPIRATIONS = ("AWS_CREDENTIAL_EXPIRATION", "AWS_SESSION_EXPIRATION")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from common.describing import describe
 from common.environment import SettingsError
-from common.failures import ERROR_TYPES, Failure, describe
+from common.failures import ERROR_TYPES, Failure
 from common.record import format_record, write_record
 
 AGREED = Path(__file__).parents[4] / "functions" / "agreed"
