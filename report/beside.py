@@ -40,8 +40,8 @@ class Beside:
     caption: list[str]
 
     @property
-    def with_way(self) -> bool:
-        """Whether any line is of another way than the usual one, so that all must say theirs."""
+    def told(self) -> frozenset[str]:
+        """The axes with a default that lines must name."""
         return told_apart(row.key for row in self.rows)
 
     def columns(self) -> list[str]:

@@ -177,8 +177,8 @@ def _facts(side: Side) -> list[tuple[str, str]]:
 
 def _grid(pair: Pair) -> Grid:
     base, other = pair.base.letter, pair.side.letter
-    with_way = told_apart(pair.effects)
-    heads = head_columns(pair.base.run.experiment.axes, with_way)
+    told = told_apart(pair.effects)
+    heads = head_columns(pair.base.run.experiment.axes, told)
     columns = [
         *heads,
         *(Column("count", letter) for letter in (base, other)),
@@ -191,7 +191,7 @@ def _grid(pair: Pair) -> Grid:
         *(Column("most at once", letter) for letter in (base, other)),
         Column("says", words=True),
     ]
-    rows = [[*coordinates(key, with_way), *_row(pair, key, found)] for key, found in pair.effects.items()]
+    rows = [[*coordinates(key, told), *_row(pair, key, found)] for key, found in pair.effects.items()]
     return Grid(pair.name, f"{other} against {base}, cell by cell", columns, single_lines(rows), heads=len(heads))
 
 

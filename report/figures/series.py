@@ -72,7 +72,7 @@ def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
         if cell["count"] or cell["errors"]:
             key = Key.of_figures(experiment.axes, cell)
             groups.setdefault(key.without((n_axis,)), []).append((key, cell))
-    with_way = told_apart(key for cells in groups.values() for key, _ in cells)
+    told = told_apart(key for cells in groups.values() for key, _ in cells)
     firsts = [cells[0][0] for _, cells in sorted(groups.items())]
     shared = _shared(firsts, experiment.axes, n_axis) if len(firsts) > 1 else []
     return Drawn(
@@ -80,7 +80,7 @@ def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
         numbers,
         [
             Series(
-                key.words_without((n_axis, *shared), with_way=with_way),
+                key.words_without((n_axis, *shared), told),
                 cells,
                 SERIES[at % len(SERIES)],
                 MARKERS[at % len(MARKERS)],

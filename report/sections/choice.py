@@ -7,7 +7,6 @@ from report.cell_key import Key
 from report.figures import choices, picture, ranked
 from report.grid import Column, Entry, Grid, level, number, ratio, words
 from report.sections.page import Block, Figures, Page
-from report.statistics.comparisons import chosen_words
 
 
 def render(page: Page) -> Block | None:
@@ -32,7 +31,7 @@ def render(page: Page) -> Block | None:
 
 def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Grid:
     cells = {page.key(cell): cell for cell in page.numbers["cells"]}
-    bases = {chosen_words(page.key(one["base"]), compare) for compare, one in rows}
+    bases = {page.key(one["base"]).words_of(compare.axes) for compare, one in rows}
     lines = []
     for compare, one in rows:
         key, base = page.key(one), page.key(one["base"])
@@ -41,7 +40,7 @@ def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Gri
             (
                 one,
                 [
-                    *([words(chosen_words(base, compare))] if len(bases) > 1 else []),
+                    *([words(base.words_of(compare.axes))] if len(bases) > 1 else []),
                     *_speedup(found["ratio_of_medians"]),
                     *ratio(found["cliffs_delta"], "{:+.2f}"),
                     _cpu(cells, key, base),

@@ -8,7 +8,7 @@ from experiments.experiment import CONCURRENCY, Compare
 from report.cell_key import Key, told_apart
 from report.phrases import between, listed, speed
 from report.run import Run
-from report.statistics.comparisons import chosen_words, conclusion, share_words, took_words
+from report.statistics.comparisons import conclusion, share_words, took_words
 
 Figures = Mapping[str, Any]
 # More is not read in one breath.
@@ -47,6 +47,7 @@ class _Headline:
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
         self._axes = run.experiment.axes
         self._cells = {self._key(cell): cell for cell in cells}
+        self._told = told_apart(self._cells)
         self.one, self.many = run.experiment.operation
         self._is_n = lambda compare: is_of_n(run.experiment, compare)
         self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
@@ -78,7 +79,7 @@ class _Headline:
         place = max((key for key in keys), key=lambda key: key.n).without(compare.axes)
         mine = [one for one in rows if self._key(one).without(compare.axes) == place]
         base = self._key(mine[0]["base"])
-        everywhere = base.words_without(compare.axes, with_way=False)
+        everywhere = base.words_without(compare.axes, self._told)
         known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
         if not known:
             return [
@@ -91,15 +92,15 @@ class _Headline:
         ahead = [key for key, one in known.items() if key == best or not _is_behind(one["against_fastest"])]
         ahead.sort(key=lambda key: self._cells[key]["seconds"]["median_s"])
         others = len(ahead) - 1
-        names = [chosen_words(key, compare) for key in ahead]
+        names = [key.words_of(compare.axes) for key in ahead]
         with_others = listed(names) if others < 3 else f"{names[0]}, {names[1]} and {others - 1} more"
         ratio = known[best]["all"]["ratio_of_medians"]
         if ratio["low"] <= 1 <= ratio["high"]:
-            theirs = chosen_words(base, compare)
+            theirs = base.words_of(compare.axes)
             return [f"{self._where}, no {self.one} is clearly faster than {theirs} with {everywhere}: the median of "
                     f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
-        claim += f" {chosen_words(base, compare)}"
+        claim += f" {base.words_of(compare.axes)}"
         cpu = self._cpu(best, base)
         who = names[0] if others == 0 else f"{with_others}, too close to tell apart,"
         start = f"{who} {'is' if others == 0 else 'are'} the fastest with {everywhere}"
@@ -113,13 +114,13 @@ class _Headline:
 
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])
-        ratio, theirs = known[next_best]["all"]["ratio_of_medians"], chosen_words(next_best, compare)
+        ratio, theirs = known[next_best]["all"]["ratio_of_medians"], next_best.words_of(compare.axes)
         verb = "takes" if ratio["low"] > 1 else "can’t be told from it and takes"
-        claim = f"{chosen_words(base, compare)} is the fastest with {everywhere}; {theirs} comes next"
+        claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next"
         return [
             f"{self._where}, {claim}: its median {self.one} {verb} {took_words(ratio)} as long.",
             f"{claim} and {verb} {took_words(ratio)} as long.",
-            f"{chosen_words(base, compare)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
+            f"{base.words_of(compare.axes)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
         ]
 
     def _cpu(self, best: Key, base: Key) -> str:
@@ -134,7 +135,7 @@ class _Headline:
         last = {self._key(one).without(compare.axes): one for one in rows}
         told = [one for one in last.values() if one["all"]["level"] != "cant_tell"]
         first = next(iter(last.values()))
-        ends = [chosen_words(self._key(part), compare) for part in (first["base"], first)]
+        ends = [self._key(part).words_of(compare.axes) for part in (first["base"], first)]
         if not told:
             why = first["all"]["why"]
             return [f"Can’t tell how {self.many} at {ends[1]} compare with {ends[0]}: {why}."]
@@ -179,7 +180,7 @@ class _Headline:
         keys = [self._key(one) for one in rows]
         if len(keys) > 3:
             return f"in all {len(keys)} series"
-        return f"with {listed([key.words_without(compare.axes, with_way=told_apart(keys)) for key in keys])}"
+        return f"with {listed([key.words_without(compare.axes, told_apart(keys)) for key in keys])}"
 
     def _key(self, figures: Figures) -> Key:
         return Key.of_figures(self._axes, figures)
