@@ -9,7 +9,7 @@ from report.figures.series import Series
 
 TITLE = "What one function gets, the best on top"
 READING = (
-    "Each line is the size of the object over the mean time, for one function, with the 95 % interval of the mean "
+    "Each line is what one {one} moved over its mean time, for one function, with the 95 % interval of the mean "
     "(hollow marker: too few {many} for one)."
 )
 Line = tuple[str, float, Mapping[str, float] | None, Series]

@@ -20,13 +20,17 @@ COLUMNS = [
 
 def render(page: Page) -> Block:
     """The section."""
-    summary = page.summary
+    summary, experiment = page.summary, page.experiment
+    told = [metric for metric in experiment.metrics if metric.reading]
     return page.block(
         "table",
         "Table",
         caption=page.beside.caption,
         beside=_beside(page) if page.beside.rows else None,
+        published_readings=list(dict.fromkeys(table.reading for table in experiment.published if table.reading)),
         taken=_taken(page),
+        readings=[metric.reading for metric in told],
+        sums=[f"“{metric.label}”" for metric in experiment.metrics if metric.how == "sum"],
         origin=summary.origin,
         checked=summary.compared and bool(len(page.run.done)) and not summary.problems,
     )
@@ -63,7 +67,7 @@ def _row(line: Line, told: frozenset[str], *, again: bool) -> Row:
 def _taken(page: Page) -> Grid | None:
     """The metrics beside the time, for comparing ways; None when no record tells what the function spent."""
     metrics = page.experiment.metrics[1:]
-    spent = [metric.name for metric in metrics if metric.how == "per_gib"]
+    spent = [metric.name for metric in metrics if metric.how != "rate"]
     if all(cell["client"][name] is None for cell in page.numbers["cells"] for name in spent):
         return None
     lines = []

@@ -83,7 +83,7 @@ def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[s
         attribute = "everything" if name == "all" else "inside"
         found = effect(getattr(cell, attribute), getattr(base, attribute))
         if found["why"] is None and not same_size:
-            found |= {"level": "cant_tell", "why": "the objects differ in size, or their size isn't known"}
+            found |= {"level": "cant_tell", "why": "what was moved differs in size, or its size isn't known"}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
     return result
 

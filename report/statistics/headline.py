@@ -45,7 +45,7 @@ class _Headline:
     """The versions of a run's headline, the fullest first."""
 
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
-        self._axes = run.experiment.axes
+        self._axes, self._metrics = run.experiment.axes, run.experiment.metrics
         self._cells = {self._key(cell): cell for cell in cells}
         self._told = told_apart(self._cells)
         self.one, self.many = run.experiment.operation
@@ -101,7 +101,7 @@ class _Headline:
                     f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
         claim += f" {base.words_of(compare.axes)}"
-        cpu = self._cpu(best, base)
+        cpu = self._taken(best, base)
         who = names[0] if others == 0 else f"{with_others}, too close to tell apart,"
         start = f"{who} {'is' if others == 0 else 'are'} the fastest with {everywhere}"
         return [
@@ -123,12 +123,14 @@ class _Headline:
             f"{base.words_of(compare.axes)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
         ]
 
-    def _cpu(self, best: Key, base: Key) -> str:
-        ours, theirs = (self._cells[key]["client"].get("cpu_s_per_gib") for key in (best, base))
-        if not ours or not theirs:
-            return ""
-        share = ours / theirs
-        return ", with as much CPU" if 0.95 <= share <= 1.05 else f", with {share:.2g} × its CPU"
+    def _taken(self, best: Key, base: Key) -> str:
+        """What the fastest took of the function for the same bytes, as far as a record says it."""
+        for metric in (one for one in self._metrics if one.how == "per_gib"):
+            ours, theirs = (self._cells[key]["client"][metric.name] for key in (best, base))
+            if ours and theirs:
+                alike = 0.95 <= ours / theirs <= 1.05
+                return f", with {'as much' if alike else f'{ours / theirs:.2g} × its'} {metric.label}"
+        return ""
 
     def of_scale(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
         """Something grew: does throughput hold? The largest against the smallest, for all else that was swept."""
