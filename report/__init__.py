@@ -3,9 +3,8 @@
 `build(run_dir)` rebuilds everything offline from the stored records; `compare(run_dirs, output)` sets runs side by
 side. The modules, along the path of the data: `run` reads the folder, `statistics` counts everything that the page
 shows and finds the words, `summary` evaluates the saved query again and `consistency` sets it against what `spread`
-and `measured` count, `accounting` and `errors` say where the messages went, `comparing` sets ours beside theirs.
-`table`, the grids (`published_grid`, `cell_grids`, `cost`) and `figures` show it, `html` puts the page together and
-`rebuild` writes it all.
+and `measured` count, `accounting` says where the messages went, `beside` sets ours beside the published figures.
+`table`, `figures` and `sections` show it, `html` puts the page together and `rebuild` writes it all.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 """The headline: one sentence that answers the experiment's question for this run. What was swept decides which."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,10 +75,19 @@ class _Headline:
         ]
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
-        """Several ways were tried: which is the fastest, where most ran at once."""
-        keys = [self._key(one) for one in rows]
-        place = max((key for key in keys), key=lambda key: key.n).without(compare.axes)
-        mine = [one for one in rows if self._key(one).without(compare.axes) == place]
+        """Several were tried: which is the fastest, where most ran at once; at the first of such places, unless another
+        one is at another place."""
+        places: dict[Any, list[Figures]] = {}
+        most = max(self._key(one).n for one in rows)
+        for one in (one for one in rows if self._key(one).n == most):
+            places.setdefault(self._key(one).without(compare.axes), []).append(one)
+        winners = [self._winner(mine, compare.axes) for mine in places.values()]
+        if len(set(winners) - {None}) > 1:
+            return self._depends(compare, list(places.values()), winners)
+        return self._of_place(compare, next(iter(places.values())))
+
+    def _of_place(self, compare: Compare, mine: Sequence[Figures]) -> list[str]:
+        """Which is the fastest at one place."""
         base = self._key(mine[0]["base"])
         everywhere = base.words_without(compare.axes, self._told)
         known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
@@ -111,6 +121,30 @@ class _Headline:
             f"{names[0]} is the fastest with {everywhere}: {claim}{cpu}.",
             f"{names[0]} is the fastest: {claim}.",
         ]
+
+    def _winner(self, rows: Sequence[Figures], axes: Sequence[str]) -> str | None:
+        """The fastest of what was chosen from at one place, in words; None where it isn't clearly the fastest."""
+        known = {self._key(one): one for one in rows if one["all"]["level"] != "cant_tell"}
+        base = self._key(rows[0]["base"])
+        best = min([base, *known], key=lambda key: self._cells[key]["seconds"]["median_s"]) if known else None
+        if best is None or (best != base and known[best]["all"]["ratio_of_medians"]["high"] >= 1):
+            return None
+        behind = all(_is_behind(one["against_fastest"]) for key, one in known.items() if key != best)
+        return best.words_of(axes) if behind else None
+
+    def _depends(
+        self, compare: Compare, places: Sequence[Sequence[Figures]], winners: Sequence[str | None]
+    ) -> list[str]:
+        """Another one is the fastest at another place: how often which, and what the places differ in."""
+        bases = [self._key(rows[0]["base"]) for rows in places]
+        others = [axis for axis in self._axes if axis.name not in compare.axes]
+        differing = [axis.label for axis in others if len({key[axis.name] for key in bases}) > 1]
+        label = next(axis.label for axis in self._axes if axis.name == compare.axes[0])
+        (first, count), *rest = Counter(filter(None, winners)).most_common()
+        told = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
+        close = f"; too close to tell in {winners.count(None)}" if None in winners else ""
+        claim = f"which {label} is the fastest depends on {listed(differing) or 'what else was swept'}: {told}{close}."
+        return [f"{self._where}, {claim}", f"W{claim[1:]}", f"W{claim[1:].partition(':')[0]}."]
 
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])

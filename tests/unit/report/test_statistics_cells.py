@@ -141,7 +141,9 @@ def test_cold_downloads_that_take_longer_are_found_and_few_of_them_are_not_judge
     assert "longer on average" in cold["words"]
     few = statistics.statistics(load(handmade_run.write(tmp_path / "few", made[3:])))["cells"][0]["cold"]
     assert few["difference_of_means_s"] is None
-    assert few["words"] == ("Can’t tell cold from warm: 10 measurements of each are needed; there are 9 cold and 30 warm.")
+    assert few["words"] == (
+        "Can’t tell cold from warm: 10 measurements of each are needed; there are 9 cold and 30 warm."
+    )
 
 
 def test_cold_and_warm_alike_are_said_to_show_no_difference(tmp_path):
