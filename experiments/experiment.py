@@ -57,7 +57,8 @@ class Metric:
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_gib" (its
     sum over the GiB that moved), "mean", or "sum". One that is `queried` is a column of the saved query and of
-    cells.csv; the others are counted from the records alone. `short` heads a narrow column.
+    cells.csv; the others are counted from the records alone. `short` heads a narrow column, `reading` is a sentence
+    under the table that has one.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Metric:
     queried: bool = False
     digits: int = 0
     short: str = ""
+    reading: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ class Matrix:
 class Published:
     """A published table beside which ours stands: `experiments/published/<file>.csv`.
 
-    Its columns are named as ours are, but for those in `columns`; axes that it has no column for stand at `fixed`, else
-    at their default. `object_bytes` is what one operation moved there.
+    Its columns are named as ours are, but for those in `columns` (ours: its own); axes that it has no column for stand
+    at `fixed`, else at their default. `object_bytes` is what one operation moved there and `moved` the noun for it;
+    `reading` says how its speeds were counted, where that was otherwise than ours.
     """
 
     file: str
@@ -93,6 +96,8 @@ class Published:
     object_bytes: int
     columns: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    moved: str = "object"
+    reading: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The table in the published shape: each measured cell, and under it the published row, each marked as whose it is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from experiments import Experiment
 from experiments.experiment import Published
 from report import cells, published
 from report.cell_key import SETTINGS, Key, told_apart
-from report.measured import mean_bytes, rate
+from report.measured import mean_bytes, moved_bytes, rate
 from report.phrases import size_words
 from report.run import Run
 
@@ -40,8 +40,8 @@ class Beside:
     caption: list[str]
 
     @property
-    def with_way(self) -> bool:
-        """Whether any line is of another way than the usual one, so that all must say theirs."""
+    def told(self) -> frozenset[str]:
+        """The axes with a default that lines must name."""
         return told_apart(row.key for row in self.rows)
 
     def columns(self) -> list[str]:
@@ -83,7 +83,7 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
         lines.append(Row(key, run.source, measured=True, figures=figures))
         if key in theirs:
             lines.append(_published_row(key, *theirs[key]))
-    return Beside(run.experiment, lines, caption(run))
+    return Beside(run.experiment, lines, caption(run, found))
 
 
 def _published_row(key: Key, table: Published, figures: Mapping[str, float]) -> Row:
@@ -91,23 +91,28 @@ def _published_row(key: Key, table: Published, figures: Mapping[str, float]) -> 
     return Row(key, table.label, measured=False, figures=figures | {"mbit_per_s": speed})
 
 
-def caption(run: Run) -> list[str]:
-    """What must be said with the table: whose figures, which object, what can't be compared."""
-    sentences = []
+def caption(run: Run, measured: Collection[Key]) -> list[str]:
+    """What must be said with the table of the `measured` cells: whose figures, how much was moved, what can't be
+    compared; of the published tables only those beside which a cell stands, where there are any."""
+    sentences, theirs = [], published.table(run.experiment)
+    beside = [(table, [key for key in measured if key in theirs and theirs[key][0] is table])
+              for table in run.experiment.published]  # fmt: skip
+    shown = [(table, keys) for table, keys in beside if keys] or beside
     if run.target == "local":
         sentences.append(
             "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
             "this machine, not AWS, and memory size changes nothing here."
         )
-    for table in run.experiment.published:
-        theirs = size_words(table.object_bytes)
-        if run.object_bytes == table.object_bytes:
-            sentences.append(f"One object of {theirs} here, as published ({table.setting}).")
+    for table, keys in shown:
+        size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)
+        if size_bytes == table.object_bytes:
+            sentences.append(f"One {table.moved} of {published_size} here, as published ({table.setting}).")
         else:
-            here = "of unknown or mixed size" if run.object_bytes is None else size_words(run.object_bytes)
+            here = "of unknown or mixed size" if size_bytes is None else size_words(size_bytes)
             sentences.append(
-                f"The object here is {here}, the published one {theirs} ({table.setting}): don’t compare their "
-                f"seconds. Mbit/s can be compared, with care: a short {run.experiment.operation[0]} spends a larger "
-                "share of its time on connecting."
+                f"The {table.moved} here is {here}, the published one {published_size} ({table.setting}): don’t "
+                f"compare their seconds. Mbit/s can be compared, with care: a short {run.experiment.operation[0]} "
+                "spends a larger share of its time on connecting."
             )
-    return [*sentences, "The published table gives no counts and no overlap."]
+    tables = "tables give" if len(shown) > 1 else "table gives"
+    return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences

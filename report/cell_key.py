@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,28 +59,36 @@ class Key:
         return (*way, self.settings) if self.settings else way
 
     @property
-    def is_usual(self) -> bool:
-        """Whether it goes the way that goes without saying."""
-        return not self.settings and all(value == self._default(at) for at, value in enumerate(self.values)
-                                         if self.axes[at].is_way)  # fmt: skip
+    def departures(self) -> set[str]:
+        """The axes that stand at another value than their default, and SETTINGS where it has any."""
+        departing = {axis.name for at, axis in enumerate(self.axes)
+                     if axis.is_way and self.values[at] != self._default(at)}  # fmt: skip
+        return departing | ({SETTINGS} if self.settings else set())
 
     @property
     def way_words(self) -> str:
-        """The way in words: its first part, whatever else departs from its default, and the settings."""
-        ways = [at for at, axis in enumerate(self.axes) if axis.is_way]
-        told = [at for at in ways if at == ways[0] or self.values[at] != self._default(at)]
-        words = " ".join(self._words(at) for at in told)
-        return ", ".join(filter(None, (words, self.settings)))
+        """The texts of its way as one phrase, the first of them and whatever else departs from its default, and the
+        settings."""
+        return self._phrase(set())
 
     @property
     def words(self) -> str:
         """The coordinates in words: `1024 MB, N = 5, stream`."""
-        return ", ".join([*self._plain_words(), *([] if self.is_usual else [self.way_words])])
+        return self.words_without((), told_apart([self]))
 
-    def words_without(self, axes: Iterable[str], *, with_way: bool) -> str:
-        """What a cell has in common with those that differ from it in `axes` alone, in words."""
-        parts = self._plain_words(set(axes))
-        return ", ".join([*parts, *([self.way_words] if with_way else [])])
+    def words_without(self, axes: Iterable[str], told: Collection[str] = ()) -> str:
+        """What a cell has in common with those that differ from it in `axes` alone, in words; `told` are the axes with
+        a default that are named."""
+        left_out = set(axes)
+        parts = [self._words(at) for at, axis in enumerate(self.axes)
+                 if axis in own_columns(self.axes, told) and axis.name not in left_out]  # fmt: skip
+        phrase = self._phrase(left_out) if has_phrase(self.axes, told) else ""
+        return ", ".join([*parts, phrase] if phrase else parts)
+
+    def words_of(self, axes: Iterable[str]) -> str:
+        """What it has of `axes` alone, in words: `N = 5`, `2048 MB`, `ranges to memory`."""
+        others = {axis.name for axis in self.axes} - set(axes)
+        return self.words_without({*others, SETTINGS}, set(axes))
 
     def value_words(self, name: str) -> str:
         """The value on one axis, in words."""
@@ -97,8 +105,11 @@ class Key:
         named = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}
         return named | ({SETTINGS: self.settings} if self.settings else {})
 
-    def _plain_words(self, left_out: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
-        return [self._words(at) for at, axis in enumerate(self.axes) if not axis.is_way and axis.name not in left_out]
+    def _phrase(self, left_out: set[str]) -> str:
+        ways = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
+        told = [at for at in ways if at == ways[0] or self.values[at] != self._default(at)]
+        settings = "" if SETTINGS in left_out else self.settings
+        return ", ".join(filter(None, (" ".join(self._words(at) for at in told), settings)))
 
     def _words(self, at: int) -> str:
         return self.axes[at].words.format(self.values[at])
@@ -113,6 +124,29 @@ def _is_usable(axis: Axis, value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def told_apart(keys: Iterable[Key]) -> bool:
-    """Whether the ways of these cells must be named: any but the usual one."""
-    return any(not key.is_usual for key in keys)
+def told_apart(keys: Iterable[Key]) -> frozenset[str]:
+    """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
+    texts all together, with SETTINGS, because they make one phrase."""
+    keys = list(keys)
+    told = frozenset().union(*(key.departures for key in keys))
+    phrased = {SETTINGS, *(axis.name for key in keys[:1] for axis in key.axes if _is_phrased(axis))}
+    return told | phrased if told & phrased else told
+
+
+def own_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Axis]:
+    """The axes with a column of their own: those without a default, and of the `told` ones the numbers."""
+    return [axis for axis in axes if not axis.is_way or (axis.kind is int and axis.name in told)]
+
+
+def has_phrase(axes: Sequence[Axis], told: Collection[str]) -> bool:
+    """Whether the others that are `told` have one column together."""
+    return SETTINGS in told or any(axis.name in told for axis in axes if _is_phrased(axis))
+
+
+def phrase_label(axes: Sequence[Axis]) -> str:
+    """What heads that column."""
+    return next((axis.label for axis in axes if _is_phrased(axis)), SETTINGS)
+
+
+def _is_phrased(axis: Axis) -> bool:
+    return axis.is_way and axis.kind is str

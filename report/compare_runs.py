@@ -11,7 +11,8 @@ from report import atomic, templating, unfinished
 from report.cell_key import Key, told_apart
 from report.figures import Picture, drawing, run_ratios
 from report.grid import LEVELS, Column, Entry, Grid, coordinates, head_columns, number, ratio, single_lines, words
-from report.phrases import listed, seconds, size_words, speed
+from report.measured import moved_words
+from report.phrases import listed, seconds, speed
 from report.run import NoReport, Run, load
 from report.sections import downloads, environment
 from report.statistics import rules
@@ -34,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A later run against the first: {cell: effect} of the cells that both have downloads in, and what it shows."""
+    """A later run against the first: {cell: effect} of the cells that both have times in, and what it shows."""
 
     base: Side
     side: Side
@@ -69,8 +70,9 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     return path
 
 
-def differences(base: Run, other: Run) -> list[str]:
+def differences(pair: Pair) -> list[str]:
     """What the two runs don't have in common and should, in sentences; [] when they can be compared as they are."""
+    base, other = pair.base.run, pair.side.run
     found = []
     if base.experiment is not other.experiment:
         found.append(f"Different experiments: {base.experiment.name} and {other.experiment.name}.")
@@ -78,9 +80,14 @@ def differences(base: Run, other: Run) -> list[str]:
         found.append(
             f"Different targets: {base.source} and {other.source}. What differs between them is the place first of all."
         )
-    if base.object_bytes is None or other.object_bytes is None or base.object_bytes != other.object_bytes:
-        found.append(f"Different objects: {_object(base)} and {_object(other)}. Don’t compare their seconds.")
+    if not all(_same_size(pair.base, pair.side, key) for key in pair.effects):
+        found.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare their seconds.")
     return found
+
+
+def _same_size(base: Side, side: Side, key: Key) -> bool:
+    ours, theirs = side.cells[key].object_bytes, base.cells[key].object_bytes
+    return ours is not None and ours == theirs
 
 
 def headline(pair: Pair) -> str:
@@ -116,10 +123,6 @@ def _says(levels: Sequence[str]) -> str:
     return f"is {listed(parts)}, set against"
 
 
-def _object(run: Run) -> str:
-    return "one of unknown or mixed size" if run.object_bytes is None else size_words(run.object_bytes)
-
-
 def _side(letter: str, path: Path) -> Side:
     run = load(path)
     found = [measured(cell, run.experiment) for cell in cells(run)]
@@ -131,10 +134,10 @@ def _effects(base: Side, side: Side) -> dict[Key, dict[str, Any]]:
     for key in sorted(base.cells.keys() & side.cells.keys()):
         ours, theirs = side.cells[key], base.cells[key]
         result = effect(ours.everything, theirs.everything)
-        if ours.object_bytes is None or ours.object_bytes != theirs.object_bytes:
+        if not _same_size(base, side, key):
             # The ratio would be one of sizes.
             nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
-            result |= nothing | {"level": "cant_tell", "why": "the objects differ in size, or their size isn’t known"}
+            result |= nothing | {"level": "cant_tell", "why": "what was moved differs in size, or its size isn’t known"}
         found[key] = result
     return found
 
@@ -147,7 +150,7 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
                 "name": pair.name,
                 "title": f"{pair.side.letter} against {pair.base.letter}",
                 "headline": headline(pair),
-                "differences": differences(pair.base.run, pair.side.run),
+                "differences": differences(pair),
                 "grid": _grid(pair),
                 "picture": _picture(pair),
                 "alone": _alone(pair),
@@ -168,7 +171,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
     run = side.run
     return [
         ("measured on", run.source),
-        ("object", size_words(run.object_bytes) if run.object_bytes else "unknown or mixed"),
+        (f"one {run.experiment.operation[0]} moves", moved_words(run)),
         (run.experiment.operation[1], f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),
         ("started", environment.moment(run.manifest.get("started_at")) or "unknown"),
@@ -177,8 +180,8 @@ def _facts(side: Side) -> list[tuple[str, str]]:
 
 def _grid(pair: Pair) -> Grid:
     base, other = pair.base.letter, pair.side.letter
-    with_way = told_apart(pair.effects)
-    heads = head_columns(pair.base.run.experiment.axes, with_way)
+    told = told_apart(pair.effects)
+    heads = head_columns(pair.base.run.experiment.axes, told)
     columns = [
         *heads,
         *(Column("count", letter) for letter in (base, other)),
@@ -191,7 +194,7 @@ def _grid(pair: Pair) -> Grid:
         *(Column("most at once", letter) for letter in (base, other)),
         Column("says", words=True),
     ]
-    rows = [[*coordinates(key, with_way), *_row(pair, key, found)] for key, found in pair.effects.items()]
+    rows = [[*coordinates(key, told), *_row(pair, key, found)] for key, found in pair.effects.items()]
     return Grid(pair.name, f"{other} against {base}, cell by cell", columns, single_lines(rows), heads=len(heads))
 
 
@@ -226,7 +229,7 @@ def _picture(pair: Pair) -> Picture | None:
 
 
 def _alone(pair: Pair) -> list[str]:
-    """Cells with downloads in one of the two runs only."""
+    """Cells with times in one of the two runs only."""
     found = []
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
         missing = sorted(side.cells.keys() - other.cells.keys())

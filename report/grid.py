@@ -1,10 +1,10 @@
 """A table of the page, apart from how it is drawn: columns, rows, and for each entry the value that it sorts by."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments import Axis
-from report.cell_key import Key
+from report.cell_key import Key, has_phrase, own_columns, phrase_label
 from report.phrases import NOTHING, Interval, between
 
 LEVELS = {
@@ -77,21 +77,19 @@ def words(text: str, looks: str = "") -> Entry:
     return Entry(text or NOTHING, looks=looks)
 
 
-def coordinates(key: Key, with_way: bool, looks: str = "") -> list[Entry]:
-    """The entries that name a cell: a column an axis and, when asked for, one for the way."""
+def coordinates(key: Key, told: Collection[str], looks: str = "") -> list[Entry]:
+    """The entries that name a cell: a column an axis, those with a default only where they are `told`."""
     named = [
-        number(value, str(value), looks) if axis.kind is int else words(value, looks)
-        for axis, value in zip(key.axes, key.values, strict=True)
-        if not axis.is_way
+        number(key[axis.name], str(key[axis.name]), looks) if axis.kind is int else words(key[axis.name], looks)
+        for axis in own_columns(key.axes, told)
     ]
-    return [*named, words(key.way_words, looks)] if with_way else named
+    return [*named, words(key.way_words, looks)] if has_phrase(key.axes, told) else named
 
 
-def head_columns(axes: Sequence[Axis], with_way: bool) -> list[Column]:
+def head_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Column]:
     """The columns of `coordinates`."""
-    named = [Column(axis.label, axis.unit, words=axis.kind is str) for axis in axes if not axis.is_way]
-    ways = [axis.label for axis in axes if axis.is_way]
-    return [*named, Column(ways[0], words=True)] if with_way else named
+    named = [Column(axis.label, axis.unit, words=axis.kind is str) for axis in own_columns(axes, told)]
+    return [*named, Column(phrase_label(axes), words=True)] if has_phrase(axes, told) else named
 
 
 def interval(found: Interval | None, pattern: str = "{:.3f}") -> Entry:

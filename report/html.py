@@ -5,7 +5,8 @@ from typing import Any
 
 from report import templating, unfinished
 from report.grid import LEVELS
-from report.phrases import duration, size_words
+from report.measured import moved_words
+from report.phrases import duration
 from report.sections import Block, Page
 from report.sections.environment import duration_s
 
@@ -39,7 +40,7 @@ def _facts(read: Page) -> list[tuple[str, str]]:
     took_s = duration_s(run)
     facts: list[tuple[str, Any]] = [
         ("measured on", run.source),
-        ("object", size_words(run.object_bytes) if run.object_bytes else "unknown or mixed"),
+        (f"one {read.experiment.operation[0]} moves", moved_words(run)),
         ("messages sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),

@@ -1,6 +1,7 @@
 """What the records say about each cell: spread, size, and its experiment's metrics. Nothing here reads the query."""
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,15 @@ import numpy as np
 from experiments import Experiment
 from experiments.experiment import Metric
 from report.cell_key import Key
+from report.phrases import listed, size_words
 from report.records import Records
 from report.run import Run
 from report.spread import Spread, spread
 
 BITS_PER_MEGABIT = 1_000_000
 BYTES_PER_GIB = 2**30
+# More aren't read to their end.
+MOST_SIZES = 3
 
 
 def spreads(run: Run) -> dict[Key, Spread]:
@@ -25,6 +29,24 @@ def mean_bytes(run: Run) -> dict[Key, float]:
     """Mean size in bytes of what was moved, by cell; a cell with a record that lacks it is left out."""
     sizes = {key: group.known("bytes") for key, group in run.done.by_cell().items()}
     return {key: int(found.sum()) / len(found) for key, found in sizes.items() if found is not None}
+
+
+def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
+    """What one operation moved in the cells of `keys`; None when it differs, or a record doesn't say."""
+    if run.object_bytes is not None:
+        return run.object_bytes
+    sizes = {common_size(group) for key, group in run.done.by_cell().items() if key in keys}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def moved_words(run: Run) -> str:
+    """What one operation moved, for reading: `64 MiB`, or `1 GiB and 52 MiB` where cells differ."""
+    if run.object_bytes is not None:
+        return size_words(run.object_bytes)
+    sizes = {common_size(group) for group in run.done.by_cell().values()}
+    if not sizes or None in sizes or len(sizes) > MOST_SIZES:
+        return "unknown or mixed"
+    return listed([size_words(size) for size in sorted(sizes, reverse=True)])
 
 
 def metrics(run: Run) -> dict[Key, dict[str, Any]]:

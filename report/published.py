@@ -22,7 +22,7 @@ def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, flo
     found = {}
     for published in experiment.published:
         for row in _read(published.file):
-            named = {published.columns.get(name, name): text for name, text in row.items()}
+            named = row | {ours: row[its] for ours, its in published.columns.items()}
             told = published.fixed | {
                 axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named
             }

@@ -13,7 +13,7 @@ from rich.text import Text
 from experiments.experiment import Metric
 from report import cells
 from report.beside import Beside, Row
-from report.cell_key import Key
+from report.cell_key import Key, has_phrase, own_columns, phrase_label
 from report.phrases import NOTHING
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
@@ -37,20 +37,20 @@ def to_rich(table: Beside, title: str | None = None) -> Group:
     """The table for the terminal, 80 columns wide, with its caption under it."""
     # One space between columns, no edges: eleven columns fit into 80.
     grid = Table(title=title, box=box.SIMPLE_HEAD, padding=0, show_edge=False, title_justify="left")
-    with_way, way = table.with_way, _way_label(table)
-    for axis in (axis for axis in table.experiment.axes if not axis.is_way):
+    axes, phrased = own_columns(table.experiment.axes, table.told), _is_phrased(table)
+    for axis in axes:
         side = "right" if axis.kind is int else "left"
-        grid.add_column(axis.unit or axis.label, justify=side, no_wrap=True, vertical="top" if with_way else "bottom")
-    grid.add_column(f"{way}, where" if with_way else "where", overflow="fold")
+        grid.add_column(axis.unit or axis.label, justify=side, no_wrap=True, vertical="top" if phrased else "bottom")
+    grid.add_column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", overflow="fold")
     more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
     for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", "Mbit\n/s", "at\nonce", *more):
         grid.add_column(name, justify="right", no_wrap=True)
     previous: Key | None = None
     for row in table.rows:
         key = row.key
-        named = _named(key)
-        where = f"{key.way_words}, {row.source}" if with_way and row.measured else row.source
-        if previous is not None and named[0] != _named(previous)[0]:
+        named = [str(key[axis.name]) for axis in axes]
+        where = f"{key.way_words}, {row.source}" if phrased and row.measured else row.source
+        if previous is not None and key[axes[0].name] != previous[axes[0].name]:
             grid.add_section()
         style = "bold" if row.measured else "dim"
         shown = [""] * len(named) if key == previous else named
@@ -97,9 +97,9 @@ def to_json(table: Beside) -> str:
 
 def to_markdown(table: Beside) -> str:
     """The table as Markdown for pasting, with its caption under it."""
-    axes = [axis for axis in table.experiment.axes if not axis.is_way]
+    axes = own_columns(table.experiment.axes, table.told)
     texts = [axis.unit or axis.label for axis in axes if axis.kind is str]
-    way = [_way_label(table)] if table.with_way else []
+    way = [phrase_label(table.experiment.axes)] if _is_phrased(table) else []
     names = (
         *(axis.unit or axis.label for axis in axes),
         *way,
@@ -112,18 +112,14 @@ def to_markdown(table: Beside) -> str:
     ]
     for row in table.rows:
         figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(row)]
-        named = [*_named(row.key), *([row.key.way_words] if way else [])]
+        named = [*(str(row.key[axis.name]) for axis in axes), *([row.key.way_words] if way else [])]
         lines.append("| " + " | ".join([*named, row.source, *figures, *taken_text(table, row)]) + " |")
     return "\n".join([*lines, "", *table.caption]) + "\n"
 
 
 def _taken(table: Beside) -> list[Metric]:
-    return [metric for metric in cells.taken(table.experiment) if metric.how != "rate"] if table.with_way else []
+    return [metric for metric in cells.taken(table.experiment) if metric.how != "rate"] if table.told else []
 
 
-def _named(key: Key) -> list[str]:
-    return [str(value) for axis, value in zip(key.axes, key.values, strict=True) if not axis.is_way]
-
-
-def _way_label(table: Beside) -> str:
-    return next((axis.label for axis in table.experiment.axes if axis.is_way), "")
+def _is_phrased(table: Beside) -> bool:
+    return has_phrase(table.experiment.axes, table.told)

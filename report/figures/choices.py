@@ -3,10 +3,9 @@
 from matplotlib.figure import Figure
 
 from experiments.experiment import Compare
-from report.cell_key import Key
+from report.cell_key import Key, told_apart
 from report.figures import drawing, ranked
 from report.figures.series import Drawn
-from report.statistics.comparisons import chosen_words
 
 NAME = "choices"
 
@@ -27,7 +26,7 @@ def draw(drawn: Drawn, compare: Compare) -> Figure | None:
         return None
     lines = [
         (
-            chosen_words(key, compare),
+            key.words_of(compare.axes),
             cell["mbit_per_s"]["per_function"],
             cell["mbit_per_s"]["per_function_interval"],
             one,
@@ -35,7 +34,7 @@ def draw(drawn: Drawn, compare: Compare) -> Figure | None:
         for key, (one, cell) in cells.items()
         if key.without(compare.axes) == place.without(compare.axes)
     ]
-    where = place.words_without(compare.axes, with_way=False)
+    where = place.words_without(compare.axes, told_apart(cells))
     return ranked.draw(lines, f"Mbit/s for one function with {where}") if len(lines) > 1 else None
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from report.figures import drawing
 from report.figures.series import Series
 
 TITLE = "What one function gets, the best on top"
 READING = (
-    "Each line is the size of the object over the mean time, for one function, with the 95 % interval of the mean "
+    "Each line is what one {one} moved over its mean time, for one function, with the 95 % interval of the mean "
     "(hollow marker: too few {many} for one)."
 )
 Line = tuple[str, float, Mapping[str, float] | None, Series]
@@ -33,5 +34,7 @@ def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pat
     axes.set_yticks(range(len(ordered)), [name for name, *_ in ordered])
     axes.set_ylim(len(ordered) - 0.4, -0.6)
     axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_xlabel(label)
     return figure

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments import Axis, Experiment
 from experiments.experiment import CONCURRENCY
-from report.cell_key import SETTINGS, Key, told_apart
+from report.cell_key import Key, own_columns, told_apart
 from report.figures.drawing import MARKERS, SERIES
 from report.phrases import listed
 
@@ -72,15 +72,15 @@ def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
         if cell["count"] or cell["errors"]:
             key = Key.of_figures(experiment.axes, cell)
             groups.setdefault(key.without((n_axis,)), []).append((key, cell))
-    with_way = told_apart(key for cells in groups.values() for key, _ in cells)
+    told = told_apart(key for cells in groups.values() for key, _ in cells)
     firsts = [cells[0][0] for _, cells in sorted(groups.items())]
-    shared = _shared(firsts, experiment.axes, n_axis) if len(firsts) > 1 else []
+    shared = _shared(firsts, own_columns(experiment.axes, told), n_axis) if len(firsts) > 1 else []
     return Drawn(
         experiment,
         numbers,
         [
             Series(
-                key.words_without((n_axis, *shared), with_way=with_way),
+                key.words_without((n_axis, *shared), told),
                 cells,
                 SERIES[at % len(SERIES)],
                 MARKERS[at % len(MARKERS)],
@@ -92,8 +92,7 @@ def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
 
 
 def _shared(keys: Sequence[Key], axes: Sequence[Axis], n_axis: str) -> list[str]:
-    """The plain axes on which all stand at the same value; [] when that leaves nothing to name them by."""
-    plain = [axis.name for axis in axes if not axis.is_way and axis.name != n_axis]
-    shared = [name for name in plain if len({key[name] for key in keys}) == 1]
-    ways = {(key.way, key[SETTINGS]) for key in keys}
-    return shared if len(shared) < len(plain) or len(ways) > 1 else []
+    """Those of `axes` on which all stand at the same value; [] when that leaves nothing to name them by."""
+    names = [axis.name for axis in axes if axis.name != n_axis]
+    shared = [name for name in names if len({key[name] for key in keys}) == 1]
+    return shared if len(shared) < len(names) or len({key.way_words for key in keys}) > 1 else []

@@ -16,7 +16,7 @@ from report.phrases import speed
 NAME = "throughput_per_function"
 TITLE = "What one function gets, against N"
 READING = (
-    "Each marker is the size of the object over the mean time, for one function; the bar through it is the 95 % "
+    "Each marker is what one {one} moved over its mean time, for one function; the bar through it is the 95 % "
     "interval of the mean (hollow marker: too few {many} for one). The dashed line is the ideal: every function "
     "gets as much as at the smallest N. Where markers stay on it, throughput per function holds; where they fall "
     "below, functions share something that has run out."

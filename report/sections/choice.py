@@ -1,13 +1,13 @@
 """Which is the fastest? Every way, or whatever else was chosen, against one of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from experiments.experiment import Compare
+from experiments.experiment import Compare, Metric
 from report.cell_key import Key
-from report.figures import choices, picture, ranked
+from report.figures import Picture, choices, picture, ranked
 from report.grid import Column, Entry, Grid, level, number, ratio, words
 from report.sections.page import Block, Figures, Page
-from report.statistics.comparisons import chosen_words
 
 
 def render(page: Page) -> Block | None:
@@ -16,7 +16,7 @@ def render(page: Page) -> Block | None:
                 if one.kind == "choice" and page.numbers["comparisons"].get(one.name)]  # fmt: skip
     if not compares:
         return None
-    pictures = [picture(choices, choices.draw(page.drawn, compare), page.drawn, ranked) for compare in compares]
+    pictures = [_picture(page, compare, "" if at == 0 else f"-{compare.name}") for at, compare in enumerate(compares)]
     rows = [(compare, one) for compare in compares for one in page.numbers["comparisons"][compare.name]]
     most = max(page.key(one).n for _, one in rows)
     first = [(compare, one) for compare, one in rows if page.key(one).n == most]
@@ -27,12 +27,22 @@ def render(page: Page) -> Block | None:
         pictures,
         grid=_grid(page, "choice-most", first),
         others=_grid(page, "choice-others", others) if others else None,
+        spent=[metric.label for metric in _spent(page)],
     )
+
+
+def _picture(page: Page, compare: Compare, ending: str) -> Picture | None:
+    drawn = picture(choices, choices.draw(page.drawn, compare), page.drawn, ranked)
+    return drawn and replace(drawn, name=drawn.name + ending)
+
+
+def _spent(page: Page) -> list[Metric]:
+    return [metric for metric in page.experiment.metrics if metric.how == "per_gib"]
 
 
 def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Grid:
     cells = {page.key(cell): cell for cell in page.numbers["cells"]}
-    bases = {chosen_words(page.key(one["base"]), compare) for compare, one in rows}
+    bases = {page.key(one["base"]).words_of(compare.axes) for compare, one in rows}
     lines = []
     for compare, one in rows:
         key, base = page.key(one), page.key(one["base"])
@@ -41,10 +51,10 @@ def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Gri
             (
                 one,
                 [
-                    *([words(chosen_words(base, compare))] if len(bases) > 1 else []),
+                    *([words(base.words_of(compare.axes))] if len(bases) > 1 else []),
                     *_speedup(found["ratio_of_medians"]),
                     *ratio(found["cliffs_delta"], "{:+.2f}"),
-                    _cpu(cells, key, base),
+                    *(_taken(cells, metric, key, base) for metric in _spent(page)),
                     level(found["level"]),
                     _fastest(one),
                 ],
@@ -52,7 +62,7 @@ def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Gri
         )
     against = [Column("against", words=True)] if len(bases) > 1 else []
     columns = [*against, Column("as fast", "×"), Column("95 %"), Column("Cliff’s delta"), Column("95 %"),
-               Column("CPU a GiB", "×"), Column("says", words=True),
+               *(Column(f"{metric.label} a GiB", "×") for metric in _spent(page)), Column("says", words=True),
                Column("against the fastest", words=True)]  # fmt: skip
     which = "one of them" if len(bases) > 1 else bases.pop()
     return page.grid(name, f"Each against {which}, with everything else alike", columns, lines)
@@ -64,8 +74,8 @@ def _speedup(found: Figures | None) -> list[Entry]:
     return ratio(turned)
 
 
-def _cpu(cells: dict[Key, Figures], key: Key, base: Key) -> Entry:
-    ours, theirs = (cells[one]["client"].get("cpu_s_per_gib") for one in (key, base))
+def _taken(cells: dict[Key, Figures], metric: Metric, key: Key, base: Key) -> Entry:
+    ours, theirs = (cells[one]["client"][metric.name] for one in (key, base))
     value = ours / theirs if ours and theirs else None
     return number(value, None if value is None else f"{value:.2f}")
 

@@ -33,7 +33,7 @@ def render(page: Page) -> Block:
         ("statistics.json", statistics.to_text(dict(page.numbers)), "application/json"),
     )
     found = [embedded(label, f"{run.run_id}.{label}", text, kind) for label, text, kind in texts]
-    return page.block("downloads", "Downloads", files=[*found, *filter(None, [records(run.directory, run.run_id)])])
+    return page.block("downloads", "Files", files=[*found, *filter(None, [records(run.directory, run.run_id)])])
 
 
 def embedded(label: str, file_name: str, text: str, kind: str) -> Download:

@@ -58,8 +58,8 @@ class Page:
         return drawn(self.experiment, self.numbers)
 
     @cached_property
-    def with_way(self) -> bool:
-        """Whether cells must say their way."""
+    def told(self) -> frozenset[str]:
+        """The axes with a default that cells must name."""
         return told_apart(map(self.key, self.numbers["cells"]))
 
     def key(self, figures: Figures) -> Key:
@@ -84,6 +84,6 @@ class Page:
         more_heads: int = 0,
     ) -> Grid:
         """A table of cells: each line's coordinates, then its entries, the first `more_heads` of which name it too."""
-        heads = head_columns(self.experiment.axes, self.with_way)
-        rows = [[*coordinates(self.key(figures), self.with_way), *entries] for figures, entries in lines]
+        heads = head_columns(self.experiment.axes, self.told)
+        rows = [[*coordinates(self.key(figures), self.told), *entries] for figures, entries in lines]
         return Grid(name, caption, [*heads, *columns], single_lines(rows), foot, heads=len(heads) + more_heads)

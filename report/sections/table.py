@@ -20,13 +20,17 @@ COLUMNS = [
 
 def render(page: Page) -> Block:
     """The section."""
-    summary = page.summary
+    summary, experiment = page.summary, page.experiment
+    told = [metric for metric in experiment.metrics if metric.reading]
     return page.block(
         "table",
         "Table",
         caption=page.beside.caption,
         beside=_beside(page) if page.beside.rows else None,
+        published_readings=list(dict.fromkeys(table.reading for table in experiment.published if table.reading)),
         taken=_taken(page),
+        readings=[metric.reading for metric in told],
+        sums=[f"“{metric.label}”" for metric in experiment.metrics if metric.how == "sum"],
         origin=summary.origin,
         checked=summary.compared and bool(len(page.run.done)) and not summary.problems,
     )
@@ -34,22 +38,22 @@ def render(page: Page) -> Block:
 
 def _beside(page: Page) -> Grid:
     """One group a cell: the measured line, and under it the published one where there is one."""
-    with_way = page.beside.with_way
+    told = page.beside.told
     groups: dict[Key, list[Row]] = {}
     for line in page.beside.rows:
         group = groups.setdefault(line.key, [])
-        group.append(_row(line, with_way, again=bool(group)))
+        group.append(_row(line, told, again=bool(group)))
     caption = f"Seconds for one {page.experiment.operation[0]} by cell, measured and published"
-    heads = head_columns(page.experiment.axes, with_way)
+    heads = head_columns(page.experiment.axes, told)
     return Grid("cells", caption, [*heads, *COLUMNS], list(groups.values()), heads=len(heads), looks="beside")
 
 
-def _row(line: Line, with_way: bool, *, again: bool) -> Row:
+def _row(line: Line, told: frozenset[str], *, again: bool) -> Row:
     count, *times, _, _ = table.figures_text(line)
     most, at_n = line["most_at_once"], line["share_at_full_n"]
     short = most is not None and most < line.key.n
     entries: list[Entry] = [
-        *coordinates(line.key, with_way, "again" if again else ""),
+        *coordinates(line.key, told, "again" if again else ""),
         words(line.source, "source"),
         number(line["count"], count),
         *(number(line[name], text) for name, text in zip(SECONDS, times, strict=True)),
@@ -63,7 +67,7 @@ def _row(line: Line, with_way: bool, *, again: bool) -> Row:
 def _taken(page: Page) -> Grid | None:
     """The metrics beside the time, for comparing ways; None when no record tells what the function spent."""
     metrics = page.experiment.metrics[1:]
-    spent = [metric.name for metric in metrics if metric.how == "per_gib"]
+    spent = [metric.name for metric in metrics if metric.how != "rate"]
     if all(cell["client"][name] is None for cell in page.numbers["cells"] for name in spent):
         return None
     lines = []

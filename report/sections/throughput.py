@@ -9,7 +9,6 @@ from report.grid import Column, Grid, level, number, ratio, words
 from report.measured import rate
 from report.phrases import listed, share, speed
 from report.sections.page import Block, Page
-from report.statistics.comparisons import chosen_words
 from report.statistics.headline import is_of_n
 
 RATIO = (Column("Cliff’s delta"), Column("95 %"))
@@ -89,7 +88,7 @@ def _of_scale(page: Page, compare: Compare) -> Grid | None:
     lines = []
     for one in rows:
         found = one["all"]
-        entries = [words(chosen_words(page.key(one["base"]), compare)), *ratio(found["ratio_of_medians"])]
+        entries = [words(page.key(one["base"]).words_of(compare.axes)), *ratio(found["ratio_of_medians"])]
         if is_n:
             ideal = one["throughput"]
             entries += ratio(one["inside_window"]["ratio_of_medians"])

@@ -50,7 +50,7 @@ def measured(cell: Cell, experiment: Experiment) -> Measured:
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
         "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
-        "cold": cold_against_warm(cell.done, label),
+        "cold": cold_against_warm(cell.done, label, experiment.operation[0]),
     }
     return Measured(cell.key, figures, everything, inside_sample, common_size(cell.done))
 

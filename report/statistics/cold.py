@@ -1,4 +1,4 @@
-"""Cold against warm: does the first download of a sandbox take longer?"""
+"""Cold against warm: does the first operation of a sandbox take longer?"""
 
 from typing import Any
 
@@ -9,11 +9,12 @@ from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
 
 
-def cold_against_warm(records: Records, label: str) -> dict[str, Any]:
+def cold_against_warm(records: Records, label: str, operation: str) -> dict[str, Any]:
     """Counts, medians and means of cold and warm `records`, and their differences (cold - warm) with intervals.
 
     One is cold when it is the first of its sandbox (`cold_start` 1). Its time doesn't hold the start of the
-    sandbox, but new connections, and on AWS a full bandwidth allowance. `label` names the cell (see Sample).
+    sandbox, but new connections, and on AWS a full bandwidth allowance. `label` names the cell (see Sample),
+    `operation` what was timed.
     """
     cold, warm = (
         Sample(records["seconds"][records["cold_start"] == flag], f"{label} {name}")
@@ -22,14 +23,14 @@ def cold_against_warm(records: Records, label: str) -> dict[str, Any]:
     result: dict[str, Any] = {"cold": _figures(cold), "warm": _figures(warm)}
     needed = rules.MINIMUM_FOR_COMPARISON
     if min(len(cold), len(warm)) < needed:
-        why = f"{needed} downloads of each are needed; there are {len(cold)} cold and {len(warm)} warm"
+        why = f"{needed} measurements of each are needed; there are {len(cold)} cold and {len(warm)} warm"
         words = f"Can’t tell cold from warm: {why}."
         return result | {"difference_of_means_s": None, "difference_of_medians_s": None, "words": words, "why": why}
     means = difference(cold, warm, "mean_s", result)
     return result | {
         "difference_of_means_s": means,
         "difference_of_medians_s": difference(cold, warm, "median_s", result),
-        "words": _words(means),
+        "words": _words(means, operation),
         "why": None,
     }
 
@@ -50,13 +51,13 @@ def _figures(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _words(means: dict[str, float]) -> str:
+def _words(means: dict[str, float], one: str) -> str:
     low, high = means["low"], means["high"]
     if low > 0:
-        return f"The first download of a sandbox took {low:.3g} to {high:.3g} s longer on average than later ones."
+        return f"The first {one} of a sandbox took {low:.3g} to {high:.3g} s longer on average than later ones."
     if high < 0:
-        return f"The first download of a sandbox took {-high:.3g} to {-low:.3g} s less on average than later ones."
+        return f"The first {one} of a sandbox took {-high:.3g} to {-low:.3g} s less on average than later ones."
     return (
-        "No difference to be seen between the first download of a sandbox and later ones: on average "
+        f"No difference to be seen between the first {one} of a sandbox and later ones: on average "
         f"{-low:.3g} s less to {high:.3g} s more."
     )

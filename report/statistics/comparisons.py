@@ -30,7 +30,7 @@ def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment) -
     for cell in sorted(cells, key=lambda one: one.key):
         groups.setdefault(cell.key.without(compare.axes), []).append(cell)
     base_of = {place: _base(group, compare) for place, group in groups.items()}
-    sentences = _Sentences(experiment, compare, with_way=told_apart(cell.key for cell in cells))
+    sentences = _Sentences(experiment, compare, told_apart(cell.key for cell in cells))
     is_n = compare.axes == (_n_axis(experiment),)
     rows = []
     for cell in sorted(cells, key=lambda one: one.key):
@@ -83,7 +83,7 @@ def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[s
         attribute = "everything" if name == "all" else "inside"
         found = effect(getattr(cell, attribute), getattr(base, attribute))
         if found["why"] is None and not same_size:
-            found |= {"level": "cant_tell", "why": "the objects differ in size, or their size isn't known"}
+            found |= {"level": "cant_tell", "why": "what was moved differs in size, or its size isn't known"}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
     return result
 
@@ -105,16 +105,16 @@ def _throughput(ours: float | None, base: float | None, factor: float) -> dict[s
 class _Sentences:
     """Sentences about one cell against its base."""
 
-    def __init__(self, experiment: Experiment, compare: Compare, *, with_way: bool) -> None:
+    def __init__(self, experiment: Experiment, compare: Compare, told: frozenset[str]) -> None:
         self._one, self._many = experiment.operation
-        self._compare, self._with_way = compare, with_way and compare.kind == "scale"
+        self._compare, self._told = compare, told
         self._is_n = compare.axes == (_n_axis(experiment),)
         self._label = next((axis.label for axis in experiment.axes if axis.name == compare.axes[0]), "")
 
     def of(self, key: Key, base: Key, found: dict[str, Any]) -> str:
         """The effect in one sentence."""
-        place = key.words_without(self._compare.axes, with_way=self._with_way)
-        ours, theirs = (chosen_words(one, self._compare) for one in (key, base))
+        place = key.words_without(self._compare.axes, self._told)
+        ours, theirs = (one.words_of(self._compare.axes) for one in (key, base))
         if found["level"] == "cant_tell":
             return f"{ours} against {theirs} ({place}): can’t tell; {found['why']}."
         took = took_words(found["ratio_of_medians"])
@@ -130,14 +130,6 @@ class _Sentences:
         if found["level"] not in ("slower", "faster"):
             return _unclear(found["ratio_of_medians"], f"whether {self._label} matters")
         return f"more {self._label}, {found['level']}" if self._compare.kind == "scale" else found["level"]
-
-
-def chosen_words(key: Key, compare: Compare) -> str:
-    """What a cell has of the axes that are compared, in words: `N = 5`, `2048 MB`, `ranges to tmp`."""
-    ways = {axis.name for axis in key.axes if axis.is_way}
-    if ways & set(compare.axes):
-        return key.way_words
-    return ", ".join(key.value_words(name) for name in compare.axes)
 
 
 def took_words(ratio: dict[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""The figures of one set of downloads: seconds and Mbit/s, with intervals, and a reason for each that is missing."""
+"""The figures of one set of operations: seconds and Mbit/s, with intervals, and a reason for each that is missing."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ def speed(records: Records, mean_interval: dict[str, float] | None) -> dict[str,
     size = int(known[0])
     figures["per_function"] = rate(int(known.sum()) / len(known), mean(times.tolist()))
     if (known != size).any():
-        why["per_function_interval"] = "the objects differ in size"
+        why["per_function_interval"] = "what was moved differs in size"
     elif mean_interval is None:
         why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_INTERVAL, len(known))
     else:
@@ -108,14 +108,14 @@ def mean(values: Sequence[float]) -> float:
 
 
 def too_few(name: str, needed: int, count: int) -> str:
-    """Why a figure isn't told: `p99 needs 100 downloads; there are 50`."""
+    """Why a figure isn't told: `p99 needs 100 measurements; there are 50`."""
     there = {0: "there is none", 1: "there is one"}.get(count, f"there are {count}")
-    return f"{name} needs {'a download' if needed == 1 else f'{needed} downloads'}; {there}"
+    return f"{name} needs {'a measurement' if needed == 1 else f'{needed} measurements'}; {there}"
 
 
 def _no_speed(sizes: np.ndarray | None, times: np.ndarray) -> str | None:
     if not len(times):
-        return "there is no download"
+        return "there is no measurement"
     if sizes is None:
         return "a record doesn't say how many bytes arrived"
     return rules.NO_TIME if times.min() < rules.SHORTEST_S else None

@@ -1,4 +1,4 @@
-"""How much one set of downloads differs from another: ratios with intervals and Cliff's delta, not a p-value."""
+"""How much one set of times differs from another: ratios with intervals and Cliff's delta, not a p-value."""
 
 import math
 from statistics import NormalDist
@@ -77,7 +77,7 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
 def _refusal(ours: Sample, base: Sample) -> str | None:
     needed = rules.MINIMUM_FOR_COMPARISON
     if min(len(ours), len(base)) < needed:
-        return f"both sides need {needed} downloads; there are {len(ours)} against {len(base)}"
+        return f"both sides need {needed} measurements; there are {len(ours)} against {len(base)}"
     # The base of a resample can be its smallest value.
     return rules.NO_TIME if min(ours.values[0], base.values[0]) < rules.SHORTEST_S else None
 

@@ -1,5 +1,6 @@
 """The headline: one sentence that answers the experiment's question for this run. What was swept decides which."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from experiments.experiment import CONCURRENCY, Compare
 from report.cell_key import Key, told_apart
 from report.phrases import between, listed, speed
 from report.run import Run
-from report.statistics.comparisons import chosen_words, conclusion, share_words, took_words
+from report.statistics.comparisons import conclusion, share_words, took_words
 
 Figures = Mapping[str, Any]
 # More is not read in one breath.
@@ -45,8 +46,9 @@ class _Headline:
     """The versions of a run's headline, the fullest first."""
 
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
-        self._axes = run.experiment.axes
+        self._axes, self._metrics = run.experiment.axes, run.experiment.metrics
         self._cells = {self._key(cell): cell for cell in cells}
+        self._told = told_apart(self._cells)
         self.one, self.many = run.experiment.operation
         self._is_n = lambda compare: is_of_n(run.experiment, compare)
         self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
@@ -73,12 +75,21 @@ class _Headline:
         ]
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
-        """Several ways were tried: which is the fastest, where most ran at once."""
-        keys = [self._key(one) for one in rows]
-        place = max((key for key in keys), key=lambda key: key.n).without(compare.axes)
-        mine = [one for one in rows if self._key(one).without(compare.axes) == place]
+        """Several were tried: which is the fastest, where most ran at once; at the first of such places, unless another
+        one is at another place."""
+        places: dict[Any, list[Figures]] = {}
+        most = max(self._key(one).n for one in rows)
+        for one in (one for one in rows if self._key(one).n == most):
+            places.setdefault(self._key(one).without(compare.axes), []).append(one)
+        winners = [self._winner(mine, compare.axes) for mine in places.values()]
+        if len(set(winners) - {None}) > 1:
+            return self._depends(compare, list(places.values()), winners)
+        return self._of_place(compare, next(iter(places.values())))
+
+    def _of_place(self, compare: Compare, mine: Sequence[Figures]) -> list[str]:
+        """Which is the fastest at one place."""
         base = self._key(mine[0]["base"])
-        everywhere = base.words_without(compare.axes, with_way=False)
+        everywhere = base.words_without(compare.axes, self._told)
         known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
         if not known:
             return [
@@ -91,16 +102,16 @@ class _Headline:
         ahead = [key for key, one in known.items() if key == best or not _is_behind(one["against_fastest"])]
         ahead.sort(key=lambda key: self._cells[key]["seconds"]["median_s"])
         others = len(ahead) - 1
-        names = [chosen_words(key, compare) for key in ahead]
+        names = [key.words_of(compare.axes) for key in ahead]
         with_others = listed(names) if others < 3 else f"{names[0]}, {names[1]} and {others - 1} more"
         ratio = known[best]["all"]["ratio_of_medians"]
         if ratio["low"] <= 1 <= ratio["high"]:
-            theirs = chosen_words(base, compare)
+            theirs = base.words_of(compare.axes)
             return [f"{self._where}, no {self.one} is clearly faster than {theirs} with {everywhere}: the median of "
                     f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
-        claim += f" {chosen_words(base, compare)}"
-        cpu = self._cpu(best, base)
+        claim += f" {base.words_of(compare.axes)}"
+        cpu = self._taken(best, base)
         who = names[0] if others == 0 else f"{with_others}, too close to tell apart,"
         start = f"{who} {'is' if others == 0 else 'are'} the fastest with {everywhere}"
         return [
@@ -111,30 +122,56 @@ class _Headline:
             f"{names[0]} is the fastest: {claim}.",
         ]
 
+    def _winner(self, rows: Sequence[Figures], axes: Sequence[str]) -> str | None:
+        """The fastest of what was chosen from at one place, in words; None where it isn't clearly the fastest."""
+        known = {self._key(one): one for one in rows if one["all"]["level"] != "cant_tell"}
+        base = self._key(rows[0]["base"])
+        best = min([base, *known], key=lambda key: self._cells[key]["seconds"]["median_s"]) if known else None
+        if best is None or (best != base and known[best]["all"]["ratio_of_medians"]["high"] >= 1):
+            return None
+        behind = all(_is_behind(one["against_fastest"]) for key, one in known.items() if key != best)
+        return best.words_of(axes) if behind else None
+
+    def _depends(
+        self, compare: Compare, places: Sequence[Sequence[Figures]], winners: Sequence[str | None]
+    ) -> list[str]:
+        """Another one is the fastest at another place: how often which, and what the places differ in."""
+        bases = [self._key(rows[0]["base"]) for rows in places]
+        others = [axis for axis in self._axes if axis.name not in compare.axes]
+        differing = [axis.label for axis in others if len({key[axis.name] for key in bases}) > 1]
+        label = next(axis.label for axis in self._axes if axis.name == compare.axes[0])
+        (first, count), *rest = Counter(filter(None, winners)).most_common()
+        told = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
+        close = f"; too close to tell in {winners.count(None)}" if None in winners else ""
+        claim = f"which {label} is the fastest depends on {listed(differing) or 'what else was swept'}: {told}{close}."
+        return [f"{self._where}, {claim}", f"W{claim[1:]}", f"W{claim[1:].partition(':')[0]}."]
+
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])
-        ratio, theirs = known[next_best]["all"]["ratio_of_medians"], chosen_words(next_best, compare)
+        ratio, theirs = known[next_best]["all"]["ratio_of_medians"], next_best.words_of(compare.axes)
         verb = "takes" if ratio["low"] > 1 else "can’t be told from it and takes"
-        claim = f"{chosen_words(base, compare)} is the fastest with {everywhere}; {theirs} comes next"
+        claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next"
         return [
             f"{self._where}, {claim}: its median {self.one} {verb} {took_words(ratio)} as long.",
             f"{claim} and {verb} {took_words(ratio)} as long.",
-            f"{chosen_words(base, compare)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
+            f"{base.words_of(compare.axes)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
         ]
 
-    def _cpu(self, best: Key, base: Key) -> str:
-        ours, theirs = (self._cells[key]["client"].get("cpu_s_per_gib") for key in (best, base))
-        if not ours or not theirs:
-            return ""
-        share = ours / theirs
-        return ", with as much CPU" if 0.95 <= share <= 1.05 else f", with {share:.2g} × its CPU"
+    def _taken(self, best: Key, base: Key) -> str:
+        """What the fastest took of the function for the same bytes, as far as a record says it."""
+        for metric in (one for one in self._metrics if one.how == "per_gib"):
+            ours, theirs = (self._cells[key]["client"][metric.name] for key in (best, base))
+            if ours and theirs:
+                alike = 0.95 <= ours / theirs <= 1.05
+                return f", with {'as much' if alike else f'{ours / theirs:.2g} × its'} {metric.label}"
+        return ""
 
     def of_scale(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
         """Something grew: does throughput hold? The largest against the smallest, for all else that was swept."""
         last = {self._key(one).without(compare.axes): one for one in rows}
         told = [one for one in last.values() if one["all"]["level"] != "cant_tell"]
         first = next(iter(last.values()))
-        ends = [chosen_words(self._key(part), compare) for part in (first["base"], first)]
+        ends = [self._key(part).words_of(compare.axes) for part in (first["base"], first)]
         if not told:
             why = first["all"]["why"]
             return [f"Can’t tell how {self.many} at {ends[1]} compare with {ends[0]}: {why}."]
@@ -179,7 +216,7 @@ class _Headline:
         keys = [self._key(one) for one in rows]
         if len(keys) > 3:
             return f"in all {len(keys)} series"
-        return f"with {listed([key.words_without(compare.axes, with_way=told_apart(keys)) for key in keys])}"
+        return f"with {listed([key.words_without(compare.axes, told_apart(keys)) for key in keys])}"
 
     def _key(self, figures: Figures) -> Key:
         return Key.of_figures(self._axes, figures)

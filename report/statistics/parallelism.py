@@ -129,7 +129,7 @@ def repeat_figures(one: Repeat) -> dict[str, Any]:
 
 
 def combined(repeats: Sequence[Repeat]) -> dict[str, Any] | None:
-    """All repeats of a cell together: sums of times, downloads and bytes, divided last. None without any."""
+    """All repeats of a cell together: sums of times, operations and bytes, divided last. None without any."""
     if not repeats:
         return None
     reached = [one.window_ms[0] for one in repeats if one.window_ms]

@@ -22,7 +22,7 @@ NEARLY_FULL = 0.90
 
 # Records hold nine digits; a shorter time can't be divided by.
 SHORTEST_S = 1e-9
-NO_TIME = "a download took no measurable time"
+NO_TIME = "one took no measurable time"
 
 
 def as_dict(many: str) -> dict[str, Any]:

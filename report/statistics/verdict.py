@@ -43,10 +43,10 @@ def _per_place(run: Run, cells: Sequence[Figures], against: Sequence[Figures]) -
     """The largest N against the smallest, for each combination of whatever else was swept."""
     n_axis = next(axis.name for axis in run.experiment.axes if axis.record_field == CONCURRENCY)
     keys = [Key.of_figures(run.experiment.axes, cell) for cell in cells]
-    with_way = told_apart(keys)
+    told = told_apart(keys)
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for key in keys:
-        named = key.words_without((n_axis,), with_way=with_way)
+        named = key.words_without((n_axis,), told)
         place = {name: value for name, value in key.figures().items() if name != n_axis}
         words = f"{named}: there is only {key.value_words(n_axis)}, so nothing can be told of N."
         found.setdefault(key.without((n_axis,)), place | {"level": "cant_tell", "words": words, "holds_up_to": None})

@@ -65,10 +65,10 @@ def test_another_target_is_said_loudly(pages):
 
 def test_another_object_is_said_loudly_and_gives_no_ratio(pages):
     found = pages(object_bytes=1024**3)
-    assert "Different objects: 64 MiB and 1 GiB. Don’t compare their seconds." in found.text
+    assert "Different sizes: 64 MiB and 1 GiB. Don’t compare their seconds." in found.text
     assert {row[6] for row in rows_of(found)} == {"–"}
     assert {row[-1] for row in rows_of(found)} == {"? can’t tell"}
-    assert "the objects differ in size" in found.text
+    assert "what was moved differs in size" in found.text
 
 
 def test_cells_of_one_run_only_are_named(pages):
@@ -87,7 +87,7 @@ def test_runs_with_nothing_in_common_say_so(pages):
 def test_too_few_downloads_can_not_be_told(pages):
     found = pages(memories=(1024,), concurrencies=(1,), per_n=9)
     assert rows_of(found)[0][-1] == "? can’t tell"
-    assert "both sides need 10 downloads; there are 9 against 10" in found.text
+    assert "both sides need 10 measurements; there are 9 against 10" in found.text
 
 
 def test_what_else_differs_is_listed(pages):

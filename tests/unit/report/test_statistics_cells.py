@@ -61,7 +61,7 @@ def test_planned_cells_without_records_are_there_and_say_why_there_is_nothing(tm
     assert [(cell["concurrency"], cell["count"], cell["sent"]) for cell in numbers["cells"]] == [(1, 0, 0), (5, 0, 0)]
     figures = numbers["cells"][0]["seconds"]
     assert figures["median_s"] is None
-    assert figures["why"]["median_s"] == "median needs a download; there is none"
+    assert figures["why"]["median_s"] == "median needs a measurement; there is none"
     assert numbers["cells"][0]["parallelism"] is None
     assert numbers["verdict"]["level"] == "cant_tell"
 
@@ -84,7 +84,7 @@ def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
 def test_a_figure_is_told_from_its_minimum_on_and_not_before(figure, needed):
     short, enough = (seconds(Sample([1 + at / 100 for at in range(size)], "cell")) for size in (needed - 1, needed))
     assert short[figure] is None
-    assert f"needs {needed} downloads; there are {needed - 1}" in short["why"][figure]
+    assert f"needs {needed} measurements; there are {needed - 1}" in short["why"][figure]
     assert enough[figure] is not None
     assert figure not in enough["why"]
 
@@ -141,7 +141,9 @@ def test_cold_downloads_that_take_longer_are_found_and_few_of_them_are_not_judge
     assert "longer on average" in cold["words"]
     few = statistics.statistics(load(handmade_run.write(tmp_path / "few", made[3:])))["cells"][0]["cold"]
     assert few["difference_of_means_s"] is None
-    assert few["words"] == ("Can’t tell cold from warm: 10 downloads of each are needed; there are 9 cold and 30 warm.")
+    assert few["words"] == (
+        "Can’t tell cold from warm: 10 measurements of each are needed; there are 9 cold and 30 warm."
+    )
 
 
 def test_cold_and_warm_alike_are_said_to_show_no_difference(tmp_path):

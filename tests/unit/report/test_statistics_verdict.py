@@ -71,7 +71,7 @@ def test_too_few_downloads_give_no_ratio(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0, count=9) + at_once(1.0, n=5))
     assert verdict["level"] == "cant_tell"
     assert verdict["headline"] == (
-        "Can’t tell how downloads at N = 5 compare with N = 1: both sides need 10 downloads; there are 50 against 9."
+        "Can’t tell how downloads at N = 5 compare with N = 1: both sides need 10 measurements; there are 50 against 9."
     )
 
 
@@ -173,7 +173,7 @@ def test_ways_at_several_n_are_told_at_the_largest(tmp_path):
 def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
     made = ways(n=1, download_file=1.0, stream=0.5)[:-1]
     assert headline_of(tmp_path, made) == (
-        "Can’t tell which download is the fastest with 1024 MB, N = 1: both sides need 10 downloads; there are 9 "
+        "Can’t tell which download is the fastest with 1024 MB, N = 1: both sides need 10 measurements; there are 9 "
         "against 10."
     )
 
@@ -186,7 +186,7 @@ def test_the_headline_of_twelve_long_names_is_still_one_breath(tmp_path):
 def test_objects_of_different_size_are_not_compared(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5, bytes=2_000_000))
     assert verdict["level"] == "cant_tell"
-    assert "differ in size" in verdict["headline"]
+    assert "differs in size" in verdict["headline"]
 
 
 def test_a_local_run_says_that_it_describes_this_machine(tmp_path):

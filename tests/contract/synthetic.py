@@ -1,0 +1,132 @@
+"""Makes results folders of any experiment with SYNTHETIC figures (seeded random numbers, no measurement), from its
+declaration and nothing else: the real plan, records with the agreed keys, and a saved query where none is there yet."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments import Experiment
+from loader import cost
+from loader.cost.demand import Demand, demands
+from loader.infra_variables import infra_defaults
+from loader.run.plan import make_plan
+from report.cells import header
+from tests.contract.declaration import RECORD, ROOT
+
+STARTED_MS = 1_760_000_000_000
+PER_N = 12
+TAG = "experiment 01"  # what the published query looks for
+
+
+def own_fields(experiment: Experiment) -> list[str]:
+    """What its records have besides the common keys: as agreed, else what its axes and metrics need."""
+    needed = ["warm_up", *(one.record_field for one in experiment.axes), *(one.field for one in experiment.metrics)]
+    common = {*RECORD["common"], experiment.time_field}
+    return RECORD["own"].get(experiment.name) or [name for name in dict.fromkeys(needed) if name not in common]
+
+
+def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any) -> dict[str, Any]:
+    """A record of one cell with the agreed keys in their order; `changes` have what happened. A failed one has no
+    time."""
+    fields = [experiment.time_field if name == "<time>" else name for name in RECORD["common"]]
+    fields += own_fields(experiment) + (RECORD["error"] if changes.get("status") == "error" else [])
+    values = dict.fromkeys(fields, "made up")
+    values |= {one.field: 0 if one.how == "sum" else 0.25 for one in experiment.metrics}
+    values |= {one.record_field: demand.values[one.variable] for one in experiment.axes}
+    values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
+    values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "warm_up": 0, "cold_start": 0, "status": "ok"}
+    values |= {"message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
+    values |= {"started_at_ms": STARTED_MS, "finished_at_ms": STARTED_MS + 1000}
+    values |= {"bytes": demand.usage.moved_mb * 2**20} | changes
+    if values["status"] == "error":
+        del values[experiment.time_field]
+    return {name: values[name] for name in [*fields, *changes] if name in values}
+
+
+def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), unmeasured: int = 0) -> Path:
+    """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
+    message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan."""
+    folder.mkdir(parents=True)
+    plan = make_plan(experiment, "local", settings, messages_per_concurrency=PER_N)
+    cells = demands(plan, infra_defaults({}))
+    measured = cells[: len(cells) - unmeasured]
+    dice, made = random.Random(1), []
+    for number, demand in enumerate(measured):
+        made += [one | {"run_id": folder.name} for one in _flood(experiment, demand, 1 + number / 4, dice)]
+    sent = [{"cell": one.name, "seq": seq, "message_id": f"{one.name}-{seq}", "warm_up": 0}
+            for one in measured for seq in range(one.messages)]  # fmt: skip
+    counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
+    accounts = [{"cell": one.name, "sent": one.messages, "succeeded": one.messages, **counts} for one in measured]
+    manifest = {
+        "format": 1,
+        "run_id": folder.name,
+        "experiment": experiment.name,
+        "target": "local",
+        "plan": plan.as_dict(),
+        "cells": [one for one in plan.as_dict()["cells"] if one["cell"] in {cell.name for cell in measured}],
+        "cost": cost.estimate(plan).as_dict(),
+    }
+    for name, rows in {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, content in {"run": manifest, "accounting": accounts}.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:
+    """The records of one cell: N functions take its messages in turn, `factor` times as long as expected."""
+    free = [STARTED_MS + dice.randrange(50) for _ in range(demand.concurrency)]
+    for at, seq in enumerate([0, *range(demand.messages)]):
+        worker = at % demand.concurrency
+        seconds = demand.usage.seconds["local"] * factor * dice.lognormvariate(0, 0.1)
+        start, end = free[worker], free[worker] + max(1, round(seconds * 1000))
+        free[worker] = end + dice.randrange(1, 15)
+        happened = {
+            experiment.time_field: seconds,
+            "started_at_ms": start,
+            "finished_at_ms": end,
+            "sandbox_id": f"sandbox-{worker}",
+            "cold_start": int(at < demand.concurrency),
+        }
+        if at == 0:
+            happened |= {"status": "error", "error_type": "ThrottlingError", "error_message": "slow down", "bytes": 0}
+        yield record(experiment, demand, seq, 2 if seq == 0 and at else 1, **happened)
+
+
+def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The log events of these records as Lambda writes them."""
+    for one in records:
+        at, request = one["finished_at_ms"], one["request_id"]
+        ran = f"Duration: {at - one['started_at_ms']}.00 ms\tBilled Duration: {at - one['started_at_ms']} ms"
+        sizes = f"Memory Size: {one['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
+        texts = (f"START RequestId: {request} Version: $LATEST", json.dumps(one), f"END RequestId: {request}",
+                 f"REPORT RequestId: {request}\t{ran}\t{sizes}")  # fmt: skip
+        yield from ({"timestamp": at, "message": f"{text}\n", "logStream": one["sandbox_id"]} for text in texts)
+
+
+def queries(experiment: Experiment, folder: Path) -> Path:
+    """The folder above its saved queries: the real one, or for an experiment that has none `folder` with the one that
+    its declaration asks for."""
+    if (ROOT / "queries" / experiment.name).is_dir():
+        return ROOT / "queries"
+    (folder / experiment.name).mkdir(parents=True, exist_ok=True)
+    (folder / experiment.name / f"{experiment.query}.cwli").write_text(_query(experiment))
+    return folder
+
+
+def _query(experiment: Experiment) -> str:
+    time = experiment.time_field
+    figures = {"count": "count(*)", "min_s": f"min({time})", "p25_s": f"pct({time}, 25)", "avg_s": f"avg({time})"}
+    figures |= {"p75_s": f"pct({time}, 75)", "max_s": f"max({time})"}
+    for one in experiment.metrics[1:]:
+        if one.queried:
+            figures[one.name] = f"{'sum' if one.how == 'sum' else 'avg'}({one.field})"
+    axes = ", ".join(f"{one.record_field} as {one.name}" for one in experiment.axes)
+    return (
+        f'filter ispresent({time}) and status = "ok" and warm_up = 0\n'
+        f"| stats {', '.join(f'{text} as {name}' for name, text in figures.items())} by {axes}\n"
+        f"| sort {', '.join(f'{one.name} asc' for one in experiment.axes)}\n"
+        f"| display {', '.join(header(experiment))}\n"
+    )

@@ -1,0 +1,349 @@
+"""What every experiment keeps to in the report, shown with a synthetic run made of its declaration alone. So that
+nothing here holds for the download only, an experiment for tests passes the same."""
+
+import csv
+import inspect
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+import report
+from experiments import EXPERIMENTS, Experiment
+from experiments.experiment import Compare
+from loader.cost.demand import demands
+from loader.infra_variables import infra_defaults
+from loader.run.plan import make_plan
+from queries import insights
+from report import cells, sections, summary, table
+from report.cell_settings import CellSettings
+from report.records import Group, Names, Reader
+from report.statistics.headline import LONGEST
+from tests.contract import synthetic
+from tests.contract.copies_experiment import COPIES
+from tests.contract.declaration import ROOT, wrong
+from tests.unit.report.handmade_run import table_of
+from tests.unit.report.page_parser import Page
+
+DECLARED = {**EXPERIMENTS, COPIES.name: COPIES}
+# The published regular expression, with the time under the experiment's own name.
+PUBLISHED = r'"concurrency_limit": (\d+), "{time}": ([\d.]+), "memory_size": (\d+), "experiment_tag": "([^"]*)"'
+FORMS = ("table", "csv", "json", "markdown")
+
+
+@pytest.fixture(scope="module", params=DECLARED)
+def experiment(request):
+    """One of them, known to loader and report while its tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(EXPERIMENTS, request.param, DECLARED[request.param])
+        yield DECLARED[request.param]
+
+
+@pytest.fixture(scope="module")
+def saved(experiment, tmp_path_factory):
+    """The folder above its saved queries, where the report looks for them."""
+    folder = synthetic.queries(experiment, tmp_path_factory.mktemp("package") / "queries")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "files", lambda package: folder.parent / package)
+        yield folder
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run and the report that was built of it."""
+
+    experiment: Experiment
+    folder: Path
+
+    @property
+    def page(self) -> Page:
+        return Page((self.folder / "report.html").read_text())
+
+    @property
+    def numbers(self) -> dict:
+        return json.loads((self.folder / "statistics.json").read_text())
+
+    def rows(self) -> list[dict[str, str]]:
+        return list(csv.DictReader((self.folder / "cells.csv").read_text().splitlines()))
+
+
+@pytest.fixture(scope="module")
+def built(experiment, saved, tmp_path_factory):
+    """Makes a run of these settings and builds its report."""
+
+    def build(*settings, **options):
+        folder = synthetic.write(tmp_path_factory.mktemp("runs") / "made", experiment, settings, **options)
+        report.build(folder)
+        return Report(experiment, folder)
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def default(built):
+    """The report of the local matrix."""
+    return built()
+
+
+def values(experiment, axis):
+    """Two values of an axis, the first as usual."""
+    if axis.kind is int:
+        return 1, 3
+    known = experiment.matrices["local"].swept.get(axis.variable, ())
+    usual = known[0] if known else axis.default_of([known])
+    return usual, next((one for one in known if one != usual), "another")
+
+
+@pytest.fixture(scope="module")
+def everything(experiment, built):
+    """A report in which every axis was swept."""
+    return built(*(f"{one.variable}={','.join(map(str, values(experiment, one)))}" for one in experiment.axes))
+
+
+def first_cell(experiment):
+    plan = make_plan(experiment, "local", (), messages_per_concurrency=1)
+    return demands(plan, infra_defaults({}))[0]
+
+
+def said(found):
+    """All that a page says itself: without what the run gave, which may bear any name."""
+    return found.page.text.replace(found.folder.name, "")
+
+
+# Records.
+
+
+def test_its_records_are_records_to_the_report(experiment):
+    reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
+    assert reader.add(synthetic.record(experiment, first_cell(experiment)))
+    assert reader.add(synthetic.record(experiment, first_cell(experiment), status="error", error_type="E"))
+    found = reader.sorted_out()
+    assert [len(found[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
+    assert all(found[Group.OK].known(metric.field) is not None for metric in experiment.metrics[1:])
+
+
+def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment):
+    needed = [axis.record_field for axis in experiment.axes if not axis.is_way]
+    for name in (experiment.time_field, *needed):
+        reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
+        assert not reader.add(synthetic.record(experiment, first_cell(experiment)) | {name: None})
+        assert name in reader.needs
+
+
+def test_the_published_regular_expression_reads_its_records(experiment):
+    cell = first_cell(experiment)
+    line = json.dumps(synthetic.record(experiment, cell, **{experiment.time_field: 12.5}))
+    found = re.match("{" + PUBLISHED.format(time=experiment.time_field), line)
+    assert found
+    assert found.groups() == (str(cell.concurrency), "12.5", str(cell.memory_mb), synthetic.TAG)
+
+
+# Saved queries.
+
+
+def test_its_saved_queries_give_rows_over_its_log_lines(experiment, saved, default):
+    events = default.folder / "log_events.jsonl"
+    files = sorted((saved / experiment.name).glob("*.cwli"))
+    assert files
+    for file in files:
+        rows = insights.evaluate(file.read_text(), events).rows
+        assert rows, file.name
+        if file.stem == experiment.query:
+            assert tuple(rows[0]) == cells.header(experiment)
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_its_plan_values_are_tested(name):
+    file = ROOT / f"infra/tests/{name}.tftest.hcl"
+    assert re.search(rf'experiment\s+= "{name}"', file.read_text())
+    assert file.name in (ROOT / "tests/terraform/test_deployment.py").read_text()
+
+
+# The report.
+
+
+@pytest.mark.parametrize("run", ["default", "everything"])
+def test_its_page_is_well_formed_and_has_every_section_that_it_names(experiment, request, run):
+    page = request.getfixturevalue(run).page
+    assert page.faults == []
+    assert sorted(set(page.ids)) == sorted(page.ids)
+    assert set(page.labelled_by) <= set(page.ids)
+    assert all(
+        reference[1:] in page.ids for reference in page.references if reference.startswith("#") and reference[1:]
+    )
+    for name in experiment.sections:
+        may_be_missing = "None" in str(inspect.signature(sections.renderer(name)).return_annotation)
+        assert name in page.ids or may_be_missing, name
+    assert "in doubt" not in page.text
+
+
+@pytest.mark.parametrize("run", ["default", "everything"])
+def test_every_picture_is_a_file_and_on_the_page(experiment, request, run):
+    found = request.getfixturevalue(run)
+    drawn = {path.stem for path in (found.folder / "figures").glob("*.svg")}
+    assert {name.removeprefix("figure-") for name in found.page.ids if name.startswith("figure-")} == drawn
+    assert {"seconds", "overlap_timeline", "throughput_per_function"} <= drawn
+    assert ("choices" in drawn) == any(found.numbers["comparisons"].get(one.name)
+                                       for one in experiment.compare if one.kind == "choice")  # fmt: skip
+    assert all((found.folder / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG") for name in drawn)
+
+
+@pytest.mark.parametrize("run", ["default", "everything"])
+def test_its_headline_is_one_short_sentence_about_its_own_operation(experiment, request, run):
+    found = request.getfixturevalue(run)
+    headline = found.numbers["verdict"]["headline"]
+    assert len(headline) <= LONGEST and headline.endswith(".")
+    assert headline in found.page.text
+    others = {word for one in DECLARED.values() if one is not experiment for word in one.operation}
+    assert not {word for word in others if re.search(rf"\b{word}\b", said(found), re.IGNORECASE)}
+
+
+@pytest.mark.parametrize("run", ["default", "everything"])
+def test_its_cells_csv_has_its_axes_first_and_a_line_a_cell(experiment, request, run):
+    found = request.getfixturevalue(run)
+    plain = [axis.name for axis in experiment.axes if not axis.is_way]
+    assert list(found.rows()[0])[: len(plain) + 6] == [*plain, "count", *cells.SECONDS]
+    assert set(found.rows()[0]) >= {axis.name for axis in experiment.axes}
+    planned = json.loads((found.folder / "run.json").read_text())["plan"]["order"]
+    assert len(found.rows()) == len(planned) == len(found.numbers["cells"])
+
+
+@pytest.mark.parametrize("run", ["default", "everything"])
+def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experiment, request, run, capsys):
+    found = request.getfixturevalue(run)
+    printed = {}
+    for form in FORMS:
+        table.print_table(table_of(report.load(found.folder)), form)
+        printed[form] = capsys.readouterr().out
+    names = [axis.name for axis in experiment.axes]
+    rows = json.loads(printed["json"])
+    ours = [tuple(row[name] for name in names) for row in rows if row["count"]]
+    assert len(set(ours)) == len(ours) == len(found.rows())
+    assert [row["source"] for row in csv.DictReader(printed["csv"].splitlines())] == [row["source"] for row in rows]
+    lines = [line for line in printed["markdown"].splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + len(rows)
+    # Each measured line of the table for reading says which cell it is.
+    where = lines[0].split("|").index(" where ")
+    told = [tuple(line.split("|")[:where]) for line in lines[2:] if "this machine" in line]
+    assert len(set(told)) == len(told)
+    assert "…" not in printed["table"]
+    assert max(map(len, printed["table"].splitlines())) <= table.PLAIN_WIDTH
+
+
+def test_a_planned_cell_without_a_record_keeps_its_line_and_is_named(built, experiment):
+    found = built(unmeasured=1)
+    [missing] = [cell for cell in found.numbers["cells"] if not cell["count"]]
+    assert "1 of" in found.page.text and "planned cells was not finished" in found.page.text
+    assert len(found.rows()) == len(found.numbers["cells"]) - 1
+    rows = table_of(report.load(found.folder)).rows
+    assert [row.key.figures() for row in rows if row.measured and not row["count"]] == [
+        {axis.name: missing[axis.name] for axis in experiment.axes}
+    ]
+    assert found.page.faults == []
+
+
+def test_axes_that_were_never_swept_are_told_and_nothing_is_compared(built, experiment):
+    matrix = experiment.matrices["local"]
+    found = built(*(f"{name}={values[0]}" for name, values in matrix.swept.items()))
+    assert len(found.rows()) == 1
+    assert "nothing was swept, so there is nothing to compare" in found.numbers["verdict"]["headline"]
+    assert not any(found.numbers["comparisons"].values())
+    assert found.page.faults == []
+
+
+def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(built, experiment):
+    for compare in (one for one in experiment.compare if one.kind == "choice"):
+        axis = next(one for one in experiment.axes if one.name == compare.axes[0])
+        base, other = (
+            compare.base[0],
+            next(one for one in (*values(experiment, axis), "other") if one != compare.base[0]),
+        )
+        found = built(f"{axis.variable}={base},{other}")
+        rows = found.numbers["comparisons"][compare.name]
+        assert rows and {one["base"][axis.name] for one in rows} == {base}
+        assert all(one["all"]["ratio_of_medians"]["low"] > 0 for one in rows)
+        assert {"choice", "choice-most-caption"} <= set(found.page.ids)
+        headline = found.numbers["verdict"]["headline"]
+        assert base in headline and "fastest" in headline
+
+
+# What the experiment for tests has and the download hasn't.
+
+
+def test_nothing_is_wrong_with_its_declaration_but_that_it_has_no_places():
+    no_place = ("isn't there", "doesn't take it", "no record has", "the time of its records", "there is no saved query")
+    assert [line for line in wrong(COPIES) if not any(words in line for words in no_place)] == []
+
+
+@pytest.fixture
+def copies(tmp_path, monkeypatch):
+    """Makes a run of copies, their declaration changed where it is said, and builds its report."""
+    monkeypatch.setattr(summary, "files", lambda package: tmp_path / package)
+    synthetic.queries(COPIES, tmp_path / "queries")
+
+    def build(*settings, **changed):
+        experiment = replace(COPIES, **changed)
+        monkeypatch.setitem(EXPERIMENTS, COPIES.name, experiment)
+        folder = synthetic.write(tmp_path / "run", experiment, settings)
+        report.build(folder)
+        return Report(experiment, folder)
+
+    return build
+
+
+def test_an_n_that_is_usually_one_is_a_column_only_where_it_was_swept(copies, capsys):
+    found = copies("storage=s3", "dataset=large", "memory_size=1024", "concurrency_value=1,4")
+    table.print_table(table_of(report.load(found.folder)), "markdown")
+    assert capsys.readouterr().out.startswith("| storage | data set | MB | N | where |")
+    [row] = found.numbers["comparisons"]["against_smallest_n"]
+    assert row["all"]["words"].startswith("N = 4 against N = 1 (s3, large, 1024 MB): ")
+    assert "from N = 1 to N = 4" in found.numbers["verdict"]["headline"]
+    assert [one["words"].partition(": ")[0] for one in found.numbers["verdict"]["per_memory"]] == [
+        "N = 4 against N = 1 (s3, large, 1024 MB)"
+    ]
+
+
+def test_an_n_that_was_not_swept_is_not_named(copies, capsys):
+    found = copies("memory_size=1024", "dataset=large")
+    table.print_table(table_of(report.load(found.folder)), "markdown")
+    assert capsys.readouterr().out.startswith("| storage | data set | MB | where |")
+    assert "fastest with large, 1024 MB" in found.numbers["verdict"]["headline"]
+
+
+def test_where_another_one_is_the_fastest_elsewhere_the_headline_says_on_what_it_depends(copies):
+    headline = copies("threads=1,10,30", "dataset=small").numbers["verdict"]["headline"]
+    assert headline == (
+        "On this machine, which storage is the fastest depends on memory and threads: s3 in 4 of 6 cases and efs in 2."
+    )
+
+
+def test_each_of_several_choices_has_a_picture(copies):
+    of_data_sets = Compare("between_data_sets", "choice", ("data_set",), base=("large",))
+    found = copies(compare=(COPIES.compare[0], of_data_sets))
+    assert {"figure-choices", "figure-choices-between_data_sets"} <= set(found.page.ids)
+    assert found.page.faults == []
+
+
+def test_published_tables_of_a_mean_alone_stand_beside_the_cells_of_their_own_data_set(copies):
+    found = copies("memory_size=1024")
+    theirs = [row for row in table_of(report.load(found.folder)).rows if not row.measured]
+    assert [(*row.key.values[:2], row["avg_s"], row["min_s"]) for row in theirs] == [
+        ("efs", "large", 18.46, None),
+        ("efs", "small", 4.19, None),
+        ("s3", "large", 12.76, None),
+    ]
+    caption = " ".join(table_of(report.load(found.folder)).caption)
+    assert "One data set of 1 GiB here, as published (arm64, the large one)." in caption
+    assert "The data set here is 53 MiB, the published one 52.45 MiB (arm64, the small one)" in caption
+    assert "one copy moves 1 GiB and 53 MiB" in found.page.text
+
+
+def test_two_runs_of_the_same_two_data_sets_are_alike(copies, tmp_path):
+    first = copies("memory_size=1024").folder
+    first.rename(tmp_path / "first")
+    second = copies("memory_size=1024").folder
+    page = Page(report.compare([tmp_path / "first", second], tmp_path / "comparison.html").read_text())
+    assert "these runs are not alike" not in page.text
+    assert page.faults == []
