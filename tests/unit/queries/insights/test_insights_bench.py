@@ -43,6 +43,6 @@ def test_sides_that_disagree_are_no_measurement(logs):
 
 
 def test_the_time_of_compiling_is_told_for_the_first_query_and_for_later_ones(logs):
-    report = insights._in_child("compile", logs)
+    report = insights.in_child("compile", logs)
     first_ms, later_ms = report["rows"][0]
     assert 0 < later_ms < first_ms < report["seconds"] * 1000
