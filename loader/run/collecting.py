@@ -118,6 +118,7 @@ class Collecting:
         self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
 
     def _take_up_dead_letters(self) -> DeadLetters:
+        self._folder.appending("dead_letters.jsonl").close()  # an empty file says that none were found
         known = []
         for letter in self._folder.rows("dead_letters.jsonl"):
             self._ledger.dead_letter(letter)

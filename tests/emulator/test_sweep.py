@@ -48,6 +48,11 @@ def test_the_tables_counts_equal_the_messages_sent(swept):
     assert len(sent) == sum(row["count"] for row in measured)
 
 
+def test_the_report_of_a_sweep_that_went_well_misses_nothing(swept):
+    _, folder = swept
+    assert "Not everything is there" not in (folder.path / "report.html").read_text()
+
+
 def test_warm_ups_are_recorded_and_in_no_figure(swept):
     _, folder = swept
     assert sum(record["warm_up"] for record in records(folder)) == 2 * (1 + 3)
