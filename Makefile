@@ -13,6 +13,7 @@ STAMPEDE_CACHE_DIR ?= $(XDG_CACHE_HOME)/stampede
 TFLINT_VERSION := v0.64.0
 TFLINT := $(STAMPEDE_CACHE_DIR)/tflint-$(TFLINT_VERSION)/tflint
 CHECKOV := $(STAMPEDE_CACHE_DIR)/checkov/bin/checkov
+CFN_LINT := $(STAMPEDE_CACHE_DIR)/cfn-lint/bin/cfn-lint
 
 .PHONY: help
 help: ## Show this list
@@ -45,23 +46,27 @@ chromium:
 	fi
 
 .PHONY: check
-check: $(READY) $(TFLINT) $(CHECKOV) ## Lint and static checks of Python, Go and Terraform
+check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Python, Go and Terraform
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest tests/terraform/test_configuration.py -k "formatted or configuration_is_valid"
 	$(BIN)/pytest tests/unit/functions/transfer/test_transfer_go.py -k "vet or formatted or go_mod"
 	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
 	$(CHECKOV) --config-file infra/.checkov.yaml
+	$(CFN_LINT) infra/modules/s3_files/*.yaml
 
-# Linters of Terraform, kept with the providers. checkov has pins of its own, so it gets an environment of its own.
+# Linters of Terraform and CloudFormation, kept with the providers. Those in Python have pins of their own, so each gets an
+# environment of its own.
 $(TFLINT):
 	@echo "building tflint $(TFLINT_VERSION) (about 2 minutes, once)" >&2
 	GOBIN=$(abspath $(@D)) go install github.com/terraform-linters/tflint@$(TFLINT_VERSION)
 
 $(CHECKOV): infra/checkov-requirements.txt
-	@echo "setting up checkov (about a minute, once)" >&2
+$(CFN_LINT): infra/cfn-lint-requirements.txt
+$(CHECKOV) $(CFN_LINT):
+	@echo "setting up $(@F) (about a minute, once)" >&2
 	$(PYTHON) -m venv $(abspath $(@D)/..)
-	$(@D)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r infra/checkov-requirements.txt
+	$(@D)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 .PHONY: go-function

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import download, flood, go_download, insights, machine, report, session, small_objects
+from bench import download, filesystem, flood, go_download, insights, machine, report, session, small_objects
 from bench.measure import Entry, save
 from bench.table import print_entries
 from loader.progress import say
@@ -33,6 +33,9 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     "download_go_ranges_cpu_https": go_download.ranges_cpu_https,
     "small_objects_cpu": small_objects.cpu,
     "small_objects_wall": small_objects.wall,
+    "filesystem_small_cpu": filesystem.small_cpu,
+    "filesystem_small_wall": filesystem.small_wall,
+    "filesystem_tree_wall": filesystem.tree_wall,
     flood.NAME: flood.latency_15ms,
     flood.NAME_LOOPBACK: flood.loopback,
     insights.NAME: insights.summary_1m,

@@ -137,7 +137,7 @@ def ours(made: Gateway, method: str, sink: str) -> Side:
     }
 
     def run() -> dict[str, float]:
-        record = made.run([invoke.__file__, str(FUNCTIONS), order, "{scratch}/report.json"], **settings)
+        record = made.run([invoke.__file__, str(FUNCTIONS), "download", order, "{scratch}/report.json"], **settings)
         return _figures(record, record["download_time_seconds"], record["client_cpu_seconds"], record["bytes"])
 
     return Side(f"{method} to {sink}", run)

@@ -1,12 +1,14 @@
-"""One Lambda sandbox as a program, in which the download function runs once.
+"""One Lambda sandbox as a program, in which a function of ours runs once.
 
-`python -S invoke.py FUNCTIONS ORDER RECORD_FILE`; FUNCTIONS is the folder with the packages of a function's zip. Its
-settings are the environment, as on Lambda. It ends with status 1 and the error on stderr unless the record says ok.
+`python -S invoke.py FUNCTIONS EXPERIMENT ORDER RECORD_FILE`; FUNCTIONS is the folder with the packages of a function's
+zip. Its settings are the environment, as on Lambda. It ends with status 1 and the error on stderr unless the record
+says ok.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import sys
@@ -25,10 +27,10 @@ class Context:
         return REMAINING_MS
 
 
-def main(functions: str, order: str, record_file: str) -> int:
+def main(functions: str, experiment: str, order: str, record_file: str) -> int:
     """Invoke with one message and keep its record; returns the exit status."""
     sys.path.insert(0, functions)  # before this file's own folder, which has a download.py too
-    from download.handler import handler
+    handler = importlib.import_module(f"{experiment}.handler").handler
 
     message = {
         "messageId": "bench",

@@ -34,13 +34,14 @@ class SmallSet:
             found = {path.name: path.stat().st_size for path in folder.iterdir()}
             if found != self.sizes:
                 raise BenchError(f"{len(found)} objects arrived, or wrong sizes, instead of {len(self.sizes)}")
-            if not seen and any((folder / name).read_bytes() != self._body(name) for name in self.sizes):
+            if not seen and any((folder / name).read_bytes() != self.body(name) for name in self.sizes):
                 raise BenchError("other bytes arrived than were put")
             seen = True
 
         return check
 
-    def _body(self, name: str) -> bytes:
+    def body(self, name: str) -> bytes:
+        """The bytes of one object."""
         # Each begins elsewhere: two of the same size must not pass for each other.
         start = int(Path(name).stem)
         return self.content[start : start + self.sizes[name]]
@@ -52,7 +53,7 @@ class SmallSet:
         with ThreadPoolExecutor(PUTTING_THREADS) as pool:
             list(
                 pool.map(
-                    lambda name: client.put_object(Bucket=download.BUCKET, Key=PREFIX + name, Body=self._body(name)),
+                    lambda name: client.put_object(Bucket=download.BUCKET, Key=PREFIX + name, Body=self.body(name)),
                     self.sizes,
                 )
             )

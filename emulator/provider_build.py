@@ -24,6 +24,7 @@ AWS_FORK = "github.com/upbound/terraform-provider-aws"
 # will use.
 AWS_SERVICES = (
     "athena",
+    "cloudformation",
     "ec2",
     "efs",
     "glue",

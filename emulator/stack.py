@@ -23,6 +23,8 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".
 def lay_out(copy: Path = COPY) -> Path:
     """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its infra folder.
 
+    Beside it is the folder that stands in for a mounted file system: `mount`, as the overrides say.
+
     Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers built here, and a
     rebuilt provider has others.
     """
@@ -33,6 +35,7 @@ def lay_out(copy: Path = COPY) -> Path:
         shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
     shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
     (copy / "infra" / ".terraform.lock.hcl").unlink(missing_ok=True)
+    (copy / "mount").mkdir(exist_ok=True)
     return copy / "infra"
 
 
@@ -62,6 +65,7 @@ def environment(endpoint_url: str) -> dict[str, str]:
 
 
 def forget_state(copy: Path = COPY) -> None:
-    """Drop the local state: everything in it went with the emulator that held it."""
+    """Drop the local state and what was placed on the mount: they went with the emulator that held them."""
+    shutil.rmtree(copy / "mount", ignore_errors=True)
     for path in (copy / "infra").glob("*.tfstate*"):
         path.unlink()

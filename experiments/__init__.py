@@ -5,8 +5,9 @@ from typing import Any
 
 from experiments.download import DOWNLOAD
 from experiments.experiment import Axis, Experiment, Matrix
+from experiments.filesystem import FILESYSTEM
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD,)}
+EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM)}
 # What a run of before there was a choice doesn't name.
 FIRST = DOWNLOAD
 

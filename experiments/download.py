@@ -106,4 +106,5 @@ DOWNLOAD = Experiment(
     checks=checks,
     objects=objects,
     order=order,
+    defaults={"architecture": "x86_64", "ephemeral_storage_mb": 1200},
 )

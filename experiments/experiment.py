@@ -22,7 +22,8 @@ class Axis:
 
     `name` is its column in cells.csv and its key in statistics.json, `record_field` the record's own word for it, and
     `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
-    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`.
+    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`. Where
+    `variable` is empty, only records tell it.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
     before it, and most runs, don't tell: together such axes are the cell's way, named only where a run departs from
@@ -87,7 +88,8 @@ class Published:
 
     Its columns are named as ours are, but for those in `columns` (ours: its own); axes that it has no column for stand
     at `fixed`, else at their default. `object_bytes` is what one operation moved there and `moved` the noun for it;
-    `reading` says how its speeds were counted, where that was otherwise than ours.
+    `reading` says how its speeds were counted, where that was otherwise than ours. `cell` gives the values of axes that
+    a row says in words of its own.
     """
 
     file: str
@@ -98,6 +100,7 @@ class Published:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     moved: str = "object"
     reading: str = ""
+    cell: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda row: {}
 
 
 @dataclass(frozen=True)
@@ -105,13 +108,14 @@ class Compare:
     """Which cells are set against each other: those that differ in `axes` alone.
 
     `kind` "scale": each value against the smallest, and does it hold? "choice": each against `base`, the smallest where
-    that wasn't run, and which is the fastest? `name` is the key in statistics.json.
+    that wasn't run, and which is the fastest? `name` is the key in statistics.json, `section` where a choice is shown.
     """
 
     name: str
     kind: Literal["scale", "choice"]
     axes: Sequence[str]
     base: tuple[Any, ...] = ()
+    section: str = "choice"
 
 
 @dataclass(frozen=True)
@@ -124,10 +128,16 @@ class Experiment:
     headline looks for the axis that was swept, and `sections` are those of the report.
 
     The load, where `values` are a cell's: the Terraform variables (numbers as int, an axis without a value at its
-    default) and the axes of the work order. `usage(values)` is what the cell takes, `checks` what only this experiment
-    has to look at, for the values of all cells. `objects(outputs)` are put before the first flood, as the stack's
-    outputs say. `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms,
-    as JSON; `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
+    default) and the axes of the work order. A variable that is null has its value of `defaults`, as in infra/
+    (`<name>_defaults`). `usage(values)` is what the cell takes, `checks` what only this experiment has to look at, for
+    the values of all cells. `objects(outputs)` are put before the first flood, as the stack's outputs say.
+    `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
+    `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
+    `told_by_records` are variables that no axis has because records say what came of them. `placed_by` is the output
+    that names a function which copies the objects to where else they are read; `stand_ins` are the values of an axis
+    in whose place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
+    one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
+    data a month and one operation cost, in US dollars.
     """
 
     name: str
@@ -145,6 +155,12 @@ class Experiment:
     checks: Callable[[Sequence[Mapping[str, Any]]], Sequence[Finding]]
     objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
     order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    placed_by: str = ""
+    told_by_records: Sequence[str] = ()
+    items: tuple[str, str] | None = None
+    a_month: Callable[..., tuple[float, float] | None] | None = None
+    stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def order_axes(self) -> dict[str, Axis]:
@@ -154,7 +170,7 @@ class Experiment:
     @property
     def record_fields(self) -> dict[str, str]:
         """The record's word for each axis by what sets it."""
-        return {axis.variable: axis.record_field for axis in self.axes}
+        return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
 
     @property
     def time_field(self) -> str:

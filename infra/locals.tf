@@ -12,6 +12,15 @@ locals {
   # Roles belong to the account, not to a region.
   role_name = "${local.name}-${var.region}"
 
+  # What the experiment that is up says of itself: what null means, the most it puts into /tmp, and its function.
+  defaults = { download = local.download_defaults, filesystem = local.filesystem_defaults }[var.experiment]
+  in_tmp   = { download = local.download_in_tmp, filesystem = local.filesystem_in_tmp }[var.experiment]
+  function = { download = local.download, filesystem = local.filesystem }[var.experiment]
+
+  architecture         = coalesce(var.architecture, local.defaults.architecture)
+  ephemeral_storage_mb = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb)
+  source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
+
   visibility_timeout_s = coalesce(var.visibility_timeout_s, 6 * var.timeout_s)
   # AWS asks for at least 5, so that a throttled message doesn't end as a dead letter.
   max_receive_count = 5

@@ -1,5 +1,5 @@
 # All that the programs know of the infrastructure: `terraform output -json`. Here is what every experiment has, an
-# experiment's own is in outputs_<experiment>.tf.
+# experiment's own is in outputs_<experiment>.tf, and null while another one is up: `terraform output -json` leaves it out.
 
 output "experiment" {
   description = "The experiment that is up."
@@ -98,7 +98,12 @@ output "provisioned_pollers" {
 
 output "architecture" {
   description = "Processor of the function."
-  value       = var.architecture
+  value       = local.architecture
+}
+
+output "ephemeral_storage_mb" {
+  description = "Size of /tmp, in MB."
+  value       = local.ephemeral_storage_mb
 }
 
 output "event_source_mapping_uuid" {

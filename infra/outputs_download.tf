@@ -2,35 +2,30 @@
 
 output "object_key" {
   description = "Key of the object that the functions download."
-  value       = var.s3_file_name
+  value       = local.is_download ? var.s3_file_name : null
 }
 
 output "method" {
   description = "How the function downloads."
-  value       = var.method
+  value       = local.is_download ? var.method : null
 }
 
 output "sink" {
   description = "Where the bytes go."
-  value       = local.sink
+  value       = local.is_download ? local.sink : null
 }
 
 output "range_parallel" {
   description = "Connections at once of the methods with ranges."
-  value       = var.range_parallel
+  value       = local.is_download ? var.range_parallel : null
 }
 
 output "range_part_mb" {
   description = "Size of a range, in MiB."
-  value       = var.range_part_mb
+  value       = local.is_download ? var.range_part_mb : null
 }
 
 output "object_size_mb" {
   description = "Size of the object that /tmp or memory was checked against, in MiB."
-  value       = var.object_size_mb
-}
-
-output "ephemeral_storage_mb" {
-  description = "Size of /tmp, in MB."
-  value       = var.ephemeral_storage_mb
+  value       = local.is_download ? var.object_size_mb : null
 }

@@ -28,7 +28,7 @@ variable "memory_size" {
 
   # The download's rule. It stands here because a rule is part of its variable, and the one to change is this.
   validation {
-    condition     = var.memory_size >= var.object_size_mb + local.other_memory_mb || local.sink != "memory"
+    condition     = var.experiment != "download" || local.sink != "memory" || var.memory_size >= var.object_size_mb + local.other_memory_mb
     error_message = "memory_size = ${var.memory_size}: must be at least object_size_mb + ${local.other_memory_mb} = ${var.object_size_mb + local.other_memory_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp."
   }
 }
@@ -78,8 +78,8 @@ variable "experiment" {
   nullable    = false
 
   validation {
-    condition     = contains(["download"], var.experiment)
-    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download."
+    condition     = contains(["download", "filesystem"], var.experiment)
+    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download, filesystem."
   }
 }
 
@@ -202,12 +202,30 @@ variable "log_retention_days" {
 
 variable "architecture" {
   type        = string
-  description = "Processor of the function: x86_64 (the published one) or arm64."
-  default     = "x86_64"
-  nullable    = false
+  description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and arm64 for filesystem."
+  default     = null
 
   validation {
-    condition     = contains(["x86_64", "arm64"], var.architecture)
+    condition     = var.architecture == null ? true : contains(["x86_64", "arm64"], var.architecture)
     error_message = "architecture = ${jsonencode(var.architecture)}: must be x86_64 or arm64."
+  }
+}
+
+variable "ephemeral_storage_mb" {
+  type        = number
+  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here); null means the published one, 1200 for download and 1228 for filesystem."
+  default     = null
+
+  validation {
+    condition = var.ephemeral_storage_mb == null ? true : (
+      var.ephemeral_storage_mb >= 512 && var.ephemeral_storage_mb <= 10240 && floor(var.ephemeral_storage_mb) == var.ephemeral_storage_mb
+    )
+    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be a whole number of MB from 512 to 10240."
+  }
+
+  # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
+  validation {
+    condition     = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb) >= local.in_tmp.mb + 64
+    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be at least ${local.in_tmp.what} + 64 = ${local.in_tmp.mb + 64}, or it doesn't fit into /tmp; null means ${local.defaults.ephemeral_storage_mb}."
   }
 }

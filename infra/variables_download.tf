@@ -80,21 +80,3 @@ variable "object_size_mb" {
     error_message = "object_size_mb = ${var.object_size_mb}: must be a whole number of MiB, at least 1."
   }
 }
-
-variable "ephemeral_storage_mb" {
-  type        = number
-  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here)."
-  default     = 1200
-  nullable    = false
-
-  validation {
-    condition     = var.ephemeral_storage_mb >= 512 && var.ephemeral_storage_mb <= 10240 && floor(var.ephemeral_storage_mb) == var.ephemeral_storage_mb
-    error_message = "ephemeral_storage_mb = ${var.ephemeral_storage_mb}: must be a whole number of MB from 512 to 10240."
-  }
-
-  # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
-  validation {
-    condition     = var.ephemeral_storage_mb >= var.object_size_mb + 64 || local.sink != "tmp"
-    error_message = "ephemeral_storage_mb = ${var.ephemeral_storage_mb}: must be at least object_size_mb + 64 = ${var.object_size_mb + 64}, or the object doesn't fit into /tmp."
-  }
-}

@@ -9,7 +9,7 @@ from experiments.experiment import Published
 from report import cells, published
 from report.cell_key import SETTINGS, Key, told_apart
 from report.measured import mean_bytes, moved_bytes, rate
-from report.phrases import size_words
+from report.phrases import listed, size_words
 from report.run import Run
 
 
@@ -80,7 +80,8 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
             "most_at_once": overlap and overlap["most_at_once"],
             "share_at_full_n": overlap and overlap["share_of_span_at_full"],
         }
-        lines.append(Row(key, run.source, measured=True, figures=figures))
+        source = f"{run.source}, a folder" if run.stand_ins([key]) else run.source
+        lines.append(Row(key, source, measured=True, figures=figures))
         if key in theirs:
             lines.append(_published_row(key, *theirs[key]))
     return Beside(run.experiment, lines, caption(run, found))
@@ -102,6 +103,11 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
         sentences.append(
             "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
             "this machine, not AWS, and memory size changes nothing here."
+        )
+    if names := run.stand_ins(measured):
+        sentences.append(
+            f"“a folder”: nothing can be mounted here, so a folder of this machine stood in for {listed(names)}: these "
+            "rows show that the path works, and nothing of that storage."
         )
     for table, keys in shown:
         size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)

@@ -95,9 +95,14 @@ class Key:
         return self._words([axis.name for axis in self.axes].index(name))
 
     def without(self, axes: Iterable[str]) -> tuple[Any, ...]:
-        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common."""
+        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common. A text at its
+        default is the same in all of them, whatever it is: each storage is read in its own usual way."""
         left_out = set(axes)
-        kept = [value for axis, value in zip(self.axes, self.values, strict=True) if axis.name not in left_out]
+        kept = [
+            "" if _is_phrased(axis) and self.values[at] == self._default(at) else self.values[at]
+            for at, axis in enumerate(self.axes)
+            if axis.name not in left_out
+        ]
         return (*kept, "" if SETTINGS in left_out else self.settings)
 
     def figures(self) -> dict[str, Any]:

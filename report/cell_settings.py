@@ -31,7 +31,9 @@ class CellSettings:
         """
         self._values: dict[str, dict[str, Any]] = {}
         self._repeats: dict[str, int] = {}
-        self._in_records = of_run(manifest).record_fields
+        experiment = of_run(manifest)
+        self._in_records = experiment.record_fields
+        self._told = {*self._in_records, *experiment.told_by_records}
         plan = _mapping(manifest.get("plan"))
         self.fixed = _mapping(plan.get("fixed"))
         self.swept = {
@@ -62,7 +64,7 @@ class CellSettings:
     def others(self, cell: object) -> str:
         """What a cell has of the swept variables that no record repeats, as `object_size_mb=4`; "" for none."""
         values = self.of(cell) or {}
-        others = {name: values[name] for name in self.swept if name not in self._in_records and name in values}
+        others = {name: values[name] for name in self.swept if name not in self._told and name in values}
         return ", ".join(f"{name}={_text(value)}" for name, value in others.items() if len(self.swept[name]) > 1)
 
     def difference(self, record: Mapping[str, Any]) -> Difference | None:

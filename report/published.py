@@ -23,9 +23,8 @@ def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, flo
     for published in experiment.published:
         for row in _read(published.file):
             named = row | {ours: row[its] for ours, its in published.columns.items()}
-            told = published.fixed | {
-                axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named
-            }
+            told = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
+            told = {**published.fixed, **told, **published.cell(row)}
             key = Key.of(experiment.axes, (told.get(axis.name) for axis in experiment.axes))
             if key is not None:
                 found[key] = (published, {name: float(named[name]) for name in SECONDS if name in named})

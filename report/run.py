@@ -2,7 +2,7 @@
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -124,6 +124,11 @@ class Run:
             return str(cell)
         repeat = self.cells.repeat(cell)
         return key.words + ("" if repeat is None else f", repeat {repeat}")
+
+    def stand_ins(self, keys: Iterable[Key]) -> list[str]:
+        """What these cells name and something else stood in the place of: on the embedded AWS a folder, for a mount."""
+        told = self.experiment.stand_ins.items() if self.target == "local" else ()
+        return sorted({key[axis] for key in keys for axis, values in told if key[axis] in values})
 
     def order(self, cell: str) -> tuple[Any, ...]:
         """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""

@@ -7,6 +7,7 @@ import sys
 
 from rich import box
 from rich.console import Console, Group
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -25,8 +26,13 @@ def print_table(table: Beside, form: str = "table") -> None:
     """Print `table` on stdout; `form` is table, csv, json or markdown. Raises ValueError for another form."""
     writers = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
     if form == "table":
-        # Into a pipe, as wide as the table needs; a terminal's own width otherwise.
-        Console(file=sys.stdout, width=None if sys.stdout.isatty() else PLAIN_WIDTH).print(to_rich(table))
+        console = Console(file=sys.stdout)
+        shown = to_rich(table)
+        if not console.is_terminal:  # into a pipe, as wide as the table needs
+            console.width = max(
+                PLAIN_WIDTH, Measurement.get(console, console.options.update(width=400), shown.renderables[0]).maximum
+            )
+        console.print(shown)
     elif form in writers:
         sys.stdout.write(writers[form](table))
     else:

@@ -28,11 +28,11 @@ _BY_STATUS = {
     403: (
         "AccessDenied",
         "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 "
-        "for a missing key too): check the role, BUCKET_NAME and FILE_NAME",
+        "for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)",
     ),
     404: (
         "NoSuchKey",
-        "the object or its bucket doesn't exist: check BUCKET_NAME and FILE_NAME, or make the object",
+        "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or make the object",
     ),
     503: ("SlowDown", "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"),
 }

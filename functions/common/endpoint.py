@@ -36,7 +36,7 @@ def locate(bucket: str, key: str, region: str, environ: Mapping[str, str]) -> Ob
     host is the region's, where boto3 still uses the old name of the same endpoint. Any other endpoint
     (AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL) gets the bucket in the path.
     """
-    encoded_key = quote(key, safe="/-_.~")
+    encoded_key = encoded(key)
     custom = environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
     if custom:
         is_tls, host, port, base = _take_apart(custom)
@@ -48,6 +48,11 @@ def locate(bucket: str, key: str, region: str, environ: Mapping[str, str]) -> Ob
         return ObjectAddress(True, domain, 443, domain, f"/{bucket}/{encoded_key}")
     host = f"{bucket}.{domain}"
     return ObjectAddress(True, host, 443, host, f"/{encoded_key}")
+
+
+def encoded(key: str) -> str:
+    """Return a key as it stands in a path."""
+    return quote(key, safe="/-_.~")
 
 
 def dns_suffix(region: str) -> str:

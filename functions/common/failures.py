@@ -21,10 +21,12 @@ ERROR_TYPES = {
     "ConnectionCut": "the connection ended before the body did, after all retries",
     "ReadTimeout": "S3 sent no byte for the read timeout, after all retries",
     "NoCredentials": "no usable credentials",
-    "ObjectChanged": "the object was replaced while it was downloaded",
+    "ObjectChanged": "the object, or file, was replaced or changed while it was read",
     "SizeMismatch": "the bytes received aren't the bytes announced by S3 or by the work order",
     "ChecksumMismatch": "the bytes received don't have the checksum that the work order says or S3 sent",
     "NoMemory": "the object doesn't fit into the function's memory, which the sink `memory` needs",
+    "NoData": "there is nothing to read: nothing is mounted, or the folder or the prefix is empty",
+    "UnsafePath": "a key or a link leads out of its folder, or two keys fall on one file: nothing of it was written",
     "NoSpace": "the temporary folder is full",
     "FileError": "the temporary file can't be made or written for another reason",
     "UnexpectedError": "none of the above: a defect to report; the message names the exception",
@@ -68,6 +70,14 @@ class ReadTimeout(Failure):
 
 
 class NoCredentials(Failure):
+    """See ERROR_TYPES."""
+
+
+class NoData(Failure):
+    """See ERROR_TYPES."""
+
+
+class UnsafePath(Failure):
     """See ERROR_TYPES."""
 
 

@@ -4,7 +4,14 @@ The Go methods have the same policy; `functions/agreed/retries.json` is what the
 """
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
+
+from common.failures import AnswerError, ConnectionCut, NoConnection, ReadTimeout
+from common.measurement import Measurement
+
+Result = TypeVar("Result")
 
 # Tries of one request, the first included. Standard mode waits at most 1, 2 and 4 s between four tries, so a
 # request that S3 turns down every time ends well below the function's 60 s and becomes a record.
@@ -55,3 +62,18 @@ class RetryPolicy:
 
 
 RETRIES = RetryPolicy()
+
+
+def in_tries(measurement: Measurement, one_try: Callable[[bool], Result]) -> Result:
+    """Return what `one_try(is_retry)` gives, called again as the policy says; raises what ended the last try."""
+    for number in range(RETRIES.attempts):
+        if number:
+            measurement.wait(RETRIES.delay_s(number))
+        try:
+            return one_try(number > 0)
+        except (ConnectionCut, ReadTimeout, NoConnection, AnswerError) as error:
+            measurement.raise_if_stopped()
+            is_final = isinstance(error, AnswerError) and not RETRIES.applies_to(error.status, error.code)
+            if is_final or number + 1 == RETRIES.attempts:
+                raise
+    raise AssertionError("there is at least one try")

@@ -14,9 +14,10 @@ CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 15
 
 
-def build_client(region: str) -> Any:
+def build_client(region: str, connections: int = 10) -> Any:
     """Return boto3's S3 client; raises SettingsError when region or AWS_ENDPOINT_URL can't be used.
 
+    `connections` is the size of its pool, by default boto3's own: more at once are opened, and closed after one use.
     The addressing style is left alone: boto3 uses virtual-hosted names on AWS and paths for an endpoint that
     is an IP address, so a local run needs no setting of its own.
     """
@@ -28,6 +29,7 @@ def build_client(region: str) -> Any:
         retries={"mode": RETRIES.mode, "total_max_attempts": RETRIES.attempts},
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
+        max_pool_connections=connections,
     )
     try:
         return boto3.client("s3", region_name=region, config=config)

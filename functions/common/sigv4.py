@@ -30,9 +30,12 @@ def read_credentials(environ: Mapping[str, str]) -> Credentials:
     return Credentials(access_key, secret_key, environ.get("AWS_SESSION_TOKEN") or None)
 
 
-def signed_headers(host: str, path: str, region: str, credentials: Credentials, now_s: float) -> dict[str, str]:
-    """Return the headers that authorize a GET of `path` (percent-encoded, no query) at `now_s`, an epoch time.
+def signed_headers(
+    host: str, path: str, region: str, credentials: Credentials, now_s: float, query: str = ""
+) -> dict[str, str]:
+    """Return the headers that authorize a GET of `path` at `now_s`, an epoch time.
 
+    `path` is percent-encoded, and so is `query`, whose parameters are in alphabetical order, each `name=value`.
     Headers that the request has besides these, like Range, needn't be signed.
     """
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_s))
@@ -41,7 +44,7 @@ def signed_headers(host: str, path: str, region: str, credentials: Credentials, 
         headers["x-amz-security-token"] = credentials.token
     names = ";".join(headers)  # these names are in alphabetical order, as the signature wants them
     lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
-    canonical = f"GET\n{path}\n\n{lines}\n{names}\n{_EMPTY_BODY}"
+    canonical = f"GET\n{path}\n{query}\n{lines}\n{names}\n{_EMPTY_BODY}"
     scope = f"{moment[:8]}/{region}/s3/aws4_request"
     to_sign = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
     key = f"AWS4{credentials.secret_key}".encode()

@@ -14,10 +14,11 @@ from typing import Any
 from common.endpoint import locate
 from common.environment import SettingsError
 from common.failures import Failure
+from common.object_read import object_changed
 from common.sigv4 import read_credentials
 from download.crt_failures import translate
 from download.settings import Settings
-from download.transfer import Transfer, object_changed
+from download.transfer import Transfer
 
 # The client opens as many connections as this rate needs. 3 Gbit/s is the most that AWS gives to one function (of
 # 10,240 MB, with the quota "Network bandwidth per execution environment"); the client's own guess is 10, for a server.
@@ -140,7 +141,7 @@ class _Download:
         found = {name.lower(): value for name, value in headers}
         size = found.get("content-range", "").rpartition("/")[2] or found.get("content-length", "")
         # The runtime tells of an answer only once the whole range is there, so when its first byte came is unknown.
-        self._keep(lambda: self._transfer.note_answer(found.get("etag"), int(size), is_body=False))
+        self._keep(lambda: self._transfer.object.note_answer(found.get("etag"), int(size), is_body=False))
 
     def _on_progress(self, progress: int, **_: Any) -> None:
         self._keep(lambda: self._transfer.count_bytes(progress))

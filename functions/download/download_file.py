@@ -9,7 +9,7 @@ from typing import Any
 from boto3.s3.transfer import TransferConfig
 
 from common import s3_client
-from download.boto_observer import observed
+from common.boto_observer import observed
 from download.settings import Settings
 from download.transfer import Transfer
 
@@ -31,7 +31,7 @@ def fetch(transfer: Transfer) -> int:
     """
     target = transfer.sink.path
     settings = transfer.settings
-    with observed(transfer), transfer.timed():
+    with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
         transfer.s3.download_file(
             settings.bucket, settings.key, str(target), Callback=transfer.count_bytes, Config=_CONFIG
         )

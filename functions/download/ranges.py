@@ -9,15 +9,15 @@ import threading
 from collections.abc import Iterator
 
 from common.failures import AnswerError
-from download.get_span import Span, fetch_span
-from download.raw_s3 import RawS3
+from common.get_span import Span, fetch_span
+from common.raw_s3 import RawS3
 from download.settings import Settings
 from download.transfer import Transfer
 
 
 def build_client(settings: Settings) -> RawS3:
     """Return the client; raises SettingsError."""
-    return RawS3(settings)
+    return RawS3(settings.bucket, settings.region)
 
 
 def fetch(transfer: Transfer) -> int:
@@ -56,12 +56,12 @@ class _Ranges:
     def _fetch_first(self) -> None:
         slot = self._transfer.sink.slot()
         try:
-            fetch_span(self._transfer, Span(0, self._part_bytes), slot, self._begin_others)
+            fetch_span(self._transfer.object, Span(0, self._part_bytes), slot, self._begin_others)
         except AnswerError as error:
             if error.status != 416 or self._size:
                 raise
             # An empty object has no first byte to ask for.
-            fetch_span(self._transfer, Span(0, None), slot, self._transfer.sink.prepare)
+            fetch_span(self._transfer.object, Span(0, None), slot, self._transfer.sink.prepare)
 
     def _begin_others(self, size: int) -> None:
         self._size = size
@@ -81,7 +81,7 @@ class _Ranges:
     def _fetch_others(self) -> None:
         slot = self._transfer.sink.slot()
         while (first := next(self._parts) * self._part_bytes) < self._size:
-            fetch_span(self._transfer, Span(first, min(first + self._part_bytes, self._size)), slot)
+            fetch_span(self._transfer.object, Span(first, min(first + self._part_bytes, self._size)), slot)
 
     def _fail(self, error: BaseException) -> None:
         """Keep the first error and end what the other threads do."""

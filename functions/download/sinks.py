@@ -4,31 +4,18 @@ A sink is filled through slots, one for each thread. A slot gives the window to 
 how many came.
 """
 
-import errno
 import mmap
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 from common.failures import NoMemory
+from common.slots import WINDOW_BYTES, FileSlot, Slot, TargetFile, new_window
 from download.checksum import Checksum, Digest, joined_crc32
 from download.methods import DISCARD, MEMORY, TMP
 
-# What one call receives. Measured against 64 KiB to 2 MiB: less means more calls and wake-ups, more saves nothing.
-WINDOW_BYTES = 2**20
 # Kept for Python and this function: about 40 MiB in use.
 _OTHER_MEMORY_MB = 80
-
-
-class Slot(Protocol):
-    """What one thread receives through."""
-
-    def window(self, position: int, count: int) -> memoryview:
-        """Return where to put the next bytes, which begin at `position` of the object: at most `count`, at least 1."""
-
-    def keep(self, position: int, count: int) -> None:
-        """Take the `count` bytes that were put into the last window."""
 
 
 class Sink(Protocol):
@@ -90,7 +77,7 @@ class _DiscardSlot:
         self._algorithm = algorithm
         self._digest: Digest | None = None
         self._end = -1
-        self._buffer = _new_window()
+        self._buffer = new_window()
 
     def window(self, position: int, count: int) -> memoryview:
         return self._buffer if count >= WINDOW_BYTES else self._buffer[:count]
@@ -155,31 +142,12 @@ class MemorySink:
             self._map = None
 
 
-class FileSink:
+class FileSink(TargetFile):
     """A file of the object's size in the temporary folder; also where a method writes that brings its own writer."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: int | None = None
-
-    def prepare(self, size_bytes: int) -> None:
-        """Make the file; raises OSError (ENOSPC) before the first byte when the folder hasn't room for it."""
-        room = os.statvfs(self.path.parent)
-        if size_bytes > room.f_bavail * room.f_frsize:
-            raise OSError(errno.ENOSPC, "no room for the object")
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        os.ftruncate(self._file, size_bytes)
 
     def slot(self) -> Slot:
         """Return a slot with a buffer of its own."""
-        return _FileSlot(self)
-
-    def write(self, view: memoryview, position: int) -> None:
-        """Write all of `view` at `position`."""
-        assert self._file is not None
-        written = 0
-        while written < len(view):  # a write can end early, on a file system that is almost full
-            written += os.pwrite(self._file, view[written:], position + written)
+        return FileSlot(self)
 
     def digest(self, algorithm: str) -> str:
         """Return the checksum of the file, read again."""
@@ -188,36 +156,9 @@ class FileSink:
             digest.update(piece)
         return digest.hexadecimal()
 
-    def close(self) -> None:
-        """Close the file; its folder is removed with everything in it."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-
-class _FileSlot:
-    def __init__(self, sink: FileSink) -> None:
-        self._sink = sink
-        self._buffer = _new_window()
-
-    def window(self, position: int, count: int) -> memoryview:
-        return self._buffer if count >= WINDOW_BYTES else self._buffer[:count]
-
-    def keep(self, position: int, count: int) -> None:
-        self._sink.write(self._buffer[:count], position)
-
-
-def _new_window() -> memoryview:
-    """Return a buffer that begins at a page.
-
-    A bytearray of this size begins 16 bytes after one, and received bytes as a rule lie at the beginning of a page: on
-    some processors the kernel's copy between two such addresses takes twice as long (seen on an AMD EPYC).
-    """
-    return memoryview(mmap.mmap(-1, WINDOW_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-
 
 def _pieces(path: Path) -> Iterator[memoryview]:
-    buffer = _new_window()
+    buffer = new_window()
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(buffer):
             yield buffer[:count]

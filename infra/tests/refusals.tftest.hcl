@@ -6,6 +6,10 @@ mock_provider "aws" {
   mock_resource "aws_iam_role" {
     defaults = { arn = "arn:aws:iam::123456789012:role/made-up" }
   }
+
+  mock_data "aws_availability_zones" {
+    defaults = { names = ["us-east-1a", "us-east-1b"] }
+  }
 }
 
 run "too_small" {
@@ -398,6 +402,112 @@ run "go_to_a_small_tmp" {
     method               = "go_stream"
     sink                 = "tmp"
     ephemeral_storage_mb = 1087
+  }
+
+  expect_failures = [
+    var.ephemeral_storage_mb,
+  ]
+}
+
+run "filesystem_too_small" {
+  command = plan
+
+  variables {
+    large_file_mb = 0
+    small_files   = 0
+    subnet_count  = 0
+  }
+
+  expect_failures = [
+    var.large_file_mb,
+    var.small_files,
+    var.subnet_count,
+  ]
+}
+
+run "filesystem_fractions_and_too_large" {
+  command = plan
+
+  variables {
+    large_file_mb = 1.5
+    small_files   = 100001
+    subnet_count  = 7
+  }
+
+  expect_failures = [
+    var.large_file_mb,
+    var.small_files,
+    var.subnet_count,
+  ]
+}
+
+run "filesystem_unknown_words" {
+  command = plan
+
+  variables {
+    storage         = "S3"
+    read_method     = "boto3"
+    cache           = ""
+    throughput_mode = "provisioned"
+    direct_s3_read  = "ENABLED"
+  }
+
+  expect_failures = [
+    var.storage,
+    var.read_method,
+    var.cache,
+    var.throughput_mode,
+    var.direct_s3_read,
+  ]
+}
+
+# A file system that isn't there to be mounted.
+run "s3_files_not_put_up" {
+  command = plan
+
+  variables {
+    experiment = "filesystem"
+    storage    = "s3files"
+  }
+
+  expect_failures = [
+    var.storage,
+  ]
+}
+
+run "s3_files_with_the_download" {
+  command = plan
+
+  variables {
+    with_s3files = true
+  }
+
+  expect_failures = [
+    var.with_s3files,
+  ]
+}
+
+# Into the published /tmp of 1228 MB go at most 1164 MiB: one large file, or 21,163 small ones.
+run "a_large_file_that_does_not_fit" {
+  command = plan
+
+  variables {
+    experiment    = "filesystem"
+    large_file_mb = 1165
+  }
+
+  expect_failures = [
+    var.ephemeral_storage_mb,
+  ]
+}
+
+run "small_files_that_do_not_fit" {
+  command = plan
+
+  variables {
+    experiment           = "filesystem"
+    small_files          = 21164
+    ephemeral_storage_mb = 1228
   }
 
   expect_failures = [

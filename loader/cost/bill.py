@@ -37,13 +37,14 @@ BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the bill; `usd_per_unit` None means that the price isn't known."""
+    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json."""
 
     service: str
     what: str
     quantity: float
     unit: str
     usd_per_unit: float | None
+    price: str = ""
 
     @property
     def usd(self) -> float | None:
@@ -59,6 +60,7 @@ class Item:
             "unit": self.unit,
             "usd_per_unit": self.usd_per_unit,
             "usd": None if self.usd is None else round(self.usd, 6),
+            "price": self.price,
         }
 
 
@@ -179,7 +181,7 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
 
 def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
     def item(service: str, what: str, quantity: float, price: str) -> Item:
-        return Item(service, what, quantity, prices[price].unit, prices[price].usd)
+        return Item(service, what, quantity, prices[price].unit, prices[price].usd, price)
 
     messages = sum(cell.all_messages for cell in cells)
     batches = sum(-(-count // BATCH) for cell in cells for count in (cell.messages, cell.warm_up_messages))

@@ -63,10 +63,11 @@ def demands(plan: Plan, defaults: Mapping[str, Any]) -> list[Demand]:
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` with numbers as int, and axes that have none at their default. Raises UsageError for no whole number."""
+    """`values`, with numbers as int and what is null at its default. Raises UsageError for what is no whole number."""
     numbers = [name for name, variable in declared().items() if variable.type == "number" and name in values]
     nullable = {name for name in numbers if values[name] is None and declared()[name].nullable}
     whole = {**values, **{name: _whole(values, name) for name in numbers if name not in nullable}}
+    whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
     before: list[Any] = []
     for axis in experiment.axes:
         if whole.get(axis.variable) is None:

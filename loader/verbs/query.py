@@ -98,7 +98,8 @@ def read_query(name: str, experiment: str | None = None) -> str:
     saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
     namesakes = [one for one in saved if one.partition("/")[2] == name]
     if not (path := Path(name)).is_file():
-        meant = [one for one in (name, f"{experiment}/{name}") if one in saved] or namesakes
+        found = [one for one in (name, f"{experiment}/{name}", f"common/{name}") if one in saved]
+        meant = found[:1] or namesakes
         if not meant:
             raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {', '.join(saved)}")
         if len(meant) > 1:

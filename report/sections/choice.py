@@ -13,7 +13,7 @@ from report.sections.page import Block, Figures, Page
 def render(page: Page) -> Block | None:
     """Nothing where nothing was chosen."""
     compares = [one for one in page.experiment.compare
-                if one.kind == "choice" and page.numbers["comparisons"].get(one.name)]  # fmt: skip
+                if one.section == "choice" == one.kind and page.numbers["comparisons"].get(one.name)]  # fmt: skip
     if not compares:
         return None
     pictures = [_picture(page, compare, "" if at == 0 else f"-{compare.name}") for at, compare in enumerate(compares)]
@@ -83,6 +83,6 @@ def _taken(cells: dict[Key, Figures], metric: Metric, key: Key, base: Key) -> En
 def _fastest(one: Figures) -> Entry:
     found = one["against_fastest"]
     if found is None:
-        return words("the fastest", "faster") if one["all"]["count"] else words("")
+        return words("the fastest", "faster") if one["all"]["level"] != "cant_tell" else words("")
     took = found["ratio_of_medians"]
     return words("can’t tell" if took is None else f"{took['low']:.2f} to {took['high']:.2f} × as long")

@@ -55,6 +55,9 @@ class _Headline:
             run.target, f"On {run.source}"
         )
 
+        if names := run.stand_ins(self._cells):
+            self._where += f", with a folder in place of {listed(names)}"
+
     def of_one(self) -> list[str]:
         """Nothing was swept: what a function gets."""
         timed = {key: cell for key, cell in self._cells.items() if cell["count"]}
@@ -75,8 +78,8 @@ class _Headline:
         ]
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
-        """Several were tried: which is the fastest, where most ran at once; at the first of such places, unless another
-        one is at another place."""
+        """Several were tried: which is the fastest, where most ran at once; at the first of such places that can tell,
+        unless another one is at another place."""
         places: dict[Any, list[Figures]] = {}
         most = max(self._key(one).n for one in rows)
         for one in (one for one in rows if self._key(one).n == most):
@@ -84,7 +87,8 @@ class _Headline:
         winners = [self._winner(mine, compare.axes) for mine in places.values()]
         if len(set(winners) - {None}) > 1:
             return self._depends(compare, list(places.values()), winners)
-        return self._of_place(compare, next(iter(places.values())))
+        told = (mine for mine in places.values() if any(one["all"]["level"] != "cant_tell" for one in mine))
+        return self._of_place(compare, next(told, next(iter(places.values()))))
 
     def _of_place(self, compare: Compare, mine: Sequence[Figures]) -> list[str]:
         """Which is the fastest at one place."""

@@ -32,7 +32,7 @@ def published(dataset: str, object_bytes: int) -> Published:
 
 
 MATRIX = Matrix(
-    swept={"storage": ("s3", "efs"), "dataset": ("large", "small"), "memory_size": (512, 1024)},
+    swept={"store": ("s3", "efs"), "dataset": ("large", "small"), "memory_size": (512, 1024)},
     fixed={"threads": 1, "object_size_mb": 1, "ephemeral_storage_mb": 512},
 )
 COPIES = replace(
@@ -41,7 +41,7 @@ COPIES = replace(
     question="Which storage should I choose for my file sizes and memory?",
     operation=("copy", "copies"),
     axes=(
-        Axis("storage", "storage", "storage", "storage", kind=str, in_order=True),
+        Axis("storage", "storage", "store", "storage", kind=str, in_order=True),
         DATASET,
         MEMORY,
         replace(THREADS, words="threads = {}", default=usual_threads),

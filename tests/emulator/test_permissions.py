@@ -19,33 +19,11 @@ from loader.errors import RunError
 from loader.run import patience
 from loader.run.folder import RunFolder
 from loader.target import aws_terraform
+from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
 
-DOCS = stack.ROOT / "docs"
-ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
 VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
 SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
 SWEEP += [word for name, value in VARIABLES.items() for word in ("--set", f"{name}={value}")]
-# Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
-# against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the others.
-ASKED_OTHERWISE = (
-    "lambda:CreateFunction",
-    "lambda:CreateEventSourceMapping",
-    "lambda:ListEventSourceMappings",
-    "sqs:SendMessageBatch",
-)
-
-
-def policy() -> dict[str, Any]:
-    """The policy as a reader fills it in."""
-    text = (DOCS / "permissions.json").read_text()
-    for placeholder, value in (("ACCOUNT_ID", ACCOUNT_ID), ("REGION", REGION), ("PREFIX", PREFIX)):
-        text = text.replace(placeholder, value)
-    return json.loads(text)
-
-
-def actions() -> list[str]:
-    found = [statement["Action"] for statement in policy()["Statement"]]
-    return [action for one in found for action in ([one] if isinstance(one, str) else one)]
 
 
 @dataclass
@@ -81,21 +59,15 @@ def user(tmp_path_factory):
     config = providers.prepare()
     stack.lay_out(root)
     emulator = ministack.start(state, follow_parent=True)
-    account = {"endpoint_url": emulator.endpoint_url, "region_name": REGION}
-    iam = boto3.client("iam", aws_access_key_id="test", aws_secret_access_key="test", **account)
-    iam.create_user(UserName="runner")
-    more = {"Effect": "Allow", "Action": ASKED_OTHERWISE, "Resource": "*"}
-    document = json.dumps({"Version": "2012-10-17", "Statement": [more]})
-    iam.put_user_policy(UserName="runner", PolicyName="asked-otherwise", PolicyDocument=document)
-    key = iam.create_access_key(UserName="runner")["AccessKey"]
+    iam, key = make_user(emulator.endpoint_url)
     try:
         with pytest.MonkeyPatch.context() as shell:
             shell.setattr(stack, "ROOT", root)
             shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
             shell.setenv("AWS_DEFAULT_REGION", REGION)
             shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
-            shell.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
-            shell.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
+            for name, value in key.items():
+                shell.setenv(name, value)
             if config:
                 shell.setenv("TF_CLI_CONFIG_FILE", str(config))
             yield User(iam, root)
@@ -111,8 +83,9 @@ def swept(user):
     return user
 
 
-def test_the_policy_fits_into_one_managed_policy():
-    text = (DOCS / "permissions.json").read_text()
+@pytest.mark.parametrize("name", NAMES)
+def test_each_policy_fits_into_one_managed_policy(name):
+    text = (DOCS / f"{name}.json").read_text()
     assert len(re.sub(r"\s", "", text)) < 6144  # IAM's quota, white space left out
 
 
@@ -121,7 +94,7 @@ def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
     explained = set()
     for service, row in re.findall(r"(?m)^\| `(\w+)` \| (.+?) \|", page):
         explained |= {f"{service}:{name}" for name in re.findall(r"`(\w+)`", row)}
-    assert explained == set(actions())
+    assert explained == {action for name in NAMES for action in actions(policy(name))}
 
 
 def test_a_whole_sweep_runs_under_the_policy(swept):

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from bench import servers
+from tests.unit.functions.filesystem.conftest import mount, start
 from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
 
-__all__ = ["certificate", "sandbox", "sandbox_environment", "start_s3"]
+__all__ = ["certificate", "mount", "sandbox", "sandbox_environment", "start", "start_s3"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,11 @@
-"""A small S3 on loopback that serves one object, and misbehaves as told.
+"""A small S3 on loopback that serves one object, or a few, and misbehaves as told.
 
-It answers HEAD and GET (with ranges and If-Match) for one bucket and key over real HTTP, so that the whole client
-under test is the real one. `Faults` says what goes wrong; `requests` is the log of what was asked.
+It answers HEAD and GET (with ranges and If-Match) and lists one bucket over real HTTP, so that the whole client under
+test is the real one. `Faults` says what goes wrong; `requests` is the log of what was asked.
 """
 
 import functools
+import html
 import random
 import re
 import ssl
@@ -12,8 +13,10 @@ import sys
 import threading
 import zlib
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, quote, unquote
 
 HOST = "127.0.0.1"
 BUCKET = "stampede-test"
@@ -39,6 +42,11 @@ class Faults:
     get_announces_extra_bytes: int = 0
     ignore_range: bool = False
     close_connections: int = 0
+    cut_listings: int = 0
+    keys_a_page: int = 1000
+    is_listing_whole: bool = False  # with a length instead of in chunks
+    lost_after_listing: str = ""
+    endless_listing: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,8 +68,14 @@ def _content(object_bytes: int) -> bytes:
 class FaultyS3:
     """The server: a context manager; `url` is the endpoint."""
 
-    def __init__(self, object_bytes: int, faults: Faults | None = None, tls: ssl.SSLContext | None = None) -> None:
-        self.body = _content(object_bytes)
+    def __init__(
+        self,
+        object_bytes: int,
+        faults: Faults | None = None,
+        tls: ssl.SSLContext | None = None,
+        objects: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.objects = {KEY: _content(object_bytes)} if objects is None else dict(objects)
         self.faults = faults or Faults()
         self.requests: list[Request] = []
         self.generation = 1
@@ -75,6 +89,15 @@ class FaultyS3:
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def body(self) -> bytes:
+        """The one object."""
+        return self.objects[KEY]
+
+    @body.setter
+    def body(self, body: bytes) -> None:
+        self.objects[KEY] = body
 
     @property
     def url(self) -> str:
@@ -150,8 +173,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, slow_down_counter: str) -> None:
         faults = self.s3.faults
         self.s3.note(Request(self.command, self.path, self.headers.get("Range"), self.headers.get("If-Match")))
-        # The CRT client asks for part 1 of an object that turns out to be empty.
-        if self.path.removesuffix("?partNumber=1") != f"/{BUCKET}/{KEY}":
+        # The CRT client asks for part 1 of an object that turns out to be empty: the query says nothing new.
+        path, _, query = self.path.partition("?")
+        key = unquote(path).removeprefix(f"/{BUCKET}").removeprefix("/")
+        if "list-type" not in query and (not path.startswith(f"/{BUCKET}/") or key not in self.s3.objects):
             self._error(404, "NoSuchKey")
         elif faults.status is not None:
             self._error(faults.status, faults.error_code)
@@ -159,8 +184,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(503, "SlowDown")
         elif not faults.ignore_if_match and self.headers.get("If-Match", self._etag()) != self._etag():
             self._error(412, "PreconditionFailed")
+        elif "list-type" in query:
+            self._listing({name: values[0] for name, values in parse_qs(query).items()})
         else:
-            self._object()
+            self._object(self.s3.objects[key])
 
     def _etag(self) -> str:
         return f'"generation-{self.s3.generation}"'
@@ -171,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = (
                 f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code>'
                 "<Message>Injected by the test.</Message>"
-                f"<ActualObjectSize>{len(self.s3.body)}</ActualObjectSize></Error>"
+                f"<ActualObjectSize>{len(self.s3.objects.get(KEY, b''))}</ActualObjectSize></Error>"
             ).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/xml")
@@ -180,8 +207,44 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
-    def _object(self) -> None:
-        body, size = self.s3.body, len(self.s3.body)
+    def _listing(self, asked: dict[str, str]) -> None:
+        faults, first = self.s3.faults, int(asked.get("continuation-token", "0"))
+        keys = sorted(key for key in self.s3.objects if key.startswith(asked.get("prefix", "")))
+        page = keys[first : first + faults.keys_a_page]
+        contents = "".join(
+            f"<Contents><Key>{quote(key)}</Key><ETag>{html.escape(self._etag())}</ETag>"
+            f"<LastModified>2025-01-01T00:00:0{self.s3.generation}.000Z</LastModified>"
+            f"<Size>{len(self.s3.objects[key])}</Size></Contents>"
+            for key in page
+        )
+        more = "true" if first + len(page) < len(keys) or faults.endless_listing else "false"
+        token = "1" if faults.endless_listing else str(first + len(page))
+        body = (
+            '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+            f"<IsTruncated>{more}</IsTruncated>{contents}<EncodingType>url</EncodingType>"
+            f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>"
+        ).encode()
+        self.s3.objects.pop(faults.lost_after_listing, None)
+        self._send_listing(body)
+
+    def _send_listing(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/xml")
+        if self.s3.faults.is_listing_whole:
+            self.send_header("Content-Length", str(len(body)))
+        else:
+            self.send_header("Transfer-Encoding", "chunked")
+            pieces = [body[at : at + 100] for at in range(0, len(body), 100)] + [b""]
+            body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+        self.end_headers()
+        if self.s3.use_up("cut_listings"):
+            body = body[: len(body) // 2]
+            self.close_connection = True
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def _object(self, body: bytes) -> None:
+        size = len(body)
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if self.s3.faults.ignore_range:
             asked = None

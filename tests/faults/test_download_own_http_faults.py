@@ -274,7 +274,7 @@ def test_an_object_larger_than_the_functions_memory_is_refused(start_s3, way, sa
 def test_an_object_larger_than_the_temporary_folder_is_refused(start_s3, way, sandbox_environment, monkeypatch, method):
     start_s3(OBJECT)
     almost_full = os.statvfs_result((4096, 4096, 10**6, 100, 100, 10**6, 10**5, 10**5, 0, 255))
-    monkeypatch.setattr("download.sinks.os.statvfs", lambda path: almost_full)
+    monkeypatch.setattr("os.statvfs", lambda path: almost_full)
     record = failure(way(method, "tmp"), sandbox_environment)
     assert (record["error_type"], record["bytes"]) == ("NoSpace", 0)
 

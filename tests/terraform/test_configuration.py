@@ -22,6 +22,7 @@ OUTPUTS = """
     dead_letter_queue_url function_name log_group_name memory_size concurrency_value experiment_tag object_size_mb
     ephemeral_storage_mb timeout_s visibility_timeout_s max_receive_count maximum_concurrency provisioned_pollers
     architecture event_source_mapping_uuid method sink range_parallel range_part_mb
+    storage read_method cache large_file_mb small_files subnet_count throughput_mode placing_function_name
 """
 
 

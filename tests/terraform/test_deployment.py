@@ -10,37 +10,17 @@ from typing import Any
 
 import pytest
 
+from tests.terraform.deployed import Resources, deployed, statements
+
 ROOT = Path(__file__).resolve().parents[2]
 TLS_ONLY = {"Bool": {"aws:SecureTransport": "false"}}
 QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:work"  # made up in download.tftest.hcl, like the log group's
 
-Resources = dict[str, dict[str, Any]]
-
 
 @pytest.fixture(scope="session")
 def deployments(infra, terraform) -> dict[str, Resources]:
-    """Run the deployment tests once: {run: {address: values}}."""
-    result = terraform(infra, "test", "-json", "-verbose", "-filter=tests/download.tftest.hcl")
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-    wrong = [line["@message"] for line in lines if line["@level"] == "error"]
-    assert (result.returncode, wrong) == (0, [])
-    return {
-        line["@testrun"]: _by_address(_values(line["test_state"])["root_module"])
-        for line in lines
-        if line["type"] == "test_state"
-    }
-
-
-def _values(state: dict) -> dict:
-    """OpenTofu wraps what Terraform gives as it is."""
-    return state.get("values", state)
-
-
-def _by_address(module: dict) -> Resources:
-    found = {resource["address"]: resource["values"] for resource in module.get("resources", [])}
-    for child in module.get("child_modules", []):
-        found |= _by_address(child)
-    return found
+    """The deployment of every run of download.tftest.hcl."""
+    return deployed(infra, terraform, "download")
 
 
 def _function(resources: Resources) -> dict[str, Any]:
@@ -48,18 +28,17 @@ def _function(resources: Resources) -> dict[str, Any]:
 
 
 def _trigger(resources: Resources) -> dict[str, Any]:
-    return resources["module.worker.aws_lambda_event_source_mapping.queue"]
-
-
-def _statements(policy: str) -> list[dict]:
-    return json.loads(policy)["Statement"]
+    return resources["module.worker.aws_lambda_event_source_mapping.queue[0]"]
 
 
 def test_the_function_is_the_published_one(deployments):
     function = _function(deployments["defaults"])
 
-    assert {name: function[name] for name in ("function_name", "runtime", "handler", "architectures")} == {
+    assert {
+        name: function[name] for name in ("function_name", "description", "runtime", "handler", "architectures")
+    } == {
         "function_name": "stampede-download",
+        "description": "One timed S3 operation a message, one record a log line.",
         "runtime": "python3.12",
         "handler": "download.handler.handler",
         "architectures": ["x86_64"],
@@ -130,7 +109,7 @@ def test_every_message_is_one_invocation_and_fails_alone(deployments):
 def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_group(deployments):
     resources = deployments["defaults"]
 
-    assert _statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"]) == [
+    assert statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"]) == [
         {
             "Sid": "ReadTheObject",
             "Effect": "Allow",
@@ -155,7 +134,7 @@ def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_g
             "Resource": "arn:aws:logs:us-east-1:123456789012:log-group:made-up:*",
         },
     ]
-    assert _statements(resources["module.worker.aws_iam_role.worker"]["assume_role_policy"]) == [
+    assert statements(resources["module.worker.aws_iam_role.worker"]["assume_role_policy"]) == [
         {
             "Effect": "Allow",
             "Principal": {"Service": "lambda.amazonaws.com"},
@@ -194,14 +173,14 @@ def test_the_bucket_is_private_encrypted_and_goes_with_its_content(deployments):
 
 def test_bucket_and_queues_refuse_everything_without_tls(deployments):
     resources = deployments["defaults"]
-    (bucket,) = _statements(resources["module.bucket.aws_s3_bucket_policy.tls_only"]["policy"])
+    (bucket,) = statements(resources["module.bucket.aws_s3_bucket_policy.tls_only"]["policy"])
     arn = "arn:aws:s3:::stampede-download-123456789012-us-east-1"
     assert (bucket["Effect"], bucket["Principal"], bucket["Action"]) == ("Deny", "*", "s3:*")
     assert bucket["Resource"] == [arn, f"{arn}/*"]
     assert bucket["Condition"] == TLS_ONLY
 
     for name, queue in (("work", "stampede-download"), ("dead_letters", "stampede-download-dead-letters")):
-        (statement,) = _statements(resources[f"module.queue.aws_sqs_queue.{name}"]["policy"])
+        (statement,) = statements(resources[f"module.queue.aws_sqs_queue.{name}"]["policy"])
         assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "sqs:*")
         assert statement["Resource"] == f"arn:aws:sqs:us-east-1:123456789012:{queue}"
         assert statement["Condition"] == TLS_ONLY
@@ -238,7 +217,7 @@ def test_given_names_and_sizes_reach_every_resource(deployments):
     function = _function(resources)
 
     assert resources["module.bucket.aws_s3_bucket.data"]["bucket"] == "my.own-bucket"
-    read = _statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"])[0]
+    read = statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"])[0]
     assert read["Resource"] == "arn:aws:s3:::my.own-bucket/data/big-file's_(1).bin"
     assert function["environment"][0]["variables"]["FILE_NAME"] == "data/big-file's_(1).bin"
     assert function["architectures"] == ["arm64"]
@@ -260,8 +239,9 @@ def test_log_lines_are_kept_for_a_week(deployments):
 
 
 def test_every_saved_query_is_in_the_console_word_for_word(deployments, infra):
-    files = {path.stem: path for path in (infra.parent / "queries/download").glob("*.cwli")}
-    assert "sample" in files
+    folders = [infra.parent / "queries" / name for name in ("common", "download")]
+    files = {path.stem: path for folder in folders for path in folder.glob("*.cwli")}
+    assert {"sample", "errors"} <= set(files)
 
     saved = {
         values["name"]: values
@@ -330,6 +310,6 @@ def test_the_infrastructure_knows_nothing_of_emulators():
 
     for path in files:
         code = re.sub(r"(?m)#.*$", "", path.read_text())
-        assert not re.search(r"localhost|127\.0\.0\.1|ministack|localstack|endpoint|emulator", code, re.IGNORECASE), (
-            path
-        )
+        assert not re.search(
+            r"localhost|127\.0\.0\.1|ministack|localstack|\bendpoint(s|_url)?\s*[={]|emulator", code, re.IGNORECASE
+        ), path

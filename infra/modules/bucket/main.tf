@@ -1,4 +1,4 @@
-# The data bucket. Its content can be made again from a size and a seed, so it is neither versioned nor replicated,
+# A bucket of data. Its content can be made again from a size and a seed, so it isn't replicated, nor versioned unless asked,
 # and `destroy` removes it with everything in it.
 resource "aws_s3_bucket" "data" {
   #checkov:skip=CKV_AWS_18:Access logs would be written and billed for every measured request.
@@ -8,6 +8,16 @@ resource "aws_s3_bucket" "data" {
   #checkov:skip=CKV_AWS_145:S3's own keys and not KMS: see the encryption below.
   bucket        = var.name
   force_destroy = true
+}
+
+resource "aws_s3_bucket_versioning" "data" {
+  count = var.versioned ? 1 : 0
+
+  bucket = aws_s3_bucket.data.bucket
+
+  versioning_configuration {
+    status = "Enabled"
+  }
 }
 
 resource "aws_s3_bucket_public_access_block" "data" {

@@ -65,12 +65,12 @@ resource "aws_lambda_layer_version" "packages" {
 
 resource "aws_lambda_function" "worker" {
   #checkov:skip=CKV_AWS_116:The queue has the dead-letter queue; this one would be for asynchronous invocations, of which there are none.
-  #checkov:skip=CKV_AWS_117:The published experiment runs outside a VPC, and a VPC limits the bandwidth that is measured.
+  #checkov:skip=CKV_AWS_117:In a VPC where the experiment says so; elsewhere a VPC would limit the bandwidth that is measured.
   #checkov:skip=CKV_AWS_272:The zip is made from this folder at every apply; there is no one else to sign it.
   #checkov:skip=CKV_AWS_173:The variables are names and sizes, no secrets, and AWS encrypts them with its own key.
   #checkov:skip=CKV_AWS_50:Tracing would add its own time to what is measured; the records say more.
   function_name = var.name
-  description   = "One timed S3 operation a message, one record a log line."
+  description   = var.description
   role          = aws_iam_role.worker.arn
 
   filename         = data.archive_file.code.output_path
@@ -92,6 +92,24 @@ resource "aws_lambda_function" "worker" {
     variables = var.environment
   }
 
+  dynamic "vpc_config" {
+    for_each = var.network[*]
+
+    content {
+      subnet_ids         = vpc_config.value.subnet_ids
+      security_group_ids = vpc_config.value.security_group_ids
+    }
+  }
+
+  dynamic "file_system_config" {
+    for_each = var.file_system[*]
+
+    content {
+      arn              = file_system_config.value.access_point_arn
+      local_mount_path = file_system_config.value.mount_path
+    }
+  }
+
   # Text, so that a printed line arrives as it is: the saved queries parse it.
   logging_config {
     log_format = "Text"
@@ -103,7 +121,9 @@ resource "aws_lambda_function" "worker" {
 }
 
 resource "aws_lambda_event_source_mapping" "queue" {
-  event_source_arn = var.queue_arn
+  count = var.trigger == null ? 0 : 1
+
+  event_source_arn = var.trigger.queue_arn
   function_name    = aws_lambda_function.worker.arn
 
   # One message, one invocation, one measurement; and a failed one comes back alone.
@@ -111,7 +131,7 @@ resource "aws_lambda_event_source_mapping" "queue" {
   function_response_types = ["ReportBatchItemFailures"]
 
   dynamic "scaling_config" {
-    for_each = var.maximum_concurrency[*]
+    for_each = var.trigger.maximum_concurrency[*]
 
     content {
       maximum_concurrency = scaling_config.value
@@ -119,7 +139,7 @@ resource "aws_lambda_event_source_mapping" "queue" {
   }
 
   dynamic "provisioned_poller_config" {
-    for_each = var.provisioned_pollers[*]
+    for_each = var.trigger.provisioned_pollers[*]
 
     content {
       minimum_pollers = provisioned_poller_config.value.minimum

@@ -9,6 +9,6 @@ output "log_group_name" {
 }
 
 output "event_source_mapping_uuid" {
-  description = "Id of the trigger."
-  value       = aws_lambda_event_source_mapping.queue.uuid
+  description = "Id of the trigger; null without one."
+  value       = one(aws_lambda_event_source_mapping.queue[*].uuid)
 }

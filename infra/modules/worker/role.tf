@@ -1,4 +1,4 @@
-# What the function may do: read one object, take messages from one queue, write to one log group.
+# What the function may do: what the experiment says, take messages from one queue, write to one log group.
 resource "aws_iam_role" "worker" {
   name        = var.role_name
   description = "Runs the function ${var.name}."
@@ -16,35 +16,55 @@ resource "aws_iam_role" "worker" {
   })
 }
 
+locals {
+  # ChangeMessageVisibility is the function's own: a message that failed comes back after seconds.
+  take_messages = var.trigger == null ? [] : [{
+    Sid      = "TakeMessages"
+    Effect   = "Allow"
+    Action   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"]
+    Resource = var.trigger.queue_arn
+  }]
+
+  # Lambda makes the network interfaces with the function's role, and says which actions that takes and that they can't be
+  # limited to one interface. It uses them when it sets the function up; the function's own code may not: only its requests
+  # carry lambda:SourceFunctionArn (Lambda guide, "Giving Lambda functions access to resources in an Amazon VPC").
+  network_interface_actions = [
+    "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets",
+    "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses",
+  ]
+  join_the_network = [for statement in [
+    {
+      Sid      = "JoinTheNetwork"
+      Effect   = "Allow"
+      Action   = local.network_interface_actions
+      Resource = "*"
+    },
+    {
+      Sid       = "OnlyLambdaItself"
+      Effect    = "Deny"
+      Action    = local.network_interface_actions
+      Resource  = "*"
+      Condition = { Null = { "lambda:SourceFunctionArn" = "false" } }
+    },
+  ] : statement if var.network != null]
+
+  # Without logs:CreateLogGroup: Terraform makes the group, and the last lines of a function that is being deleted can't
+  # bring it back after `destroy`.
+  write_logs = [{
+    Sid      = "WriteLogs"
+    Effect   = "Allow"
+    Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    Resource = "${aws_cloudwatch_log_group.worker.arn}:*" # its streams
+  }]
+}
+
 resource "aws_iam_role_policy" "worker" {
   name = "worker"
   role = aws_iam_role.worker.id
 
   policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [
-      {
-        Sid      = "ReadTheObject"
-        Effect   = "Allow"
-        Action   = "s3:GetObject" # also what HeadObject needs
-        Resource = var.readable_object_arn
-      },
-      {
-        # ChangeMessageVisibility is the function's own: a message that failed comes back after seconds.
-        Sid      = "TakeMessages"
-        Effect   = "Allow"
-        Action   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"]
-        Resource = var.queue_arn
-      },
-      {
-        # Without logs:CreateLogGroup: Terraform makes the group, and the last lines of a function that is being deleted
-        # can't bring it back after `destroy`.
-        Sid      = "WriteLogs"
-        Effect   = "Allow"
-        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = "${aws_cloudwatch_log_group.worker.arn}:*" # its streams
-      },
-    ]
+    Version   = "2012-10-17"
+    Statement = concat(var.statements, local.take_messages, local.join_the_network, local.write_logs)
   })
 }
 

@@ -3,6 +3,11 @@ variable "name" {
   description = "Name of the function."
 }
 
+variable "description" {
+  type        = string
+  description = "What the function does, for the console."
+}
+
 variable "account_id" {
   type        = string
   description = "The account whose functions may use the role."
@@ -67,32 +72,44 @@ variable "ephemeral_storage_mb" {
 
 variable "reserved_concurrency" {
   type        = number
-  description = "Most invocations at once, kept free for this function."
-}
-
-variable "maximum_concurrency" {
-  type        = number
-  description = "Most invocations at once by the trigger, from 2; null with provisioned_pollers."
+  description = "Most invocations at once, kept free for this function; null takes nothing from the account's."
   default     = null
 }
 
-variable "provisioned_pollers" {
+variable "trigger" {
   type = object({
-    minimum = number
-    maximum = number
+    queue_arn           = string
+    maximum_concurrency = number
+    provisioned_pollers = object({
+      minimum = number
+      maximum = number
+    })
   })
-  description = "Event pollers kept ready; null for the standard mode. Excludes maximum_concurrency."
+  description = "The queue that triggers the function, and either most invocations at once by it, from 2, or the event pollers kept ready; null for a function that is only invoked."
   default     = null
 }
 
-variable "queue_arn" {
-  type        = string
-  description = "The queue that triggers the function."
+variable "statements" {
+  type        = any
+  description = "What the function may do besides taking messages and writing logs: list of IAM policy statements."
 }
 
-variable "readable_object_arn" {
-  type        = string
-  description = "The one S3 object that the function may read."
+variable "network" {
+  type = object({
+    subnet_ids         = list(string)
+    security_group_ids = list(string)
+  })
+  description = "Where the function's network interfaces are; null for outside a VPC."
+  default     = null
+}
+
+variable "file_system" {
+  type = object({
+    access_point_arn = string
+    mount_path       = string
+  })
+  description = "Access point of a file system in that network, and the folder below /mnt where it is mounted; null for none."
+  default     = null
 }
 
 variable "log_retention_days" {

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import download, flood, flood_memory, matrix, raw_http, tools
+from bench import download, filesystem, flood, flood_memory, matrix, raw_http, tools
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.process import free_port, running
 from bench.session import stay_on_loopback
+from bench.small_set import small_set
 from loader.sqs.sending import Endpoint
 from tests.faults import faulty_s3
 
@@ -61,6 +62,27 @@ def test_our_side_is_the_download_function_in_a_process_of_its_own(tmp_path, mon
         assert s3.count("GET") == 1
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb", "seconds", "client_cpu_s"}
     assert 0 < figures["seconds"] < figures["wall_s"]
+
+
+@pytest.mark.parametrize("method", ["pool", "copy"])
+def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_of_other_sizes(tmp_path, method):
+    small = small_set(5)
+    bodies = {name: small.body(name) for name in small.sizes}
+    (tmp_path / "mount" / "small").mkdir(parents=True)
+    for name, body in bodies.items():
+        (tmp_path / "mount" / "small" / name).write_bytes(body)
+    storage = {"STORAGE": "s3", "READ_METHOD": "pool"}
+    if method == "copy":
+        storage = {"STORAGE": "efs", "MOUNT_PATH": str(tmp_path / "mount")}
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+    with faulty_s3.FaultyS3(0, objects={f"small/{name}": body for name, body in bodies.items()}) as s3:
+        gateway = download.Gateway(s3.url, tmp_path, keys | {"AWS_ENDPOINT_URL": s3.url})
+        figures = filesystem.function(gateway, small, method, BUCKET_NAME=faulty_s3.BUCKET, **storage).run()
+        other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=faulty_s3.BUCKET, **storage)
+        with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the work order says 6"):
+            other.run()
+    assert set(figures) == {"wall_s", "cpu_s", "peak_mb"}
+    assert 0 < figures["wall_s"] < 60
 
 
 @pytest.mark.parametrize(

@@ -76,3 +76,13 @@ def test_a_file_that_became_a_folder_and_a_folder_that_became_a_file_are_replace
     _write(root / "functions/f")
 
     assert lay_out() >= {"infra/main.tf/inside.tf", "functions/f"}
+
+
+def test_the_folder_that_stands_in_for_a_mount_keeps_its_files_until_the_emulator_goes(tree):
+    folder, lay_out = tree
+    lay_out()
+    _write(folder / "copy/mount/small/00000.bin")
+    assert "mount/small/00000.bin" in lay_out()
+
+    stack.forget_state(folder / "copy")
+    assert not (folder / "copy/mount").exists()

@@ -62,9 +62,9 @@ class Context:
 class LambdaSandbox:
     """One sandbox. The environment must be set before it is made, as on Lambda."""
 
-    def __init__(self) -> None:
-        sys.modules.pop("download.handler", None)
-        self.handler = importlib.import_module("download.handler").handler
+    def __init__(self, experiment: str = "download") -> None:
+        sys.modules.pop(f"{experiment}.handler", None)
+        self.handler = importlib.import_module(f"{experiment}.handler").handler
         self.log = ""
 
     def invoke(self, *bodies: str, remaining_s: float = 60, attempt: int = 1) -> tuple[list[dict], list[str]]:

@@ -1,6 +1,6 @@
 """Fixtures: the function in a fresh sandbox, against the faulty S3 of `tests/faults`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,11 +20,11 @@ def sandbox_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path
 
 @pytest.fixture
 def start_s3(sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FaultyS3]]:
-    """Return a function that starts an S3 with an object of a size and faults, and points the sandbox at it."""
+    """Return a function that starts an S3 with an object of a size, or `objects`, and points the sandbox at it."""
     started: list[FaultyS3] = []
 
-    def start(object_bytes: int, **faults: object) -> FaultyS3:
-        server = FaultyS3(object_bytes, Faults(**faults)).__enter__()
+    def start(object_bytes: int = 0, *, objects: Mapping[str, bytes] | None = None, **faults: object) -> FaultyS3:
+        server = FaultyS3(object_bytes, Faults(**faults), objects=objects).__enter__()
         started.append(server)
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         return server

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from experiments import EXPERIMENTS, download_usage
 from loader import cost
 from loader.cost import check_budget, durations
-from loader.cost.demand import Pollers, demands
+from loader.cost.demand import Pollers, complete, demands
 from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
@@ -206,7 +206,7 @@ def test_every_price_has_a_source_and_a_date_unless_it_is_unknown():
 def test_the_estimate_is_stored_as_json_whose_items_add_up():
     stored = json.loads(json.dumps(estimate().as_dict()))
     assert {"prices_date", "region", "items", "total_usd"} <= set(stored)
-    assert set(stored["items"][0]) == {"service", "what", "quantity", "unit", "usd_per_unit", "usd"}
+    assert set(stored["items"][0]) == {"service", "what", "quantity", "unit", "usd_per_unit", "usd", "price"}
     assert stored["total_usd"] == pytest.approx(sum(item["usd"] for item in stored["items"]), abs=1e-5)
     assert sum(estimate().by_service().values()) == pytest.approx(stored["total_usd"], abs=1e-6)
 
@@ -269,14 +269,12 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
 
 
 def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
-    defaults = infra_defaults({})
-    published = {"memory_size": 2048, "concurrency_value": 1, "ephemeral_storage_mb": 1200, "timeout_s": 60}
-    assert published.items() <= defaults.items()
-    assert (defaults["region"], defaults["architecture"], defaults["provisioned_pollers"]) == (
-        "us-east-1",
-        "x86_64",
-        None,
-    )
+    defaults = complete(EXPERIMENTS["download"], infra_defaults({}))
+    published = {"memory_size": 2048, "concurrency_value": 1, "timeout_s": 60}
+    by_experiment = {"architecture": "x86_64", "ephemeral_storage_mb": 1200}
+    assert (
+        published | by_experiment | {"region": "us-east-1", "provisioned_pollers": None}
+    ).items() <= defaults.items()
     assert infra_defaults({"TF_VAR_timeout_s": "90", "TF_VAR_prefix": "mine"})["timeout_s"] == 90
 
 

@@ -81,7 +81,7 @@ def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
     status, _, err = by_hand("uploads", "flood")
     assert status == 2
-    assert "the applied stack is of the experiment 'uploads'; this version knows download, reads" in err
+    assert "the applied stack is of the experiment 'uploads'; this version knows download, filesystem, reads" in err
 
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
@@ -108,7 +108,7 @@ def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb,
         main([verb, "downlod"])
     err = capsys.readouterr().err
     assert (left.value.code, err.count("\n")) == (2, 1)
-    assert "EXPERIMENT: invalid choice: 'downlod' (choose from 'download')" in err
+    assert "EXPERIMENT: invalid choice: 'downlod' (choose from 'download', 'filesystem')" in err
 
 
 @pytest.fixture

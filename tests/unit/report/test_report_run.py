@@ -112,7 +112,7 @@ def test_a_run_of_an_experiment_that_this_version_does_not_know_is_one_clear_err
     folder = make_run()
     manifest = json.loads((folder / "run.json").read_text()) | {"experiment": "upload", "stampede_version": "9.9"}
     (folder / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(NoReport, match=r"experiment 'upload', but this Stampede knows download; .*9\.9"):
+    with pytest.raises(NoReport, match=r"experiment 'upload', but this Stampede knows download, .*9\.9"):
         load(folder)
 
 

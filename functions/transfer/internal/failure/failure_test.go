@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestTheWordsAreTheAgreedOnes reads the constants from the source, so that none can be left out here.
-func TestTheWordsAreTheAgreedOnes(t *testing.T) {
+// TestTheWordsAreAgreedOnes reads the constants from the source, so that none can be left out here. Some of the agreed
+// words are of experiments that Go has no part in.
+func TestTheWordsAreAgreedOnes(t *testing.T) {
 	source, err := parser.ParseFile(token.NewFileSet(), "failure.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +35,8 @@ func TestTheWordsAreTheAgreedOnes(t *testing.T) {
 	if err := json.Unmarshal(text, &agreed); err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(words)
-	slices.Sort(agreed)
-	if len(words) == 0 || !slices.Equal(words, agreed) {
-		t.Errorf("%v, not %v", words, agreed)
+	foreign := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(agreed, word) })
+	if len(words) < 20 || len(foreign) > 0 {
+		t.Errorf("%v of %v aren't agreed on: %v", foreign, words, agreed)
 	}
 }

@@ -142,8 +142,8 @@ func (a *Answer) all(limitBytes int64) ([]byte, error) {
 
 var byStatus = map[int]struct{ kind, advice string }{
 	403: {failure.AccessDenied, "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 " +
-		"for a missing key too): check the role, BUCKET_NAME and FILE_NAME"},
-	404: {failure.NoSuchKey, "the object or its bucket doesn't exist: check BUCKET_NAME and FILE_NAME, or make the object"},
+		"for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)"},
+	404: {failure.NoSuchKey, "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or make the object"},
 	412: {failure.ObjectChanged, "the object was replaced while it was downloaded: leave it alone during a run"},
 	503: {failure.SlowDown, "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"},
 }

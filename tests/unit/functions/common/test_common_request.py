@@ -58,6 +58,15 @@ def test_the_signature_is_the_one_that_botocore_makes(monkeypatch, key, token):
     assert ours.get("x-amz-security-token") == token
 
 
+def test_the_signature_of_a_request_with_a_query_is_the_one_that_botocore_makes(monkeypatch):
+    address = locate("bucket", "", "eu-west-1", {})
+    query = "continuation-token=a%2Fb%2Bc%3D%3D&encoding-type=url&list-type=2&prefix=small%2F"
+    credentials = Credentials("AKID", "secret", None)
+    ours = signed_headers(address.host_header, address.path, "eu-west-1", credentials, NOW_S, query)
+    theirs = authorization_of_botocore(address.host_header, f"{address.path}?{query}", None, monkeypatch)
+    assert ours["authorization"] == theirs["Authorization"]
+
+
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
     ("bucket", "region", "endpoint"),

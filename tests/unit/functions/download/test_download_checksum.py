@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.failures import ChecksumMismatch
+from common.slots import WINDOW_BYTES
 from common.work_order import WorkOrderError
 from download.checksum import Checksum, Digest, joined_crc32, parse_checksum
 from download.download_order import parse_download_order
-from download.sinks import WINDOW_BYTES, DiscardSink
+from download.sinks import DiscardSink
 from tests.unit.functions.lambda_sandbox import order
 
 

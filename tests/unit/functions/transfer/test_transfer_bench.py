@@ -50,7 +50,7 @@ def test_small_objects_count_only_when_all_are_there_with_their_bytes(gateway, t
     good = tmp_path / "good"
     good.mkdir()
     for name in small.sizes:
-        (good / name).write_bytes(small._body(name))
+        (good / name).write_bytes(small.body(name))
 
     def side(script):
         return shell(gateway, script, small.checked(), "{folder}")

@@ -8,8 +8,8 @@ import pytest
 from queries.insights import check, evaluate, with_filters
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
 
-FOLDER = Path(__file__).parents[4] / "queries" / "download"
-FILES = sorted(FOLDER.glob("*.cwli"))
+QUERIES = Path(__file__).parents[4] / "queries"
+FILES = sorted(path for name in ("common", "download") for path in (QUERIES / name).glob("*.cwli"))
 
 TIMES = {
     (1024, 1): [12.25, 13.5, 12.75, 14.0, 13.125],
@@ -19,7 +19,7 @@ TIMES = {
 
 
 def saved(name: str) -> str:
-    return (FOLDER / f"{name}.cwli").read_text()
+    return next(path for path in FILES if path.stem == name).read_text()
 
 
 def run_events() -> list[dict]:

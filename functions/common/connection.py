@@ -80,6 +80,19 @@ class Connection:
         except OSError as error:
             raise _named(error) from None
 
+    def receive_line(self) -> bytes:
+        """Return the next line of the body without its end; raises ConnectionCut and ReadTimeout."""
+        while b"\r\n" not in self._early:
+            try:
+                piece = self._socket.recv(16 * 1024)
+            except OSError as error:
+                raise _named(error) from None
+            if not piece or len(self._early) > _LONGEST_HEAD_BYTES:
+                raise ConnectionCut("the connection ended in the middle of the answer")
+            self._early += piece
+        line, _, self._early = self._early.partition(b"\r\n")
+        return line
+
     def is_idle(self) -> bool:
         """Whether the connection can carry another request: not closed by S3, no bytes that nobody asked for."""
         poll = select.poll()

@@ -1,0 +1,132 @@
+"""The file system experiment: one large file and a thousand small ones, copied to /tmp from S3 and from a mount."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
+from experiments.filesystem_usage import CONNECTIONS, THREADS, a_month, checks, objects, order, usage
+
+LARGE, SMALL = "large", "small"
+LABEL = "AWS, published"
+SETTING = "arm64, python3.12, /tmp 1228 MB, N = 1"
+
+
+def usual_method(storage: str, *_: object) -> str:
+    """How a storage is read when nothing is said: as published."""
+    return "download_file" if storage.startswith("s3") and storage != "s3files" else "copy"
+
+
+def _published_cell(row: Mapping[str, str]) -> dict[str, Any]:
+    """EFS at 3008 MB was mostly the page cache; the published mean without it is the one of first reads."""
+    if row["source"] == "efs_uncached":
+        return {"storage": "efs", "read": "first"}
+    from_cache = row["source"] == "efs" and row["memory_size_mb"] == "3008"
+    return {"storage": row["source"], "read": "repeat" if from_cache else "first"}
+
+
+def _published(file: str, dataset: str, moved_bytes: int, moved: str) -> Published:
+    return Published(
+        file,
+        LABEL,
+        SETTING,
+        moved_bytes,
+        columns={"avg_s": "seconds"},
+        fixed={"dataset": dataset},
+        moved=moved,
+        cell=_published_cell,
+    )
+
+
+FILESYSTEM = Experiment(
+    name="filesystem",
+    question="Should large files, or many small ones, be read from S3 or from a file system?",
+    operation=("copy", "copies"),
+    axes=(
+        Axis("storage", "storage", "storage", "storage", kind=str),
+        Axis("dataset", "dataset", "dataset", "data set", kind=str, in_order=True),
+        Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB"),
+        # Of the record alone: whether its sandbox had read these files before, and they may come from its page cache.
+        Axis("read", "read", "", "read", "{} read", kind=str, default="first"),
+        Axis("method", "method", "read_method", "method", "by {}", kind=str, default=usual_method),
+        Axis("threads", "threads", "threads", "threads", "{} threads", default=THREADS, in_order=True),
+        Axis(
+            "connections",
+            "connections",
+            "connections",
+            "connections",
+            "{} connections",
+            default=CONNECTIONS,
+            in_order=True,
+        ),
+        Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1),
+    ),
+    metrics=(
+        Metric("seconds", "elapsed_seconds", "seconds for one copy", "s", "spread", queried=True),
+        Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True),
+        Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2),
+        Metric(
+            "listing_s",
+            "listing_seconds",
+            "listing",
+            "s",
+            "mean",
+            queried=True,
+            digits=3,
+            reading="“listing” is the time in which the keys of the small files were listed; it is a part of the copy.",
+        ),
+        Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
+        Metric("requests", "requests", "requests", "", "sum"),
+        Metric("files", "files", "files", "", "mean"),
+    ),
+    messages_per_concurrency=11,  # a first read, and as many repeats as a comparison needs
+    matrices={
+        "aws": Matrix(
+            swept={"storage": ("s3", "s3_in_vpc", "efs"), "memory_size": (512, 1024, 3008), "dataset": (LARGE, SMALL)},
+            fixed={"threads": THREADS, "connections": CONNECTIONS},
+        ),
+        # Memory changes nothing on one machine, and a folder stands in for the mount.
+        "local": Matrix(
+            swept={"storage": ("s3", "efs"), "dataset": (LARGE, SMALL)},
+            fixed={"memory_size": 1024, "large_file_mb": 64, "threads": THREADS, "connections": CONNECTIONS},
+        ),
+    },
+    query="copies",
+    published=(
+        _published("filesystem_large", LARGE, 2**30, "file"),
+        _published("filesystem_small", SMALL, 55_000_000, "set of 1,000 files"),
+    ),
+    compare=(
+        Compare("between_storages", "choice", ("storage",), base=("s3",)),
+        Compare("between_reads", "choice", ("read",), base=("first",), section="reads"),
+        Compare("between_methods", "choice", ("method",), base=("download_file",)),
+        Compare("against_smallest_n", "scale", ("concurrency",)),
+        Compare("between_memories", "scale", ("memory_size_mb",)),
+        Compare("between_threads", "scale", ("threads",)),
+    ),
+    sections=(
+        "choice",
+        "crossover",
+        "reads",
+        "monthly",
+        "table",
+        "throughput",
+        "spread",
+        "overlap",
+        "errors",
+        "accounting",
+        "cost",
+        "environment",
+        "counting",
+        "downloads",
+    ),
+    usage=usage,
+    checks=checks,
+    objects=objects,
+    order=order,
+    defaults={"architecture": "arm64", "ephemeral_storage_mb": 1228},
+    told_by_records=("cache",),
+    items=("dataset", "files"),
+    a_month=a_month,
+    placed_by="placing_function_name",
+    stand_ins={"storage": ("efs", "s3files")},
+)

@@ -1,0 +1,139 @@
+"""What a copy takes: seconds, requests, bytes of EFS; and the data set, one large file and many small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.finding import OK, PROBLEM, Finding
+from experiments.objects import MEBIBYTE, DataObject, put_requests
+from experiments.usage import Usage, Use
+
+# The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
+SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
+BYTES_IN_A_GB = 2**30
+GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
+HOURS_IN_A_MONTH = 730
+LIST_PAGE = 1000  # keys in an answer of ListObjectsV2
+# The published means of 1 GiB and of 1,000 small files, by memory (MB); EFS without what came from the page cache.
+PUBLISHED_S = {
+    ("s3", "large"): {512: 19.03, 1024: 12.76, 3008: 12.09},
+    ("efs", "large"): {512: 20.37, 1024: 18.46, 3008: 17.87},
+    ("s3", "small"): {512: 29.84, 1024: 13.84, 3008: 6.62},
+    ("efs", "small"): {512: 5.05, 1024: 4.19, 3008: 2.71},
+}
+PUBLISHED_MB, PUBLISHED_FILES = 1024, 1000
+# The embedded AWS on a machine of two cores [tried].
+LOCAL_MIB_PER_S, LOCAL_FILES_PER_S, LOCAL_LEAST_S = 400, 250, 0.1
+# A function's process, as measured for the download's download_file.
+PROCESS_MB = 44
+TMP_MARGIN_MB = 64
+# As published: 30 threads, of which the SDK's ten connections were in effect.
+THREADS, CONNECTIONS = 30, 10
+DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
+
+
+def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
+    """Both data sets, from the stack's outputs."""
+    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *_small(outputs["small_files"])]
+
+
+def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
+    """Which data set is copied and how, and what has to arrive."""
+    small = values["dataset"] == "small"
+    files = _small(values["small_files"]) if small else []
+    return {
+        "dataset": values["dataset"],
+        "threads": values["threads"],
+        "connections": values["connections"],
+        "files": len(files) if small else 1,
+        "bytes": sum(one.size_bytes for one in files) if small else values["large_file_mb"] * MEBIBYTE,
+    }
+
+
+def usage(values: Mapping[str, Any]) -> Usage:
+    """The needs of a cell of these variables."""
+    small, mounted = values["dataset"] == "small", _is_mounted(values)
+    files, large_mb = values["small_files"], values["large_file_mb"]
+    small_mb = -(-sum(one.size_bytes for one in _small(files)) // MEBIBYTE)
+    moved_mb = small_mb if small else large_mb
+    data_gb = (large_mb + small_mb) / 1024
+    gets = (2 * files if small else 1 + -(-large_mb // GET_PART_MB)) if not mounted else 0
+    puts = put_requests(large_mb * MEBIBYTE) + files
+    return Usage(
+        seconds={"aws": _aws_s(values, mounted), "local": _local_s(values, moved_mb)},
+        moved_mb=moved_mb,
+        data_mb=large_mb + small_mb,
+        process_mb=PROCESS_MB,
+        tmp_mb=values["ephemeral_storage_mb"],
+        sized_by="small_files" if small else "large_file_mb",
+        uses=(
+            Use("S3", "GET and HEAD", "s3_get", each=gets),
+            Use("S3", "LIST, and PUT of the data set", "s3_put", once=puts,
+                each=-(-files // LIST_PAGE) if small and not mounted else 0),
+            Use("S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
+            Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=0 if mounted else moved_mb / 1024),
+            Use("EFS", "storage of the data set", "efs_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
+            Use("EFS", "elastic reads", "efs_read_gb", each=moved_mb / 1024 if values["storage"] == "efs" else 0),
+            Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
+        ),
+    )  # fmt: skip
+
+
+def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """The storages and data sets are ones that there are, and what is copied fits into /tmp."""
+    for cell in cells:
+        for name, known in (("storage", STORAGES), ("dataset", DATASETS)):
+            if cell[name] not in known:
+                found = f"unknown {name} {cell[name]!r}"
+                return [Finding(name, PROBLEM, found, f"choose one of {', '.join(known)}")]
+        if cell["storage"] == "s3files" and not cell["with_s3files"]:
+            return [Finding("storage", PROBLEM, "s3files isn't put up", "use --set with_s3files=true")]
+        needed, has = usage(cell).moved_mb + TMP_MARGIN_MB, cell["ephemeral_storage_mb"]
+        if has < needed:
+            found = f"a copy of {needed - TMP_MARGIN_MB} MiB doesn't fit into ephemeral_storage_mb {has}"
+            return [Finding("data set and /tmp", PROBLEM, found, f"use --set ephemeral_storage_mb={needed}")]
+    storages = ", ".join(dict.fromkeys(str(cell["storage"]) for cell in cells))
+    return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
+
+
+def _small(files: int) -> list[DataObject]:
+    return [DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files)]
+
+
+def _is_mounted(values: Mapping[str, Any]) -> bool:
+    return values["storage"] in ("efs", "s3files")
+
+
+def _aws_s(values: Mapping[str, Any], mounted: bool) -> float:
+    """The published time at the largest of its memory sizes that isn't above this one, in proportion to the files."""
+    table = PUBLISHED_S["efs" if mounted else "s3", values["dataset"]]
+    known = [memory_mb for memory_mb in table if memory_mb <= values["memory_size"]] or [min(table)]
+    share = (
+        values["small_files"] / PUBLISHED_FILES
+        if values["dataset"] == "small"
+        else values["large_file_mb"] / PUBLISHED_MB
+    )
+    return max(0.25, table[max(known)] * share)
+
+
+def _local_s(values: Mapping[str, Any], moved_mb: int) -> float:
+    one_s = moved_mb / LOCAL_MIB_PER_S
+    if values["dataset"] == "small":
+        one_s = max(one_s, values["small_files"] / LOCAL_FILES_PER_S)
+    return max(LOCAL_LEAST_S, values["concurrency_value"] * one_s)
+
+
+def a_month(
+    cell: Mapping[str, Any], moved_bytes: float, seconds: float, requests: float | None, prices: Mapping[str, float]
+) -> tuple[float, float] | None:
+    """US dollars for keeping the data a month, and for one read of it that took so long and moved so much; None where a
+    price isn't known."""
+    moved_gb, storage = moved_bytes / BYTES_IN_A_GB, cell["storage"]
+    needed = {"s3_get", "s3_gb_month", "lambda_gb_s_arm64", "efs_gb_month", "efs_read_gb"}
+    if not needed <= prices.keys() or storage == "s3files" or (storage != "efs" and requests is None):
+        return None
+    lambda_usd = seconds * cell["memory_size_mb"] / 1024 * prices["lambda_gb_s_arm64"] + prices.get("lambda_request", 0)
+    if storage == "efs":
+        return moved_gb * prices["efs_gb_month"], moved_gb * prices["efs_read_gb"] + lambda_usd
+    return moved_gb * prices["s3_gb_month"], (requests or 0) * prices["s3_get"] + lambda_usd

@@ -1,0 +1,69 @@
+"""Sees boto3's requests and answers, so that a record counts what the SDK did behind one call."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from common.measurement import Measurement
+from common.object_read import ObjectRead, object_changed
+
+# Where the name of the object stands in what botocore carries from a call to its answer.
+_KEY = "stampede_key"
+
+
+@contextmanager
+def observed(s3: Any, measurement: Measurement, object_of: Callable[[str], ObjectRead]) -> Iterator[None]:
+    """Tell the measurement of its client's requests while the block runs, and `object_of(key)` of their answers."""
+    observer = _Observer(measurement, object_of)
+    handlers = (
+        ("before-parameter-build.s3.HeadObject", observer.before_call),
+        ("before-parameter-build.s3.GetObject", observer.before_call),
+        ("before-send.s3", observer.before_send),
+        ("after-call.s3.HeadObject", observer.after_head),
+        ("after-call.s3.GetObject", observer.after_get),
+    )
+    events = s3.meta.events
+    for event_name, handler in handlers:
+        events.register(event_name, handler)
+    try:
+        yield
+    finally:
+        for event_name, handler in handlers:
+            events.unregister(event_name, handler)
+
+
+class _Observer:
+    def __init__(self, measurement: Measurement, object_of: Callable[[str], ObjectRead]) -> None:
+        self._measurement = measurement
+        self._object_of = object_of
+        self._asked: set[tuple[str, str, Any]] = set()
+
+    def before_call(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        """Keep the key: the answer doesn't say whose it is."""
+        context[_KEY] = params["Key"]
+
+    def before_send(self, request: Any, **_: Any) -> None:
+        """Count the request; one for bytes that were asked for before is a retry, whichever layer of boto3 made it."""
+        asked = (request.method, request.url, request.headers.get("Range"))
+        is_retry = asked in self._asked
+        self._asked.add(asked)
+        self._measurement.count_request(is_retry=is_retry)
+
+    def after_head(self, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        self._after(http_response, parsed, context[_KEY], is_body=False)
+
+    def after_get(self, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        self._after(http_response, parsed, context[_KEY], is_body=True)
+
+    def _after(self, http_response: Any, parsed: dict[str, Any], key: str, is_body: bool) -> None:
+        """Compare the ETags: newer boto3 asks for that itself (If-Match), the one in a Lambda runtime may be older."""
+        if http_response.status_code == 412:
+            raise object_changed()
+        if http_response.status_code < 300:
+            self._object_of(key).note_answer(parsed.get("ETag"), _object_size_bytes(parsed), is_body=is_body)
+
+
+def _object_size_bytes(parsed: dict[str, Any]) -> int | None:
+    """Return the size of the whole object from the answer to a HEAD or GET; None when it has none."""
+    total = parsed.get("ContentRange", "").rpartition("/")[2]
+    return int(total) if total.isdigit() else parsed.get("ContentLength")

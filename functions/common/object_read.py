@@ -1,0 +1,46 @@
+"""One object that is being read, in as many requests as it takes: all answers must be of one and the same object."""
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from common.failures import ObjectChanged
+from common.measurement import Measurement
+
+
+@dataclass
+class ObjectRead:
+    """An object of the client's bucket, and the measurement that its requests and bytes are counted in.
+
+    `s3` is the client. `etag` and `size_bytes` are those of the first good answer, or of a listing before it.
+    """
+
+    s3: Any
+    key: str
+    measurement: Measurement
+    etag: str | None = None
+    size_bytes: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_answer(self, etag: str | None, object_bytes: int | None, *, is_body: bool) -> None:
+        """Keep ETag and size of the object from the first good answer, and the time of the first with a body.
+
+        Raises ObjectChanged when an ETag is another than the first: the parts of one file must be of one object.
+        """
+        if is_body:
+            self.measurement.note_first_byte()
+        with self._lock:
+            if self.etag is None:
+                self.etag = etag
+            if self.size_bytes is None:
+                self.size_bytes = object_bytes
+            if self.measurement.announced_bytes is None:  # of several objects, a listing has announced the sum
+                self.measurement.announced_bytes = object_bytes
+            changed = etag is not None and etag != self.etag
+        if changed:
+            raise object_changed()
+
+
+def object_changed() -> ObjectChanged:
+    """Return the error for an object that was replaced between two requests for it."""
+    return ObjectChanged("the object was replaced while it was downloaded: leave it alone during a run")

@@ -1,0 +1,48 @@
+"""The published way to read S3: boto3's `download_file`, one file after the other in a pool of threads."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from boto3.s3.transfer import TransferConfig
+
+from common import s3_client
+from common.boto_observer import observed
+from common.listing import ListedObject
+from filesystem.reading import Reading, each
+from filesystem.settings import Settings
+
+# boto3's defaults, as published: 8 MiB parts, 10 threads a file. The classic client is named because "auto" would
+# switch to the CRT client wherever awscrt happens to be installed, and that is another method.
+_CONFIG = TransferConfig(preferred_transfer_client="classic")
+
+
+def build_client(settings: Settings, connections: int) -> Any:
+    """Return boto3's client with a pool of `connections`; raises SettingsError."""
+    return s3_client.build_client(settings.region, connections)
+
+
+def fetch(reading: Reading) -> None:
+    """Copy the data set into the target folder.
+
+    Timed are, as published: the listing, where there are many files, and all `download_file` calls until the pool has
+    closed; of one large file the one call.
+    """
+    bucket = reading.settings.bucket
+
+    def download(path: str) -> None:
+        target = reading.target / path
+        reading.s3.download_file(bucket, objects[path].key, str(target), Callback=reading.count_bytes, Config=_CONFIG)
+        # The size that S3 has said: that of what is on the disk is compared with it afterwards.
+        reading.sizes_bytes[path] = objects[path].size_bytes
+
+    by_key = {}
+    with observed(reading.s3, reading, lambda key: by_key[key]), reading.timed():
+        objects = reading.objects(lambda prefix: _listed(reading.s3, bucket, prefix))
+        by_key |= {one.key: one for one in objects.values()}
+        each(reading, min(reading.order.threads, len(objects)), download, objects)
+
+
+def _listed(s3: Any, bucket: str, prefix: str) -> Iterator[ListedObject]:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+        for one in page.get("Contents", ()):
+            yield ListedObject(one["Key"], one["Size"], one["ETag"])

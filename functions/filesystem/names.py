@@ -1,0 +1,41 @@
+"""Which file each key of S3 becomes: always one below the target folder, and never the same one twice."""
+
+from collections.abc import Iterable
+
+from common.failures import UnsafePath
+from common.listing import ListedObject
+
+
+def placed(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObject]:
+    """Return the objects by the path that each gets below a folder, their keys without `prefix`.
+
+    S3 has no folders: `a//b`, `a/./b` and `../b` are keys like any other, and `a` may stand beside `a/b`. Raises
+    UnsafePath for a key that would leave the folder, that names none, or that falls on the file of another.
+    """
+    files: dict[str, ListedObject] = {}
+    for one in objects:
+        path = _path(one.key, prefix)
+        if path in files:
+            raise _one_file(files[path], one)
+        files[path] = one
+    for path, one in files.items():
+        folder = path.rpartition("/")[0]
+        while folder:
+            if folder in files:
+                raise _one_file(files[folder], one)
+            folder = folder.rpartition("/")[0]
+    return files
+
+
+def _one_file(one: ListedObject, other: ListedObject) -> UnsafePath:
+    return UnsafePath(f"two keys fall on one file, {one.key!a:.100} and {other.key!a:.100}: remove one of them")
+
+
+def _path(key: str, prefix: str) -> str:
+    rest = key.removeprefix(prefix)
+    parts = [part for part in rest.split("/") if part not in ("", ".")]
+    if not key.startswith(prefix) or rest.startswith("/") or ".." in parts or "\0" in rest:
+        raise UnsafePath(f"the key {key!a:.200} leads out of the target folder: remove the object")
+    if not parts or rest.endswith("/"):
+        raise UnsafePath(f"the key {key!a:.200} names a folder and no file: remove the object")
+    return "/".join(parts)

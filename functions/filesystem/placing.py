@@ -1,0 +1,149 @@
+"""The function that puts the data set on the mount: copies it from the bucket, and verifies it by checksum.
+
+`handler` is the entry point; what its event says doesn't matter. It may be invoked again at any time: what is there
+already stays, what is missing or was changed is put, and what doesn't belong to the data set is removed. A file that
+was verified has the time of its object, as tools that synchronize do it: so no list of them is kept.
+"""
+
+import hashlib
+import itertools
+import os
+import shutil
+import threading
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from common.describing import describe
+from common.environment import read_region, text
+from common.failures import ChecksumMismatch, DeadlineExceeded, NoData
+from common.listing import ListedObject, listed_objects
+from common.measurement import Measurement
+from common.object_read import ObjectRead
+from common.raw_s3 import RawS3
+from common.slots import FileSlot
+from filesystem.copy_order import LARGE, SMALL
+from filesystem.names import placed
+from filesystem.pool import fetch_file
+from filesystem.reading import each
+from filesystem.settings import read_mount_path
+
+# To write a small file to EFS takes 15 to 25 ms (Skyrise, arXiv 2501.07771), so 1,000 of them one after the other 20 s.
+_THREADS = 16
+# Kept back from the function's timeout for what is under way, and for saying so.
+_MARGIN_S = 5.0
+# Where files are until they are verified: beside the data sets, so that no copy of one has them.
+_UNVERIFIED = ".stampede-unverified"
+
+
+class PlacingError(Exception):
+    """The data set isn't on the mount; the message is one line that begins with a word of ERROR_TYPES."""
+
+
+def handler(event: Any, context: Any) -> dict[str, Any]:
+    """Put the data set on the mount; returns files and bytes of it, the seconds taken, and how many were there already.
+
+    Raises PlacingError, which the caller of the function sees as its error.
+    """
+    measurement = Measurement()
+    late = DeadlineExceeded("the time is up with files still to put: invoke again (what is there stays)")
+    alarm = threading.Timer(context.get_remaining_time_in_millis() / 1000 - _MARGIN_S, measurement.stop, [late])
+    alarm.daemon = True
+    alarm.start()
+    try:
+        return _place(os.environ, measurement)
+    except OSError as error:  # of the mount, since those of the network have names of their own
+        raise PlacingError(f"FileError: the mount can't be written: {error}") from None
+    except Exception as error:
+        raise PlacingError(": ".join(describe(error))) from None
+    finally:
+        alarm.cancel()
+
+
+def _place(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any]:
+    began_s = time.perf_counter()
+    mount = Path(read_mount_path(environ))
+    if not mount.is_dir():
+        raise NoData(f"nothing is mounted at MOUNT_PATH={mount}")
+    s3 = RawS3(text(environ, "BUCKET_NAME"), read_region(environ), environ)
+    objects: dict[str, ListedObject] = {}
+    for dataset in (LARGE, SMALL):
+        found = placed(listed_objects(s3, f"{dataset}/", measurement), f"{dataset}/")
+        if not found:
+            raise NoData(f"there is no object under {dataset}/ in the bucket: put the data set there first")
+        objects |= {f"{dataset}/{path}": one for path, one in found.items()}
+        _remove_strays(mount, dataset, objects)
+    missing = {path: one for path, one in objects.items() if not _is_there(mount / path, one)}
+    if missing:
+        _put(mount, s3, missing, measurement)
+    return {
+        "files": len(objects),
+        "bytes": sum(one.size_bytes for one in objects.values()),
+        "seconds": round(time.perf_counter() - began_s, 3),
+        "already_there": len(objects) - len(missing),
+    }
+
+
+def _put(mount: Path, s3: RawS3, objects: Mapping[str, ListedObject], measurement: Measurement) -> None:
+    """Copy the objects. A file gets its name once it is verified."""
+    unverified, numbers = mount / _UNVERIFIED, itertools.count()
+    shutil.rmtree(unverified, ignore_errors=True)  # of one that was killed
+    unverified.mkdir()
+
+    def put(path: str) -> None:
+        one, file, slot = objects[path], unverified / str(next(numbers)), _HashingSlot()
+        fetch_file(ObjectRead(s3, one.key, measurement, one.etag, one.size_bytes), slot, file)
+        if slot.sha256.hexdigest() != _sha256(file):
+            raise ChecksumMismatch(f"{path!a:.100} isn't on the mount what came from S3: invoke again")
+        os.utime(file, (_time_s(one), _time_s(one)))
+        (mount / path).parent.mkdir(parents=True, exist_ok=True)
+        file.replace(mount / path)
+
+    try:
+        each(measurement, _THREADS, put, objects)
+    finally:
+        shutil.rmtree(unverified, ignore_errors=True)
+
+
+class _HashingSlot(FileSlot):
+    """A slot that hashes what passes, which is in order even when a try breaks off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sha256 = hashlib.sha256()
+
+    def keep(self, position: int, count: int) -> None:
+        super().keep(position, count)
+        self.sha256.update(self.window(position, count))
+
+
+def _sha256(path: Path) -> str:
+    """Return the checksum of a file, read from the storage and not from memory where the system can forget it."""
+    with path.open("rb") as file:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_there(path: Path, one: ListedObject) -> bool:
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return (found.st_size, found.st_mtime) == (one.size_bytes, _time_s(one))
+
+
+def _time_s(one: ListedObject) -> int:
+    return int(datetime.fromisoformat(one.modified).timestamp())
+
+
+def _remove_strays(mount: Path, dataset: str, objects: Mapping[str, ListedObject]) -> None:
+    """Remove every file that no object belongs to, and every link: a file must never be put through one."""
+    if (mount / dataset).is_symlink():
+        (mount / dataset).unlink()
+    for folder, folders, names in os.walk(mount / dataset):
+        for path in (Path(folder) / name for name in folders + names):
+            if path.is_symlink() or (path.name in names and path.relative_to(mount).as_posix() not in objects):
+                path.unlink()

@@ -1,0 +1,93 @@
+"""One copy of a data set under way: what a way to read gets to work with, and what is observed of it."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeVar
+
+from common.failures import NoData, SizeMismatch
+from common.listing import ListedObject
+from common.measurement import Measurement
+from common.object_read import ObjectRead
+from filesystem.copy_order import LARGE, LARGE_FILE, CopyOrder
+from filesystem.names import placed
+from filesystem.settings import Settings
+
+Item = TypeVar("Item")
+
+
+@dataclass
+class Reading(Measurement):
+    """The data set to copy, and the folder `target` for it.
+
+    `s3` is the client of the way to read, None for a mount. A way to read does what a Measurement asks for, and puts
+    the size of each file that it has written into `sizes_bytes`, by its path below the folder.
+    """
+
+    s3: Any
+    settings: Settings
+    order: CopyOrder
+    target: Path
+    read: str
+    read_order: int
+    listing_s: float | None = None
+    sizes_bytes: dict[str, int] = field(default_factory=dict)
+
+    def objects(self, listed: Callable[[str], Iterable[ListedObject]]) -> dict[str, ObjectRead]:
+        """Return the objects of the data set by the path that each gets, with the folders that they need made.
+
+        `listed` gives the objects under a prefix; it is called for many files only, and timed apart. Raises NoData
+        when there are none, UnsafePath for keys that aren't files of one folder.
+        """
+        prefix = f"{self.order.dataset}/"
+        if self.order.dataset == LARGE:
+            return {LARGE_FILE: ObjectRead(self.s3, prefix + LARGE_FILE, self)}
+        began_s = perf_counter()
+        try:
+            found = list(listed(prefix))
+        finally:
+            self.listing_s = perf_counter() - began_s
+        if not found:
+            raise NoData(f"there is no object under {prefix} in {self.settings.bucket}: put the data set there")
+        self.announced_bytes = sum(one.size_bytes for one in found)
+        files = placed(found, prefix)
+        for folder in {path.rpartition("/")[0] for path in files}:
+            (self.target / folder).mkdir(parents=True, exist_ok=True)
+        return {path: ObjectRead(self.s3, one.key, self, one.etag, one.size_bytes) for path, one in files.items()}
+
+    def verify(self) -> int:
+        """Return the bytes in the target folder; raises SizeMismatch unless every file is there in its size."""
+        found = {
+            path.relative_to(self.target).as_posix(): path.lstat().st_size
+            for path in self.target.rglob("*")
+            if not path.is_dir()
+        }
+        for path, size in self.sizes_bytes.items():
+            if found.get(path) != size:
+                raise SizeMismatch(f"{path!a:.100} has {found.get(path)} bytes in the target folder instead of {size}")
+        files, all_bytes = len(found), sum(found.values())
+        for count, expected, what in ((files, self.order.files, "files"), (all_bytes, self.order.bytes, "bytes")):
+            if expected is not None and count != expected:
+                raise SizeMismatch(f"copied {count} {what}, but the work order says {expected}: put the data set again")
+        return all_bytes
+
+
+def each(measurement: Measurement, threads: int, work: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """Call `work` with every item in a pool of threads, until the first error stops the measurement.
+
+    Returns, or raises that error, when the pool has closed.
+    """
+
+    def one(item: Item) -> None:
+        try:
+            measurement.raise_if_stopped()
+            work(item)
+        except Exception as error:
+            measurement.stop(error)
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="copy") as pool:
+        for item in items:
+            pool.submit(one, item)
+    measurement.raise_if_stopped()

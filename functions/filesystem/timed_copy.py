@@ -1,0 +1,118 @@
+"""The operation of the file system experiment: one timed copy of a data set to /tmp, verified and thrown away again."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from common.deadline import DeadlineRunner
+from common.outcome import Outcome
+from common.retries import RETRIES
+from common.start_barrier import wait_until
+from filesystem.copy_order import CopyOrder, parse_copy_order
+from filesystem.reading import Reading
+from filesystem.settings import COPY, DROP, Settings, read_settings
+
+EXPERIMENT = "filesystem"
+# The SDK's own pool, which is built before the first message: as published.
+_USUAL_CONNECTIONS = 10
+
+
+class Copies:
+    """The copies of one sandbox; an Operation of common/sandbox.py.
+
+    A sandbox's first read of a data set comes from the storage, and later ones of a mount from the kernel's page cache
+    unless CACHE says drop: the order of the reads is kept, by data set. A failed one counts, since it may have read.
+    """
+
+    time_key = "elapsed_seconds"
+
+    def __init__(self) -> None:
+        self.settings: Settings | None = None
+        self._method: ModuleType | None = None
+        self._clients: dict[int, Any] = {}
+        self._reads: dict[str, int] = {}
+        self._reading: Reading | None = None
+        self._runner = DeadlineRunner("copy", "data set")
+
+    def prepare(self, environ: Mapping[str, str]) -> None:
+        """Read the settings and make the client. Raises SettingsError."""
+        self.settings = read_settings(environ)
+        # Only the chosen way: importing boto3 costs a fifth of a CPU second.
+        name = "mounted" if self.settings.method == COPY else self.settings.method
+        self._method = import_module(f"{EXPERIMENT}.{name}")
+        self._client(_USUAL_CONNECTIONS)
+
+    def parse(self, body: str) -> CopyOrder:
+        """Parse the body of a message. Raises WorkOrderError."""
+        self._reading = None
+        return parse_copy_order(body)
+
+    def run(self, order: CopyOrder, deadline_s: float) -> Outcome:
+        """Copy the order's data set; a folder is made for it and removed in every case.
+
+        Raises PreviousDownloadRunning and DeadlineExceeded when it can't begin, OSError when there's no folder; any
+        later failure is in the outcome.
+        """
+        client = self._client(order.connections)
+        self._runner.make_way(deadline_s)
+        folder = Path(tempfile.mkdtemp(prefix="stampede-"))
+        try:
+            reading = self._reading = self._new_reading(client, order, folder)
+
+            def work() -> int:
+                if reading.read == "dropped":
+                    self._method.drop_cache(self.settings, order.dataset)
+                wait_until(order.start_at_ms, deadline_s)
+                self._method.fetch(reading)
+                return reading.verify()
+
+            outcome = self._runner.run(work, lambda: _remove(folder), reading, deadline_s)
+            if reading.started_at_ms is not None:
+                self._reads[order.dataset] = reading.read_order
+            return outcome
+        finally:
+            _remove(folder)
+
+    def own_keys(self, order: CopyOrder | None, outcome: Outcome) -> dict[str, Any]:
+        """Return the record's keys that are this experiment's own."""
+        settings, reading = self.settings, self._reading
+        is_requested = settings is not None and not settings.is_mounted  # what a mount asks for, the kernel knows alone
+        return {
+            "warm_up": order.warm_up if order else 0,
+            "storage": settings.storage if settings else None,
+            "dataset": order.dataset if order else None,
+            "threads": order.threads if order else None,
+            "connections": order.connections if order else None,
+            "files": len(reading.sizes_bytes) if reading else 0,
+            "listing_seconds": reading.listing_s if reading else None,
+            "read": reading.read if reading else None,
+            "read_order": reading.read_order if reading else None,
+            "client_cpu_seconds": outcome.cpu_s,
+            "retries": outcome.retries if is_requested else None,
+            "requests": outcome.requests if is_requested else None,
+            "retry_mode": RETRIES.mode if is_requested else None,
+            "retry_attempts": RETRIES.attempts if is_requested else None,
+            "experiment": EXPERIMENT,
+        }
+
+    def _new_reading(self, client: Any, order: CopyOrder, folder: Path) -> Reading:
+        read_order = self._reads.get(order.dataset, 0) + 1
+        read = "first" if read_order == 1 else "repeat"
+        if read == "repeat" and self.settings.is_mounted and self.settings.cache == DROP:
+            read = "dropped"
+        return Reading(client, self.settings, order, folder, read, read_order)
+
+    def _client(self, connections: int) -> Any:
+        """Return the client with a pool of this size, made at its first use: outside the timed part."""
+        if connections not in self._clients:
+            self._clients[connections] = self._method.build_client(self.settings, connections)
+        return self._clients[connections]
+
+
+def _remove(folder: Path) -> None:
+    # Errors are left out on purpose: the folder may be gone already, and no measurement fails over its waste.
+    shutil.rmtree(folder, ignore_errors=True)

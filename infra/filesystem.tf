@@ -1,0 +1,176 @@
+# The file system experiment: the same files copied to /tmp, from S3 or from a file system that is mounted. Network, file
+# system and the function that fills it are up whatever `storage` is: only where the measured function stands changes
+# with it, and a sweep over storages doesn't make the file system again.
+
+locals {
+  # What null means.
+  filesystem_defaults = { architecture = "arm64", ephemeral_storage_mb = 1228 }
+
+  is_filesystem = var.experiment == "filesystem"
+
+  # The files are 55 KB on average. One data set at a time is in /tmp.
+  filesystem_in_tmp = {
+    mb   = max(var.large_file_mb, ceil(var.small_files * 0.055))
+    what = "the larger of large_file_mb and small_files x 0.055"
+  }
+
+  # What null means; a mount is read one way.
+  read_method = local.is_mounted ? "copy" : coalesce(var.read_method, "download_file")
+
+  # Where Lambda mounts a file system.
+  mount_path = "/mnt/data"
+
+  # Keys in the bucket, and folders below the mount path, begin with these.
+  data_prefixes = ["large/", "small/"]
+  read_the_data = [
+    {
+      Sid      = "ReadTheData"
+      Effect   = "Allow"
+      Action   = "s3:GetObject"
+      Resource = [for prefix in local.data_prefixes : "${module.bucket.arn}/${prefix}*"]
+    },
+    {
+      Sid       = "ListTheData"
+      Effect    = "Allow"
+      Action    = "s3:ListBucket"
+      Resource  = module.bucket.arn
+      Condition = { StringLike = { "s3:prefix" = [for prefix in local.data_prefixes : "${prefix}*"] } }
+    },
+  ]
+
+  # What can be mounted. The names are known without looking at the mounts, or the placing functions' code would be read
+  # again with every change of those.
+  mountable = toset(!local.is_filesystem ? [] : var.with_s3files ? ["efs", "s3files"] : ["efs"])
+
+  mounts = {
+    efs = {
+      service          = "elasticfilesystem"
+      arn              = one(module.file_system[*].arn)
+      access_point_arn = one(module.file_system[*].access_point_arn)
+    }
+    s3files = {
+      service          = "s3files"
+      arn              = one(module.s3_files[*].arn)
+      access_point_arn = one(module.s3_files[*].access_point_arn)
+    }
+  }
+
+  # Permission to mount is permission to read; the function that is measured has no other.
+  mount_actions = { read = ["ClientMount"], write = ["ClientMount", "ClientWrite"] }
+  mount_statements = {
+    for name, mount in local.mounts : name => {
+      for use, actions in local.mount_actions : use => {
+        Sid       = "Mount"
+        Effect    = "Allow"
+        Action    = [for action in actions : "${mount.service}:${action}"]
+        Resource  = mount.arn
+        Condition = { StringEquals = { "${mount.service}:AccessPointArn" = mount.access_point_arn } }
+      }
+    }
+  }
+
+  # Lambda reads a file of S3 Files from the bucket if it may, without a word through the file system if it may not. Its own
+  # switch, S3FilesConfig, isn't in provider 6.34.
+  read_directly = {
+    Sid      = "ReadDirectly"
+    Effect   = "Allow"
+    Action   = ["s3:GetObject", "s3:GetObjectVersion"]
+    Resource = "arn:${local.partition}:s3:::${local.s3files_bucket_name}/*"
+  }
+  s3files_bucket_name = "${var.prefix}-s3files-${local.account_id}-${var.region}"
+
+  is_mounted = contains(["efs", "s3files"], var.storage)
+
+  in_the_network = {
+    subnet_ids         = one(module.network[*].subnet_ids)
+    security_group_ids = module.network[*].functions_security_group_id
+  }
+
+  filesystem = {
+    description  = "One timed copy a message, one record a log line."
+    program_file = null
+    layer_folder = null
+    zip_name     = "filesystem"
+    handler      = "filesystem.handler.handler"
+    runtime      = "python3.12"
+    network      = var.storage == "s3" ? null : local.in_the_network
+    file_system  = one([for name, mount in local.mounts : { access_point_arn = mount.access_point_arn, mount_path = local.mount_path } if name == var.storage])
+    statements = {
+      s3        = local.read_the_data
+      s3_in_vpc = local.read_the_data
+      efs       = [local.mount_statements.efs.read]
+      s3files   = concat([local.mount_statements.s3files.read], [for statement in [local.read_directly] : statement if var.direct_s3_read == "AUTO"])
+    }[var.storage]
+
+    environment = {
+      STORAGE     = var.storage
+      READ_METHOD = local.read_method
+      MOUNT_PATH  = local.is_mounted ? local.mount_path : ""
+      CACHE       = var.cache
+    }
+  }
+}
+
+module "network" {
+  source = "./modules/network"
+  count  = local.is_filesystem ? 1 : 0
+
+  name         = local.name
+  region       = var.region
+  subnet_count = var.subnet_count
+  bucket_arns  = concat([module.bucket.arn], var.with_s3files ? ["arn:${local.partition}:s3:::${local.s3files_bucket_name}"] : [])
+}
+
+module "file_system" {
+  source = "./modules/file_system"
+  count  = local.is_filesystem ? 1 : 0
+
+  name              = local.name
+  throughput_mode   = var.throughput_mode
+  subnet_ids        = module.network[0].subnet_ids
+  security_group_id = module.network[0].mount_targets_security_group_id
+}
+
+module "s3_files" {
+  source = "./modules/s3_files"
+  count  = local.is_filesystem && var.with_s3files ? 1 : 0
+
+  name              = "${local.name}-s3files"
+  bucket_name       = local.s3files_bucket_name
+  role_name         = "${local.name}-s3files-${var.region}"
+  partition         = local.partition
+  region            = var.region
+  account_id        = local.account_id
+  subnet_ids        = module.network[0].subnet_ids
+  security_group_id = module.network[0].mount_targets_security_group_id
+}
+
+# Copies the data set from the bucket to a file system. Only invoked, and on its own: as large as it has to be, whatever the
+# measured function's size.
+module "placing" {
+  source   = "./modules/worker"
+  for_each = local.mountable
+
+  name                 = "${local.name}-placing-${each.key}"
+  description          = "Copies the data set from the bucket to the file system and checks it."
+  account_id           = local.account_id
+  role_name            = "${local.name}-placing-${each.key}-${var.region}"
+  source_folders       = local.source_folders
+  zip_file             = "${path.root}/.build/filesystem-placing-${each.key}.zip"
+  handler              = "filesystem.placing.handler"
+  runtime              = "python3.12"
+  architecture         = local.architecture
+  memory_size_mb       = 1769 # one whole processor
+  timeout_s            = 900
+  ephemeral_storage_mb = 512
+  statements           = concat(local.read_the_data, [local.mount_statements[each.key].write])
+  network              = local.in_the_network
+  file_system          = { access_point_arn = local.mounts[each.key].access_point_arn, mount_path = local.mount_path }
+  log_retention_days   = var.log_retention_days
+
+  environment = {
+    BUCKET_NAME = module.bucket.name
+    STORAGE     = each.key
+    MOUNT_PATH  = local.mount_path
+  }
+}

@@ -1,0 +1,54 @@
+# What every experiment has: a bucket with its data, a queue that floods, and the function that it floods.
+
+module "bucket" {
+  source = "./modules/bucket"
+
+  name      = local.bucket_name
+  partition = local.partition
+}
+
+module "queue" {
+  source = "./modules/queue"
+
+  name                 = local.name
+  arn_prefix           = "arn:${local.partition}:sqs:${var.region}:${local.account_id}"
+  visibility_timeout_s = local.visibility_timeout_s
+  max_receive_count    = local.max_receive_count
+}
+
+module "worker" {
+  source = "./modules/worker"
+
+  name                 = local.name
+  description          = local.function.description
+  account_id           = local.account_id
+  role_name            = local.role_name
+  source_folders       = local.source_folders
+  program_file         = local.function.program_file
+  layer_folder         = local.function.layer_folder
+  zip_file             = "${path.root}/.build/${local.function.zip_name}.zip"
+  handler              = local.function.handler
+  runtime              = local.function.runtime
+  architecture         = local.architecture
+  memory_size_mb       = var.memory_size
+  timeout_s            = var.timeout_s
+  ephemeral_storage_mb = local.ephemeral_storage_mb
+  reserved_concurrency = var.concurrency_value
+  statements           = local.function.statements
+  network              = local.function.network
+  file_system          = local.function.file_system
+  log_retention_days   = var.log_retention_days
+
+  trigger = {
+    queue_arn           = module.queue.arn
+    maximum_concurrency = local.maximum_concurrency
+    provisioned_pollers = var.provisioned_pollers
+  }
+
+  environment = merge(local.function.environment, {
+    CONCURRENCY_LIMIT = tostring(var.concurrency_value)
+    BUCKET_NAME       = module.bucket.name
+    EXPERIMENT_TAG    = var.experiment_tag
+    MEMORY_SIZE       = tostring(var.memory_size)
+  })
+}

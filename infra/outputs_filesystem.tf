@@ -1,0 +1,41 @@
+# What the file system experiment alone has.
+
+output "storage" {
+  description = "What the function copies from."
+  value       = local.is_filesystem ? var.storage : null
+}
+
+output "read_method" {
+  description = "How the function reads."
+  value       = local.is_filesystem ? local.read_method : null
+}
+
+output "cache" {
+  description = "What happens to the page cache before the timed part."
+  value       = local.is_filesystem ? var.cache : null
+}
+
+output "large_file_mb" {
+  description = "Size of the large file, in MiB."
+  value       = local.is_filesystem ? var.large_file_mb : null
+}
+
+output "small_files" {
+  description = "Number of small files."
+  value       = local.is_filesystem ? var.small_files : null
+}
+
+output "subnet_count" {
+  description = "Private subnets of the VPC."
+  value       = local.is_filesystem ? var.subnet_count : null
+}
+
+output "throughput_mode" {
+  description = "Throughput mode of EFS."
+  value       = local.is_filesystem ? var.throughput_mode : null
+}
+
+output "placing_function_name" {
+  description = "The function that copies the data set from the bucket to the file system: to S3 Files with storage = s3files, else to EFS."
+  value       = one([for name, placing in module.placing : placing.function_name if name == (var.storage == "s3files" ? "s3files" : "efs")])
+}

@@ -1,0 +1,13 @@
+"""First reads and repeats, side by side in every cell."""
+
+from report.figures import pairs, picture
+from report.sections.page import Block, Page
+
+
+def render(page: Page) -> Block | None:
+    """Nothing where only one of them was measured."""
+    compare = next(one for one in page.experiment.compare if one.section == "reads")
+    drawn = picture(pairs, pairs.draw(page.drawn, compare), page.drawn)
+    rows = page.numbers["comparisons"].get(compare.name, ())
+    sentences = [one["all"]["words"] for one in rows if one["all"]["level"] != "cant_tell"]
+    return page.block("reads", "First reads and repeats", [drawn], sentences=sentences) if drawn else None

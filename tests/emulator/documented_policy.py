@@ -1,0 +1,56 @@
+"""The policies of docs/, filled in for the embedded AWS, and a user who has them."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from emulator import ministack
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
+NAMES = ("permissions", "permissions_filesystem")
+# Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
+# against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. What a request to EFS
+# says in its query or body, and not in its path, the embedded AWS doesn't look at: any file system.
+ASKED_OTHERWISE = (
+    "lambda:CreateFunction",
+    "lambda:CreateEventSourceMapping",
+    "lambda:ListEventSourceMappings",
+    "sqs:SendMessageBatch",
+    "elasticfilesystem:DescribeFileSystems",
+    "elasticfilesystem:CreateAccessPoint",
+    "elasticfilesystem:DescribeAccessPoints",
+    "elasticfilesystem:CreateMountTarget",
+    "elasticfilesystem:DescribeMountTargets",
+)
+
+
+def policy(name: str = "permissions") -> dict[str, Any]:
+    """The policy as a reader fills it in."""
+    text = (DOCS / f"{name}.json").read_text()
+    for placeholder, value in (("ACCOUNT_ID", ACCOUNT_ID), ("REGION", REGION), ("PREFIX", PREFIX)):
+        text = text.replace(placeholder, value)
+    return json.loads(text)
+
+
+def actions(document: Mapping[str, Any]) -> list[str]:
+    """Every action of a policy."""
+    found = [statement["Action"] for statement in document["Statement"]]
+    return [action for one in found for action in ([one] if isinstance(one, str) else one)]
+
+
+def make_user(endpoint_url: str, *names: str) -> tuple[Any, dict[str, str]]:
+    """Make the user `runner` with these policies and what is asked otherwise: IAM's client, and the user's key."""
+    account = {"endpoint_url": endpoint_url, "region_name": REGION}
+    iam = boto3.client("iam", aws_access_key_id="test", aws_secret_access_key="test", **account)
+    iam.create_user(UserName="runner")
+    more = {"Effect": "Allow", "Action": ASKED_OTHERWISE, "Resource": "*"}
+    documents = {name: policy(name) for name in names}
+    documents["asked-otherwise"] = {"Version": "2012-10-17", "Statement": [more]}
+    for name, document in documents.items():
+        iam.put_user_policy(UserName="runner", PolicyName=name, PolicyDocument=json.dumps(document))
+    key = iam.create_access_key(UserName="runner")["AccessKey"]
+    return iam, {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}

@@ -1,0 +1,83 @@
+"""A stack on an embedded AWS of its own, put up by Terraform from a copy of infra/ with the overrides laid over it."""
+
+import contextlib
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from emulator import ministack
+from tests.emulator.documented_policy import NAMES, make_user
+
+ROOT = Path(__file__).resolve().parents[2]
+UNCHANGED, CHANGED = 0, 2  # exit statuses of `plan -detailed-exitcode`
+
+
+@dataclass
+class Stack:
+    """Terraform in a copy of infra/ with the overrides, and the services behind it."""
+
+    run: Callable[..., subprocess.CompletedProcess]
+    endpoint_url: str
+    variables: Mapping[str, Any]
+    iam: Any
+
+    def terraform(self, command: str, *arguments: str, **variables: object) -> subprocess.CompletedProcess:
+        flags = [f"-var={name}={value}" for name, value in {**self.variables, **variables}.items()]
+        result = self.run(command, "-input=false", "-no-color", *arguments, *flags)
+        assert "Error:" not in result.stderr, result.stderr
+        return result
+
+    def plan(self, **variables: object) -> int:
+        return self.terraform("plan", "-detailed-exitcode", **variables).returncode
+
+    def client(self, service: str):
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint_url,
+            region_name="us-east-1",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    def left(self) -> dict[str, list]:
+        """Everything that the stack could have left behind."""
+        return {
+            "queues": self.client("sqs").list_queues().get("QueueUrls", []),
+            "buckets": self.client("s3").list_buckets()["Buckets"],
+            "functions": self.client("lambda").list_functions()["Functions"],
+            "triggers": self.client("lambda").list_event_source_mappings()["EventSourceMappings"],
+            "log groups": self.client("logs").describe_log_groups()["logGroups"],
+            "roles": self.client("iam").list_roles()["Roles"],
+        }
+
+    def destroy(self, **variables: object) -> subprocess.CompletedProcess:
+        """Destroy it in seconds: the provider waits minutes for a deleted queue, but not for one that is gone."""
+        for url in self.client("sqs").list_queues()["QueueUrls"]:
+            self.client("sqs").delete_queue(QueueUrl=url)
+        return self.terraform("destroy", "-auto-approve", "-refresh=false", **variables)
+
+
+@contextlib.contextmanager
+def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
+    """Apply the infra/ in `folder` with `variables`, as a user who has the documented policies and nothing else.
+
+    The embedded AWS goes at the end.
+    """
+    shutil.copytree(ROOT / "emulator/local_override", folder, dirs_exist_ok=True)
+    emulator = ministack.start(state_dir, follow_parent=True)
+    try:
+        iam, key = make_user(emulator.endpoint_url, *NAMES)
+        account = {"AWS_ENDPOINT_URL": emulator.endpoint_url} | key
+        stack = Stack(
+            lambda *arguments: terraform(folder, *arguments, **account), emulator.endpoint_url, variables, iam
+        )
+        assert terraform(folder, "init", "-input=false").returncode == 0
+        assert stack.terraform("apply", "-auto-approve").returncode == 0
+        yield stack
+    finally:
+        ministack.stop(state_dir)

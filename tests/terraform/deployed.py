@@ -1,0 +1,37 @@
+"""What `terraform test` put up, with a provider that only answers with made-up ids: resources by run and address."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+Resources = dict[str, dict[str, Any]]
+
+
+def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
+    """Run infra/tests/<name>.tftest.hcl once: {run: {address: values}}."""
+    result = terraform(infra, "test", "-json", "-verbose", f"-filter=tests/{name}.tftest.hcl")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    wrong = [line["@message"] for line in lines if line["@level"] == "error"]
+    assert (result.returncode, wrong) == (0, [])
+    return {
+        line["@testrun"]: _by_address(_values(line["test_state"])["root_module"])
+        for line in lines
+        if line["type"] == "test_state"
+    }
+
+
+def statements(policy: str) -> list[dict]:
+    """The statements of an IAM policy."""
+    return json.loads(policy)["Statement"]
+
+
+def _values(state: dict) -> dict:
+    """OpenTofu wraps what Terraform gives as it is."""
+    return state.get("values", state)
+
+
+def _by_address(module: dict) -> Resources:
+    found = {resource["address"]: resource["values"] for resource in module.get("resources", [])}
+    for child in module.get("child_modules", []):
+        found |= _by_address(child)
+    return found

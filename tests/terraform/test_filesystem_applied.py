@@ -1,0 +1,112 @@
+"""The file system experiment on the embedded AWS, with real Terraform. Nothing is mounted there: a folder stands in."""
+
+import json
+import re
+
+import pytest
+
+from tests.emulator.documented_policy import policy
+from tests.terraform.applied import UNCHANGED, Stack, applied_stack
+
+VARIABLES = {
+    "experiment": "filesystem",
+    "large_file_mb": 1,
+    "small_files": 10,
+    "ephemeral_storage_mb": 512,
+    "timeout_s": 5,
+}
+BUCKET = "stampede-filesystem-000000000000-us-east-1"
+# What the function is invoked with, tried with the role that it has.
+PROBE = """
+import os
+import boto3
+
+def handler(event, context):
+    s3, bucket = boto3.client("s3"), os.environ["BUCKET_NAME"]
+    def tried(call, **arguments):
+        try:
+            call(Bucket=bucket, **arguments)
+            return "may"
+        except Exception as error:
+            return error.response["Error"]["Code"]
+    path = os.path.join(os.environ["MOUNT_PATH"], "written")
+    with open(path, "w") as file:
+        file.write("x")
+    return {
+        "path": path,
+        "list": [tried(s3.list_objects_v2, Prefix=prefix) for prefix in ("small/", "large/", "other/", "")],
+        "get": [tried(s3.get_object, Key=key) for key in ("small/00000.bin", "large/file.bin", "other/file.bin")],
+        "put": tried(s3.put_object, Key="small/00000.bin"),
+    }
+"""
+
+
+@pytest.fixture(scope="module")
+def applied(copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
+    """The stack with its defaults, its placing function a probe, and the folder that stands in for the mount."""
+    folder = copy_of_the_tree("filesystem")
+    (folder.parent / "functions/filesystem/placing.py").write_text(PROBE)
+    (folder.parent / "mount").mkdir()
+    with applied_stack(folder, terraform, tmp_path_factory.mktemp("emulator"), VARIABLES) as stack:
+        yield stack
+
+
+def test_what_places_the_data_may_read_the_data_set_and_writes_to_the_folder_that_stands_in(applied):
+    s3 = applied.client("s3")
+    for key in ("small/00000.bin", "large/file.bin", "other/file.bin"):
+        s3.put_object(Bucket=BUCKET, Key=key, Body=b"x")
+
+    name = json.loads(applied.run("output", "-json").stdout)["placing_function_name"]["value"]
+    found = json.load(applied.client("lambda").invoke(FunctionName=name)["Payload"])
+
+    assert found.pop("path").endswith("/mount/written")
+    assert found == {
+        "list": ["may", "may", "AccessDenied", "AccessDenied"],
+        "get": ["may", "may", "AccessDenied"],
+        "put": "AccessDenied",
+    }
+
+
+@pytest.mark.parametrize("storage", ["efs", "s3_in_vpc", "s3"])
+def test_from_storage_to_storage_only_the_function_and_its_policy_change(applied, storage):
+    result = applied.terraform("apply", "-auto-approve", storage=storage)
+
+    changed = set(re.findall(r"(?m)^(\S+): Modifications complete", result.stdout))
+    assert changed == {"module.worker.aws_iam_role_policy.worker", "module.worker.aws_lambda_function.worker"}
+    assert not re.findall(r"(?m)^\S+: (?:Creation|Destruction) complete", result.stdout)
+    assert applied.plan(storage=storage) == UNCHANGED
+
+
+@pytest.mark.parametrize("action", ["ec2:DescribeSubnets", "elasticfilesystem:DescribeFileSystemPolicy"])
+def test_without_one_of_the_documented_actions_terraform_fails_and_names_it(applied, action):
+    documented = policy("permissions_filesystem")
+    less = {
+        **documented,
+        "Statement": [{**one, "Action": _without(one["Action"], action)} for one in documented["Statement"]],
+    }
+    user = {"UserName": "runner", "PolicyName": "permissions_filesystem"}
+    applied.iam.put_user_policy(**user, PolicyDocument=json.dumps(less))
+    try:
+        with pytest.raises(AssertionError, match=action):
+            applied.plan()
+    finally:
+        applied.iam.put_user_policy(**user, PolicyDocument=json.dumps(documented))
+
+
+def _without(actions, action):
+    return actions if isinstance(actions, str) else [one for one in actions if one != action]
+
+
+def test_destroy_leaves_nothing(applied):
+    def left():
+        ec2, efs = applied.client("ec2"), applied.client("efs")
+        networks = [one for one in ec2.describe_vpcs()["Vpcs"] if not one["IsDefault"]]
+        return applied.left() | {
+            "networks": networks,
+            "endpoints": ec2.describe_vpc_endpoints()["VpcEndpoints"],
+            "file systems": efs.describe_file_systems()["FileSystems"],
+        }
+
+    assert all(left().values())
+    assert applied.destroy().returncode == 0
+    assert left() == {name: [] for name in left()}

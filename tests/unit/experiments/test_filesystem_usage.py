@@ -1,0 +1,76 @@
+"""What a copy takes, and the data sets."""
+
+import pytest
+
+from experiments.filesystem import FILESYSTEM
+from experiments.filesystem_usage import PUBLISHED_S, a_month, checks, objects, order, usage
+from experiments.finding import PROBLEM
+from experiments.objects import part_count
+
+OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
+CELL = OUTPUTS | {
+    "storage": "s3", "dataset": "small", "memory_size": 1024, "ephemeral_storage_mb": 1228, "threads": 30,
+    "connections": 10, "concurrency_value": 1, "with_s3files": False,
+}  # fmt: skip
+PRICES = {"s3_get": 4e-7, "s3_gb_month": 0.023, "lambda_gb_s_arm64": 0.0000133334, "efs_gb_month": 0.3,
+          "efs_read_gb": 0.03}  # fmt: skip
+
+
+def test_the_data_sets_are_the_published_ones():
+    large, *small = objects(OUTPUTS)
+    assert (large.key, large.size_bytes) == ("large/file.bin", 2**30)
+    assert [one.size_bytes for one in small[:11]] == [*range(10_000, 100_001, 10_000), 10_000]
+    assert (len(small), sum(one.size_bytes for one in small)) == (1000, 55_000_000)
+    assert part_count(large.size_bytes) == 64
+
+
+@pytest.mark.parametrize(("dataset", "files", "size"), [("small", 1000, 55_000_000), ("large", 1, 2**30)])
+def test_an_order_says_what_has_to_arrive(dataset, files, size):
+    told = order(CELL | {"dataset": dataset}, objects(OUTPUTS))
+    assert told == {"dataset": dataset, "threads": 30, "connections": 10, "files": files, "bytes": size}
+
+
+@pytest.mark.parametrize(("storage", "dataset"), PUBLISHED_S)
+def test_the_published_seconds_are_expected_of_the_published_files(storage, dataset):
+    for memory_mb, seconds in PUBLISHED_S[storage, dataset].items():
+        cell = CELL | {"storage": storage, "dataset": dataset, "memory_size": memory_mb}
+        assert usage(cell).seconds["aws"] == seconds
+
+
+def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
+    each = {storage: {use.what: use.each for use in usage(CELL | {"storage": storage}).uses if use.each}
+            for storage in ("s3", "efs")}  # fmt: skip
+    assert each["s3"] == {"GET and HEAD": 2000, "LIST, and PUT of the data set": 1,
+                          "transfer to Lambda, same region": 53 / 1024}  # fmt: skip
+    assert each["efs"] == {"elastic reads": 53 / 1024}
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"storage": "nfs"}, "unknown storage 'nfs'"),
+        ({"dataset": "huge"}, "unknown dataset 'huge'"),
+        ({"storage": "s3files"}, "s3files isn't put up"),
+        ({"dataset": "large", "ephemeral_storage_mb": 512}, "a copy of 1024 MiB doesn't fit into"),
+    ],
+)
+def test_what_can_not_work_is_told_with_the_way_out(changes, found):
+    [finding] = checks([CELL | changes])
+    assert finding.status == PROBLEM
+    assert found in finding.found
+    assert finding.way_out
+
+
+def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():
+    cell = {"storage": "s3", "memory_size_mb": 1024}
+    assert a_month(cell, 2**30, 10, 2001, PRICES) == pytest.approx((0.023, 2001 * 4e-7 + 10 * 0.0000133334))
+    assert a_month(cell | {"storage": "efs"}, 2**30, 10, None, PRICES) == pytest.approx((0.3, 0.03 + 10 * 0.0000133334))
+    assert a_month(cell | {"storage": "s3files"}, 2**30, 10, None, PRICES) is None
+    assert a_month(cell, 2**30, 10, 2001, {}) is None
+
+
+def test_every_storage_is_read_in_its_usual_way():
+    method = next(axis for axis in FILESYSTEM.axes if axis.name == "method")
+    assert [method.default_of([one]) for one in ("s3", "s3_in_vpc", "efs", "s3files")] == [
+        "download_file", "download_file", "copy", "copy"
+    ]  # fmt: skip

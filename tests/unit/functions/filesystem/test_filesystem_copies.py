@@ -1,0 +1,153 @@
+"""A copy that goes well: the right bytes from every storage, timed as published, and a record that says how."""
+
+import os
+import threading
+
+import pytest
+
+from filesystem import mounted
+from tests.unit.functions.filesystem.copies import (
+    LARGE,
+    OBJECTS,
+    SMALL,
+    SMALL_BYTES,
+    keep_what_is_copied,
+    put_on_mount,
+    success,
+)
+
+each_read_method = pytest.mark.parametrize("method", ["download_file", "pool"])
+
+
+@each_read_method
+@pytest.mark.parametrize("storage", ["s3", "s3_in_vpc"])
+def test_many_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(start, start_s3, monkeypatch, method, storage):
+    s3 = start_s3(objects=OBJECTS)
+    copied = keep_what_is_copied(monkeypatch)
+    record = success(start(storage, READ_METHOD=method), files=len(SMALL), bytes=SMALL_BYTES, threads=5, connections=3)
+    assert copied == [SMALL]
+    assert (record["method"], record["storage"], record["dataset"]) == (method, storage, "small")
+    assert (record["files"], record["bytes"], record["threads"], record["connections"]) == (23, SMALL_BYTES, 5, 3)
+    assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
+    assert (record["requests"], record["retries"]) == (len(s3.requests), 0)
+    assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == ("standard", 4, "filesystem")
+
+
+@each_read_method
+def test_the_large_file_of_s3_is_fetched_without_a_listing(start, start_s3, monkeypatch, method):
+    s3 = start_s3(objects=OBJECTS)
+    copied = keep_what_is_copied(monkeypatch)
+    record = success(start("s3", READ_METHOD=method), dataset="large", files=1, bytes=len(LARGE))
+    assert copied == [{"file.bin": LARGE}]
+    assert (record["listing_seconds"], record["files"], record["bytes"]) == (None, 1, len(LARGE))
+    assert not [request for request in s3.requests if "list-type" in request.path]
+
+
+def test_the_pool_asks_once_a_file_over_no_more_connections_than_the_order_has(start, start_s3):
+    s3 = start_s3(objects=OBJECTS)
+    record = success(start("s3", READ_METHOD="pool"), threads=200, connections=4)
+    assert record["requests"] == len(s3.requests) == len(SMALL) + 1
+    assert s3.connections <= 4
+    assert all(request.if_match for request in s3.requests if "list-type" not in request.path)
+
+
+@each_read_method
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_listing_of_several_pages_is_read_to_its_end(start, start_s3, method, is_whole):
+    s3 = start_s3(objects=OBJECTS, keys_a_page=10, is_listing_whole=is_whole)
+    assert success(start("s3", READ_METHOD=method))["files"] == len(SMALL)
+    assert sum("list-type" in request.path for request in s3.requests) == 3
+
+
+def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(start, start_s3, monkeypatch):
+    start_s3(objects=OBJECTS)
+    from filesystem import download_file
+
+    seen = []
+
+    def each(reading, threads, work, items):
+        seen.append((threads, reading.s3.meta.config.max_pool_connections))
+        list(map(work, items))
+
+    monkeypatch.setattr(download_file, "each", each)
+    function = start("s3")
+    for threads, connections in ((7, 3), (2, 10), (7, 3)):
+        success(function, threads=threads, connections=connections)
+    success(function)
+    assert seen == [(7, 3), (2, 10), (7, 3), (23, 10)]  # of 30 threads no more than there are files
+
+
+@pytest.mark.parametrize("storage", ["efs", "s3files"])
+@pytest.mark.parametrize(("dataset", "files"), [("small", SMALL), ("large", {"file.bin": LARGE})])
+def test_a_tree_of_the_mount_arrives_as_it_is(start, mount, monkeypatch, storage, dataset, files):
+    put_on_mount(mount, dataset, files)
+    copied = keep_what_is_copied(monkeypatch)
+    size = sum(map(len, files.values()))
+    record = success(start(storage), dataset=dataset, files=len(files), bytes=size)
+    assert copied == [files]
+    assert (record["method"], record["storage"]) == ("copy", storage)
+    assert (record["files"], record["bytes"]) == (len(files), size)
+    for key in ("listing_seconds", "requests", "retries", "retry_mode", "retry_attempts"):
+        assert record[key] is None
+
+
+def test_a_mount_is_copied_between_file_systems_that_know_no_sendfile(start, mount, monkeypatch):
+    def sendfile(*_):
+        raise OSError(22, "Invalid argument")
+
+    put_on_mount(mount)
+    monkeypatch.setattr(os, "sendfile", sendfile)
+    copied = keep_what_is_copied(monkeypatch)
+    success(start("efs"))
+    assert copied == [SMALL]
+
+
+def test_first_reads_and_repeats_are_told_apart_by_data_set_and_sandbox(start, mount):
+    put_on_mount(mount)
+    put_on_mount(mount, "large", {"file.bin": LARGE})
+    function = start("efs")
+    records = [success(function, dataset=dataset, warm_up=1) for dataset in ("small", "large", "small", "small")]
+    assert [(one["read"], one["read_order"]) for one in records] == [
+        ("first", 1),
+        ("first", 1),
+        ("repeat", 2),
+        ("repeat", 3),
+    ]
+    assert [one["warm_up"] for one in records] == [1] * 4
+    assert success(start("efs"))["read"] == "first"
+
+
+def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_starts(start, mount, monkeypatch):
+    put_on_mount(mount)
+    dropped = []
+
+    def fadvise(file, offset, length, advice):
+        assert (offset, length, advice) == (0, 0, os.POSIX_FADV_DONTNEED)
+        dropped.append(os.fstat(file).st_ino)
+
+    fetch = mounted.fetch
+    monkeypatch.setattr(os, "posix_fadvise", fadvise)
+    monkeypatch.setattr(mounted, "fetch", lambda reading: (dropped.append("fetched"), fetch(reading)))
+    function = start("efs", CACHE="drop")
+    assert success(function)["read"] == "first"
+    assert dropped == ["fetched"]  # a first read's names mustn't have been looked at before it
+    record = success(function)
+    assert (record["read"], record["read_order"]) == ("dropped", 2)
+    inodes = {path.stat().st_ino for path in (mount / "small").rglob("*") if path.is_file()}
+    assert set(dropped[1:-1]) == inodes
+    assert dropped[-1] == "fetched"
+
+
+def test_s3_has_no_cache_to_drop(start, start_s3):
+    start_s3(objects=OBJECTS)
+    function = start("s3", CACHE="drop", READ_METHOD="pool")
+    assert [success(function)["read"] for _ in range(2)] == ["first", "repeat"]
+
+
+def test_nothing_is_left_in_the_temporary_folder_and_no_thread(start, mount, start_s3, sandbox_environment):
+    put_on_mount(mount)
+    start_s3(objects=OBJECTS)
+    for function in (start("efs"), start("s3"), start("s3", READ_METHOD="pool")):
+        success(function)
+        assert list(sandbox_environment.iterdir()) == []
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("copy")]

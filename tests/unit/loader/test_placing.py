@@ -1,0 +1,69 @@
+"""The data set is copied to the file system by a function of the stack, and what goes wrong there is one line."""
+
+import io
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from loader.errors import RunError
+from loader.placing import place
+from loader.target import Target
+
+OUTPUTS = {
+    "experiment": "filesystem",
+    "region": "us-east-1",
+    "placing_function_name": "stampede-filesystem-placing-efs",
+}
+
+
+class Lambda:
+    """Answers Invoke with a payload, or an error."""
+
+    def __init__(self, payload=b"", error=None, function_error=None):
+        self.payload, self.error, self.function_error, self.invoked = payload, error, function_error, []
+
+    def invoke(self, **parameters):
+        self.invoked.append(parameters["FunctionName"])
+        if self.error:
+            raise self.error
+        more = {"FunctionError": self.function_error} if self.function_error else {}
+        return {"Payload": io.BytesIO(self.payload), **more}
+
+
+@pytest.fixture
+def placed(monkeypatch):
+    """Place on a stack with these outputs, by a Lambda that answers so; gives the result and the Lambda."""
+
+    def invoke(outputs=OUTPUTS, **answer):
+        service = Lambda(**answer)
+        monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
+        return place(Target("local", outputs)), service
+
+    return invoke
+
+
+def test_the_answer_of_the_function_is_told(placed):
+    result, service = placed(payload=b'{"files": 1001, "bytes": 5, "seconds": 1.5, "already_there": 0}')
+    assert result["files"] == 1001
+    assert service.invoked == ["stampede-filesystem-placing-efs"]
+
+
+def test_an_experiment_without_one_invokes_nothing(placed):
+    result, service = placed({"experiment": "download", "region": "us-east-1"}, error=AssertionError())
+    assert (result, service.invoked) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
+         "could not place the data set: NoSpace: the file system is full"),
+        ({"payload": b"not JSON"}, "could not place the data set: b'not JSON'"),
+        ({"error": EndpointConnectionError(endpoint_url="http://nowhere")}, "invoking stampede-filesystem-placing-efs"),
+    ],
+)  # fmt: skip
+def test_a_failure_is_one_line_that_names_the_function(placed, answer, words):
+    with pytest.raises(RunError) as error:
+        placed(**answer)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,48 @@
+"""Which choice is the faster one for files of which size: lines between what was measured, and where they cross."""
+
+import pytest
+
+from experiments.filesystem import FILESYSTEM
+from report.statistics.crossover import places
+
+COMPARE = FILESYSTEM.compare[0]
+
+
+def cell(storage, dataset, mbit_per_s, memory=1024, read="first"):
+    """A cell whose copies moved 1,000 files of 55 KB, or one of 1 GB."""
+    size, files = (55e6, 1000) if dataset == "small" else (1e9, 1)
+    method = "copy" if storage == "efs" else "download_file"
+    coordinates = dict(zip([axis.name for axis in FILESYSTEM.axes],
+                           (storage, dataset, memory, read, method, 30, 10, 1), strict=True))  # fmt: skip
+    return coordinates | {
+        "client": {"files": files, "mbit_per_s": mbit_per_s},
+        "seconds": {"mean_s": size * 8 / 1e6 / mbit_per_s},
+    }
+
+
+def test_where_two_lines_cross_neither_is_the_faster():
+    [place] = places(FILESYSTEM, COMPARE, [cell("s3", "small", 10), cell("s3", "large", 1000),
+                                           cell("efs", "small", 100), cell("efs", "large", 100)])  # fmt: skip
+    [(size, below, above)] = place.crossings
+    assert (below, above) == ("efs", "s3")
+    # A tenth at 55 KB, ten times at 1 GB: half the way, as logarithms go.
+    assert size == pytest.approx((55e3 * 1e9) ** 0.5)
+    assert place.words == "1024 MB"
+
+
+def test_one_that_is_faster_all_along_crosses_nothing():
+    [place] = places(FILESYSTEM, COMPARE, [cell("s3", "small", 10), cell("s3", "large", 20),
+                                           cell("efs", "small", 100), cell("efs", "large", 100)])  # fmt: skip
+    assert place.crossings == []
+
+
+def test_each_memory_and_each_kind_of_read_is_a_place_of_its_own():
+    cells = [cell(storage, dataset, 10, memory, read) for storage in ("s3", "efs") for dataset in ("small", "large")
+             for memory in (512, 1024) for read in ("first", "repeat")]  # fmt: skip
+    assert [place.words for place in places(FILESYSTEM, COMPARE, cells)] == [
+        "512 MB, first read", "512 MB, repeat read", "1024 MB, first read", "1024 MB, repeat read"
+    ]  # fmt: skip
+
+
+def test_a_choice_measured_at_one_size_gives_no_place():
+    assert places(FILESYSTEM, COMPARE, [cell("s3", "small", 10), cell("efs", "small", 20)]) == []
