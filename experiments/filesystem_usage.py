@@ -23,6 +23,9 @@ PUBLISHED_S = {
     ("efs", "small"): {512: 5.05, 1024: 4.19, 3008: 2.71},
 }
 PUBLISHED_MB, PUBLISHED_FILES = 1024, 1000
+# Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens of minutes at
+# `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no run on AWS stands behind it.
+STACK_S = 240 + 1200
 # The embedded AWS on a machine of two cores [tried].
 LOCAL_MIB_PER_S, LOCAL_FILES_PER_S, LOCAL_LEAST_S = 400, 250, 0.1
 # A function's process, as measured for the download's download_file.
@@ -67,6 +70,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
         process_mb=PROCESS_MB,
         tmp_mb=values["ephemeral_storage_mb"],
         sized_by="small_files" if small else "large_file_mb",
+        stack_s=STACK_S,
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=gets),
             Use("S3", "LIST, and PUT of the data set", "s3_put", once=puts,

@@ -28,7 +28,8 @@ class Usage:
 
     `seconds`: of one operation, expected, by target. `moved_mb`: what one operation moves, and at worst holds.
     `data_mb`: what is put before the first flood. `process_mb`: a function's process on the embedded AWS, without what
-    it moves. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation smaller.
+    it moves. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation smaller. `stack_s`: seconds
+    on AWS in which what only this experiment has is put up and taken down.
     """
 
     seconds: Mapping[str, float]
@@ -38,3 +39,4 @@ class Usage:
     tmp_mb: int
     sized_by: str
     uses: Sequence[Use]
+    stack_s: float = 0

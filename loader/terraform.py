@@ -21,8 +21,8 @@ from loader import hcl
 from loader.errors import RunError
 from loader.progress import say
 
-# Long enough for a slow EFS mount target, short enough that a hung provider is noticed.
-COMMAND_TIMEOUT_S = 1800
+# Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung provider is noticed.
+COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
 # What `init` says then, Terraform and OpenTofu.
 _REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")

@@ -146,15 +146,14 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     cells = demands(plan, defaults)
-    data_mb = max(cell.usage.data_mb for cell in cells)
     return Estimate(
         target=plan.target,
         region=str(setting(plan, "region", defaults)),
         prices_region=prices.region,
         prices_date=prices.date,
-        items=tuple(_items(cells, durations.around_s(data_mb, "aws"), prices)),
+        items=tuple(_items(cells, durations.around_s(cells, "aws"), prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
-        around_s=durations.around_s(data_mb, plan.target),
+        around_s=durations.around_s(cells, plan.target),
     )
 
 

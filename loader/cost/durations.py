@@ -6,6 +6,7 @@ No run on AWS stands behind the times of Terraform; they are rough, and the prog
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loader.cost.demand import Demand
@@ -63,10 +64,12 @@ def cell_s(demand: Demand, target: str) -> float:
     return around.apply_s * demand.applies + floods_s + demand.barrier_s + around.settle_s
 
 
-def around_s(data_mb: int, target: str) -> float:
+def around_s(cells: Sequence[Demand], target: str) -> float:
     """Expected seconds before the first cell and after the last: what only the first apply makes, upload, destroy."""
-    around = SURROUNDINGS[target]
-    return around.first_apply_extra_s + data_mb / around.upload_mib_per_s + around.destroy_s
+    around, usages = SURROUNDINGS[target], [cell.usage for cell in cells]
+    stack_s = max(one.stack_s for one in usages) if target == "aws" else 0
+    upload_s = max(one.data_mb for one in usages) / around.upload_mib_per_s
+    return around.first_apply_extra_s + upload_s + around.destroy_s + stack_s
 
 
 def _ramp(demand: Demand, target: str) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from importlib.resources import files
 
 from experiments.download import DOWNLOAD
+from experiments.filesystem import FILESYSTEM
 from report import published
 from tests.unit.report.handmade_run import key
 
@@ -35,3 +36,14 @@ def test_a_published_row_has_its_published_figures():
 def test_published_figures_are_in_order_within_a_row():
     for _, row in published.table(DOWNLOAD).values():
         assert row["min_s"] <= row["p25_s"] <= row["avg_s"] <= row["p75_s"] <= row["max_s"]
+
+
+def test_the_published_mean_of_efs_from_its_cache_stands_beside_repeats_and_the_other_beside_first_reads():
+    found = {
+        (key["storage"], key["dataset"], key["memory_size_mb"], key["read"]): row["avg_s"]
+        for key, (_, row) in published.table(FILESYSTEM).items()
+    }
+    assert len(found) == 13
+    assert found["efs", "large", 3008, "repeat"] == 3.04
+    assert found["efs", "large", 3008, "first"] == 17.87
+    assert found["efs", "small", 3008, "first"] == 2.71
