@@ -101,7 +101,7 @@ FILESYSTEM = Experiment(
         _published(SMALL, 55_000_000, "set of 1,000 files"),
     ),
     compare=(
-        Compare("between_storages", "choice", ("storage",), base=("s3",)),
+        Compare("between_storages", "choice", ("storage", "method"), base=("s3", "download_file")),
         Compare("between_reads", "choice", ("read",), base=("first",), section="reads"),
         Compare("between_methods", "choice", ("method",), base=("download_file",)),
         Compare("against_smallest_n", "scale", ("concurrency",)),

@@ -86,9 +86,13 @@ class Key:
         return ", ".join([*parts, phrase] if phrase else parts)
 
     def words_of(self, axes: Iterable[str]) -> str:
-        """What it has of `axes` alone, in words: `N = 5`, `2048 MB`, `ranges to memory`."""
-        others = {axis.name for axis in self.axes} - set(axes)
-        return self.words_without({*others, SETTINGS}, set(axes))
+        """What it has of `axes` alone, in words: `N = 5`, `2048 MB`, `ranges to memory`. Beside an axis without a
+        default one that stands at its default goes without saying."""
+        chosen = set(axes)
+        others = {axis.name for axis in self.axes} - chosen
+        if any(axis.name in chosen and not axis.is_way for axis in self.axes):
+            chosen &= self.departures | {axis.name for axis in self.axes if not axis.is_way}
+        return self.words_without({*others, SETTINGS}, chosen)
 
     def value_words(self, name: str) -> str:
         """The value on one axis, in words."""

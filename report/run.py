@@ -103,10 +103,10 @@ class Run:
         return CellSettings(self.manifest)
 
     def cell_keys(self) -> list[Key]:
-        """Every cell, planned, flooded or seen in a record, sorted by its coordinates."""
-        named = {
-            self.key_of(cell) for cell in [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
-        }
+        """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
+        they say: on an axis that only they tell, the plan doesn't know."""
+        cells = [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
+        named = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
         return sorted(set(self._keys_seen) | {key for key in named if key is not None})
 
     def key_of(self, cell: object) -> Key | None:

@@ -362,3 +362,15 @@ def test_what_a_folder_stands_in_for_is_said_in_the_headline_the_caveats_and_the
     assert "A folder stood in for efs: its figures say nothing of that storage." in numbers["verdict"]["caveats"]
     sources = {row.key["storage"]: row.source for row in table_of(report.load(folder)).rows if row.measured}
     assert sources == {"s3": "this machine", "efs": "this machine, a folder"}
+
+
+def test_a_cell_all_of_whose_records_are_repeats_has_no_empty_line_of_first_reads(tmp_path):
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], ["dataset=small"])
+    for name in ("records.jsonl", "log_events.jsonl"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(
+            text.replace('read": "first', 'read": "repeat').replace('read\\": \\"first', 'read\\": \\"repeat')
+        )
+    report.build(folder)
+    keys = [row.key for row in table_of(report.load(folder)).rows if row.measured]
+    assert [(key["storage"], key["read"]) for key in keys] == [("efs", "repeat"), ("s3", "repeat")]
