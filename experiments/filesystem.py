@@ -89,10 +89,16 @@ FILESYSTEM = Experiment(
             swept={"storage": ("s3", "s3_in_vpc", "efs"), "memory_size": (512, 1024, 3008), "dataset": (LARGE, SMALL)},
             fixed={"threads": THREADS, "connections": CONNECTIONS},
         ),
-        # Memory changes nothing on one machine, and a folder stands in for the mount.
+        # Memory and subnets change nothing on one machine, and a folder stands in for the mount.
         "local": Matrix(
             swept={"storage": ("s3", "efs"), "dataset": (LARGE, SMALL)},
-            fixed={"memory_size": 1024, "large_file_mb": 64, "threads": THREADS, "connections": CONNECTIONS},
+            fixed={
+                "memory_size": 1024,
+                "large_file_mb": 64,
+                "subnet_count": 1,
+                "threads": THREADS,
+                "connections": CONNECTIONS,
+            },
         ),
     },
     query="copies",
