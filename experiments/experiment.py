@@ -137,7 +137,7 @@ class Experiment:
     that names a function which copies the objects to where else they are read; `stand_ins` are the values of an axis
     in whose place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
     one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
-    data a month and one operation cost, in US dollars.
+    data a month and one operation cost, in US dollars. `untried` are values of an axis that nobody has run on AWS yet.
     """
 
     name: str
@@ -161,6 +161,7 @@ class Experiment:
     items: tuple[str, str] | None = None
     a_month: Callable[..., tuple[float, float] | None] | None = None
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def order_axes(self) -> dict[str, Axis]:

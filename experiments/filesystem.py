@@ -140,4 +140,5 @@ FILESYSTEM = Experiment(
     a_month=a_month,
     placed_by="placing_function_name",
     stand_ins={"storage": ("efs", "s3files")},
+    untried={"storage": ("s3files",)},
 )

@@ -109,6 +109,9 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
             f"“a folder”: nothing can be mounted here, so a folder of this machine stood in for {listed(names)}: these "
             "rows show that the path works, and nothing of that storage."
         )
+    told = run.experiment.untried.items()
+    if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
+        sentences.append(f"Those who wrote this have never run {listed(names)} on AWS: look twice at what it says.")
     for table, keys in shown:
         size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)
         if size_bytes == table.object_bytes:

@@ -374,3 +374,9 @@ def test_a_cell_all_of_whose_records_are_repeats_has_no_empty_line_of_first_read
     report.build(folder)
     keys = [row.key for row in table_of(report.load(folder)).rows if row.measured]
     assert [(key["storage"], key["read"]) for key in keys] == [("efs", "repeat"), ("s3", "repeat")]
+
+
+def test_a_storage_that_was_never_run_on_aws_is_marked_so(tmp_path):
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], ["storage=s3,s3files", "dataset=small"])
+    report.build(folder)
+    assert "have never run s3files on AWS" in (folder / "report.html").read_text()
