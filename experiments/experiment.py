@@ -52,6 +52,11 @@ class Axis:
         return self.default(*before) if callable(self.default) else self.default
 
 
+def n_axis(axes: Sequence[Axis]) -> str:
+    """The name of the axis that is N; every experiment has one."""
+    return next(axis.name for axis in axes if axis.record_field == CONCURRENCY)
+
+
 @dataclass(frozen=True)
 class Metric:
     """One figure of a cell, made of the record's `field`; `better` says which way.
@@ -177,3 +182,8 @@ class Experiment:
     def time_field(self) -> str:
         """The record's word for the time of one operation, in seconds."""
         return self.metrics[0].field
+
+
+def is_of_n(experiment: Experiment, compare: Compare) -> bool:
+    """Whether `compare` sets each N against the smallest."""
+    return tuple(compare.axes) == (n_axis(experiment.axes),)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.experiment import CONCURRENCY, Axis
+from experiments.experiment import Axis, n_axis
 
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
@@ -49,8 +49,7 @@ class Key:
     @property
     def n(self) -> int:
         """How many functions may run at once."""
-        return next(value for axis, value in zip(self.axes, self.values, strict=True)
-                    if axis.record_field == CONCURRENCY)  # fmt: skip
+        return self[n_axis(self.axes)]
 
     @property
     def way(self) -> tuple[Any, ...]:
@@ -99,14 +98,9 @@ class Key:
         return self._words([axis.name for axis in self.axes].index(name))
 
     def without(self, axes: Iterable[str]) -> tuple[Any, ...]:
-        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common. A text at its
-        default is the same in all of them, whatever it is: each storage is read in its own usual way."""
+        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common."""
         left_out = set(axes)
-        kept = [
-            "" if _is_phrased(axis) and self.values[at] == self._default(at) else self.values[at]
-            for at, axis in enumerate(self.axes)
-            if axis.name not in left_out
-        ]
+        kept = [value for axis, value in zip(self.axes, self.values, strict=True) if axis.name not in left_out]
         return (*kept, "" if SETTINGS in left_out else self.settings)
 
     def figures(self) -> dict[str, Any]:

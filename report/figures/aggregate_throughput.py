@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from experiments.experiment import is_of_n
 from report.cell_key import Key
 from report.figures import drawing
 from report.figures.panels import MOST_TOGETHER, end_labels, panels
 from report.figures.series import Cell, Drawn, Series
 from report.figures.throughput_per_function import ACROSS
 from report.phrases import bandwidth
-from report.statistics.headline import is_of_n
 
 NAME = "aggregate_throughput"
 TITLE = "What all functions get together, against N"

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from experiments.experiment import CONCURRENCY
+from experiments.experiment import n_axis
 from report.cell_key import Key
 from report.figures import drawing
 from report.phrases import listed
@@ -49,7 +49,7 @@ def draw(lines: Sequence[Line], within: float, one: str) -> Figure | None:
     axes.grid(axis="y", visible=False)
     axes.set_xscale("log")
     axes.axvspan(1 - within, 1 + within, color=drawing.MUTED, alpha=0.18, linewidth=0)
-    of_n = [axis.name for axis in lines[0].key.axes if axis.record_field == CONCURRENCY]
+    of_n = (n_axis(lines[0].key.axes),)
     axes.axvline(1, color=drawing.INK, linewidth=1)
     places = sorted({line.key.without(of_n) for line in lines})
     for at, line in enumerate(lines):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import Axis, Experiment
-from experiments.experiment import CONCURRENCY
+from experiments.experiment import n_axis
 from report.cell_key import Key, own_columns, told_apart
 from report.figures.drawing import MARKERS, SERIES
 from report.phrases import listed
@@ -66,21 +66,21 @@ class Drawn:
 
 def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
     """The cells with at least one time or error, as series in the order of their keys."""
-    n_axis = next(axis.name for axis in experiment.axes if axis.record_field == CONCURRENCY)
+    of_n = n_axis(experiment.axes)
     groups: dict[tuple[Any, ...], list[tuple[Key, Cell]]] = {}
     for cell in numbers["cells"]:
         if cell["count"] or cell["errors"]:
             key = Key.of_figures(experiment.axes, cell)
-            groups.setdefault(key.without((n_axis,)), []).append((key, cell))
+            groups.setdefault(key.without((of_n,)), []).append((key, cell))
     told = told_apart(key for cells in groups.values() for key, _ in cells)
     firsts = [cells[0][0] for _, cells in sorted(groups.items())]
-    shared = _shared(firsts, own_columns(experiment.axes, told), n_axis) if len(firsts) > 1 else []
+    shared = _shared(firsts, own_columns(experiment.axes, told), of_n) if len(firsts) > 1 else []
     return Drawn(
         experiment,
         numbers,
         [
             Series(
-                key.words_without((n_axis, *shared), told),
+                key.words_without((of_n, *shared), told),
                 cells,
                 SERIES[at % len(SERIES)],
                 MARKERS[at % len(MARKERS)],
@@ -91,8 +91,8 @@ def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
     )
 
 
-def _shared(keys: Sequence[Key], axes: Sequence[Axis], n_axis: str) -> list[str]:
+def _shared(keys: Sequence[Key], axes: Sequence[Axis], of_n: str) -> list[str]:
     """Those of `axes` on which all stand at the same value; [] when that leaves nothing to name them by."""
-    names = [axis.name for axis in axes if axis.name != n_axis]
+    names = [axis.name for axis in axes if axis.name != of_n]
     shared = [name for name in names if len({key[name] for key in keys}) == 1]
     return shared if len(shared) < len(names) or len({key.way_words for key in keys}) > 1 else []

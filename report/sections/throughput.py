@@ -2,14 +2,13 @@
 
 from functools import partial
 
-from experiments.experiment import Compare
+from experiments.experiment import Compare, is_of_n
 from report import published
 from report.figures import aggregate_throughput, picture, ranked, throughput_per_function
 from report.grid import Column, Grid, level, number, ratio, words
 from report.measured import rate
 from report.phrases import listed, share, speed
 from report.sections.page import Block, Page
-from report.statistics.headline import is_of_n
 
 RATIO = (Column("Cliff’s delta"), Column("95 %"))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import Experiment
-from experiments.experiment import CONCURRENCY, Compare
+from experiments.experiment import Compare, is_of_n
 from report.cell_key import Key, told_apart
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
@@ -31,7 +31,7 @@ def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment) -
         groups.setdefault(cell.key.without(compare.axes), []).append(cell)
     base_of = {place: _base(group, compare) for place, group in groups.items()}
     sentences = _Sentences(experiment, compare, told_apart(cell.key for cell in cells))
-    is_n = compare.axes == (_n_axis(experiment),)
+    is_n = is_of_n(experiment, compare)
     rows = []
     for cell in sorted(cells, key=lambda one: one.key):
         group, base = groups[cell.key.without(compare.axes)], base_of[cell.key.without(compare.axes)]
@@ -44,10 +44,6 @@ def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment) -
             row["against_fastest"] = _against_fastest(cell, group)
         rows.append(row)
     return rows
-
-
-def _n_axis(experiment: Experiment) -> str:
-    return next(axis.name for axis in experiment.axes if axis.record_field == CONCURRENCY)
 
 
 def _base(group: Sequence[Measured], compare: Compare) -> Measured:
@@ -108,7 +104,7 @@ class _Sentences:
     def __init__(self, experiment: Experiment, compare: Compare, told: frozenset[str]) -> None:
         self._one, self._many = experiment.operation
         self._compare, self._told = compare, told
-        self._is_n = compare.axes == (_n_axis(experiment),)
+        self._is_n = is_of_n(experiment, compare)
         self._label = next((axis.label for axis in experiment.axes if axis.name == compare.axes[0]), "")
 
     def of(self, key: Key, base: Key, found: dict[str, Any]) -> str:

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments import Experiment
-from experiments.experiment import CONCURRENCY, Compare
+from experiments.experiment import Compare, is_of_n
 from report.cell_key import Key, told_apart
 from report.phrases import between, listed, speed
 from report.run import Run
@@ -14,11 +13,6 @@ from report.statistics.comparisons import conclusion, share_words, took_words
 Figures = Mapping[str, Any]
 # More is not read in one breath.
 LONGEST = 200
-
-
-def is_of_n(experiment: Experiment, compare: Compare) -> bool:
-    """Whether `compare` sets each N against the smallest."""
-    return [axis.record_field for axis in experiment.axes if axis.name in compare.axes] == [CONCURRENCY]
 
 
 def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]]) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.experiment import CONCURRENCY
+from experiments.experiment import is_of_n, n_axis
 from report.cell_key import Key, told_apart
 from report.phrases import listed
 from report.run import Run
 from report.statistics import rules
 from report.statistics.comparisons import conclusion, took_words
-from report.statistics.headline import headline, is_of_n
+from report.statistics.headline import headline
 
 Figures = Mapping[str, Any]
 
@@ -41,22 +41,22 @@ def verdict(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequen
 
 def _per_place(run: Run, cells: Sequence[Figures], against: Sequence[Figures]) -> list[dict[str, Any]]:
     """The largest N against the smallest, for each combination of whatever else was swept."""
-    n_axis = next(axis.name for axis in run.experiment.axes if axis.record_field == CONCURRENCY)
+    name_of_n = n_axis(run.experiment.axes)
     keys = [Key.of_figures(run.experiment.axes, cell) for cell in cells]
     told = told_apart(keys)
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for key in keys:
-        named = key.words_without((n_axis,), told)
-        place = {name: value for name, value in key.figures().items() if name != n_axis}
-        words = f"{named}: there is only {key.value_words(n_axis)}, so nothing can be told of N."
-        found.setdefault(key.without((n_axis,)), place | {"level": "cant_tell", "words": words, "holds_up_to": None})
+        named = key.words_without((name_of_n,), told)
+        place = {name: value for name, value in key.figures().items() if name != name_of_n}
+        words = f"{named}: there is only {key.value_words(name_of_n)}, so nothing can be told of N."
+        found.setdefault(key.without((name_of_n,)), place | {"level": "cant_tell", "words": words, "holds_up_to": None})
     still_holds = dict.fromkeys(found, True)
     for one in against:
-        place = Key.of_figures(run.experiment.axes, one).without((n_axis,))
+        place = Key.of_figures(run.experiment.axes, one).without((name_of_n,))
         still_holds[place] &= one["all"]["level"] == "holds"
         found[place] |= {"level": one["all"]["level"], "words": one["all"]["words"]}
         if still_holds[place]:
-            found[place]["holds_up_to"] = one[n_axis]
+            found[place]["holds_up_to"] = one[name_of_n]
     return list(found.values())
 
 
