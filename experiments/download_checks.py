@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.usage import TMP_MARGIN_MB
 
 ROOT = Path(__file__).resolve().parent.parent
 # infra's rule: every method writes a file but those that can also throw the bytes away or keep them.
@@ -37,8 +38,6 @@ LEAST_CRT_MEMORY_MB = 512
 MOST_MEMORY_MB = 10_240
 # Lambda's quotas page.
 TMP_MB = range(512, 10_240 + 1)
-# infra's rule: room for the file system's own blocks and whatever the runtime puts there.
-TMP_MARGIN_MB = 64
 
 Cells = Sequence[Mapping[str, Any]]
 

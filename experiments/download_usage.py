@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.objects import MEBIBYTE, DataObject, put_requests
-from experiments.usage import Usage, Use
+from experiments.usage import GET_PART_MB, HOURS_IN_A_MONTH, Usage, Use
 
 # The slowest mean of the published table: 1 GiB by boto3's download_file, at every memory size from
 # 1024 MB and every concurrency up to 500 (means from 12.67 to 13.24 s). Rather too much than too little.
@@ -17,9 +17,7 @@ FULL_SPEED_MEMORY_MB = 1024
 SLOWDOWN_AT_512_MB = 19.03 / 12.76
 # One HEAD and one GET of nothing, in round trips and boto3's own time.
 LEAST_S = 0.25
-GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
 GIB_IN_MIB = 1024
-HOURS_IN_A_MONTH = 730
 
 # The embedded AWS on a machine of two cores [tried]: 64 MiB objects, up to 10 functions at once; and what a message
 # takes of it however small the object is, 2,500 downloads of 1 MiB by 500 functions at once in 63 s.

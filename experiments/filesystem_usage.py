@@ -7,13 +7,11 @@ from typing import Any
 
 from experiments.finding import OK, PROBLEM, Finding
 from experiments.objects import MEBIBYTE, DataObject, put_requests
-from experiments.usage import Usage, Use
+from experiments.usage import GET_PART_MB, HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
 BYTES_IN_A_GB = 2**30
-GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
-HOURS_IN_A_MONTH = 730
 LIST_PAGE = 1000  # keys in an answer of ListObjectsV2
 # The published means of 1 GiB and of 1,000 small files, by memory (MB); EFS without what came from the page cache.
 PUBLISHED_S = {
@@ -30,7 +28,6 @@ STACK_S = 240 + 1200
 LOCAL_MIB_PER_S, LOCAL_FILES_PER_S, LOCAL_LEAST_S = 400, 250, 0.1
 # A function's process, as measured for the download's download_file.
 PROCESS_MB = 44
-TMP_MARGIN_MB = 64
 # As published: 30 threads, of which the SDK's ten connections were in effect.
 THREADS, CONNECTIONS = 30, 10
 DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")

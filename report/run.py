@@ -42,7 +42,8 @@ class Messages:
 
 @dataclass(frozen=True)
 class Run:
-    """What a results folder holds. `accounting`, `sent` and `stored_rows` are None when their file isn't there.
+    """What a results folder holds; `cells` is what each cell was set to, as run.json has it. `accounting`, `sent` and
+    `stored_rows` are None when their file isn't there.
 
     `done` are the records with status ok and a usable time, `errors` those with status error; `warm_ups` are those of
     warm-up messages, whatever their status, and are in neither of them: they count in no figure. Nor do `foreign` ones,
@@ -52,6 +53,7 @@ class Run:
     directory: Path
     experiment: Experiment
     manifest: dict[str, Any]
+    cells: CellSettings
     names: Names
     done: Records
     errors: Records
@@ -96,11 +98,6 @@ class Run:
         """What one operation moved: the size that all had in common; None when they differ or don't say."""
         sizes = self.done["bytes"][self.done["bytes"] != UNKNOWN]
         return int(sizes[0]) if len(sizes) and sizes.min() == sizes.max() else None
-
-    @cached_property
-    def cells(self) -> CellSettings:
-        """What each cell was set to, as run.json has it."""
-        return CellSettings(self.manifest)
 
     def cell_keys(self) -> list[Key]:
         """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
@@ -167,7 +164,8 @@ def load(run_dir: Path) -> Run:
     warnings: list[str] = []
     manifest, experiment = _manifest(run_dir, warnings)
     names = Names()
-    reader = Reader(experiment, CellSettings(manifest), names)
+    settings = CellSettings(manifest)
+    reader = Reader(experiment, settings, names)
     for number, row in _rows(run_dir / "records.jsonl", warnings) or ():
         if not reader.add(row):
             warnings.append(f"records.jsonl, line {number}: not a record (needs {reader.needs}); left out.")
@@ -176,6 +174,7 @@ def load(run_dir: Path) -> Run:
         directory=run_dir,
         experiment=experiment,
         manifest=manifest,
+        cells=settings,
         names=names,
         done=groups[Group.OK],
         errors=groups[Group.ERROR],

@@ -35,7 +35,7 @@ def draw(places: Sequence[Place]) -> Figure | None:
     figure = Figure(figsize=(drawing.WIDTH_IN, 2.7 * rows + 0.5), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     names = list(dict.fromkeys(name for place in shown for name in place.lines))
-    looks = {name: (drawing.SERIES[at % 6], drawing.MARKERS[at % 6]) for at, name in enumerate(names)}
+    looks = {name: drawing.look(at) for at, name in enumerate(names)}
     for at, axes in enumerate(grid.flat):
         if at >= len(shown):
             axes.set_axis_off()

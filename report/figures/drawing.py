@@ -44,6 +44,12 @@ _STYLE = {
     "hatch.linewidth": 0.6,
 }
 
+
+def look(at: int) -> tuple[str, str]:
+    """Colour and marker of series `at`; both come again after the last of them."""
+    return SERIES[at % len(SERIES)], MARKERS[at % len(MARKERS)]
+
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -35,7 +35,7 @@ def draw(drawn: Drawn, compare: Compare) -> Figure | None:
         return None
     told = told_apart(key for key, _ in cells)
     names = list(dict.fromkeys(key.words_of(compare.axes) for group in lines for key, _ in group))
-    looks = {name: (drawing.SERIES[at % 6], drawing.MARKERS[at % 6]) for at, name in enumerate(names)}
+    looks = {name: drawing.look(at) for at, name in enumerate(names)}
     figure, axes = drawing.plot(1.3 + 0.3 * len(lines))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)

@@ -9,7 +9,7 @@ from typing import Any
 from experiments import Axis, Experiment
 from experiments.experiment import n_axis
 from report.cell_key import Key, own_columns, told_apart
-from report.figures.drawing import MARKERS, SERIES
+from report.figures.drawing import look
 from report.phrases import listed
 
 Cell = Mapping[str, Any]
@@ -82,8 +82,7 @@ def drawn(experiment: Experiment, numbers: Numbers) -> Drawn:
             Series(
                 key.words_without((of_n, *shared), told),
                 cells,
-                SERIES[at % len(SERIES)],
-                MARKERS[at % len(MARKERS)],
+                *look(at),
             )
             for at, (key, (_, cells)) in enumerate(zip(firsts, sorted(groups.items()), strict=True))
         ],
