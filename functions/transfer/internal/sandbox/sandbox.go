@@ -104,7 +104,7 @@ func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 // Process does what one message orders, until then, and logs the record, which it returns too. failed is why the message
 // has to come again, nil when it is done; err says that the log couldn't be written.
 func (s *Sandbox) Process(ctx context.Context, message sqsevent.Message, until time.Time) (line string, failed, err error) {
-	order, outcome := s.operation.Do(ctx, message.Body, until)
+	order, outcome := s.operation.Do(record.WithDelivery(ctx, message.Attempt, s.log), message.Body, until)
 	line = record.Format(s.labels(ctx, message, order), outcome)
 	// One write, so that lines of several writers can't mix.
 	_, err = io.WriteString(s.log, line+"\n")
