@@ -1,5 +1,5 @@
 // transfer moves objects from S3: as a Lambda function (provided.al2023) that does one operation for each message and
-// writes one record a log line, and as a program on a host.
+// writes one record a log line, as a service on a host that takes its messages itself, and as a program by hand.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/worker"
 )
 
 // operations are what the function can do, by the experiment that it is of: each is a folder of its own.
@@ -50,5 +51,6 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(host.Main(ctx, append(download.Verbs, copy.Verbs...), os.Args[1:], os.Stdout, os.Stderr))
+	verbs := slices.Concat(download.Verbs, copy.Verbs, []host.Verb{worker.Verb(operationOf)})
+	os.Exit(host.Main(ctx, verbs, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -2,7 +2,6 @@ package copy
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"stampede/transfer/internal/account"
@@ -96,24 +95,4 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 		j.rows = sliced(o.from, seen, order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
-}
-
-// Invoked turns what the function was invoked with, if it isn't an event of SQS, into the body of a work order: the published
-// payload {"parallel_limit": "100"}, and whatever else an order may have. ok is false for what is no payload of that kind.
-func (o *operation) Invoked(payload json.RawMessage) (body string, ok bool) {
-	var values map[string]json.RawMessage
-	if json.Unmarshal(payload, &values) != nil || values["parallel_limit"] == nil {
-		return "", false
-	}
-	for key, value := range map[string]string{"run_id": `"direct"`, "cell": `"direct"`, "seq": "0", "empty_first": "1"} {
-		if _, given := values[key]; !given {
-			values[key] = json.RawMessage(value)
-		}
-	}
-	var text string
-	if json.Unmarshal(values["parallel_limit"], &text) == nil && text != "" && json.Valid([]byte(text)) {
-		values["parallel_limit"] = json.RawMessage(text) // the published payload has it as text
-	}
-	order, err := json.Marshal(values)
-	return string(order), err == nil
 }
