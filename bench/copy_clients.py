@@ -64,7 +64,10 @@ def transfer(prefix: str, manifest: str, parallel_limit: int, *options: str) -> 
 def record(
     made: Gateway, prefix: str, manifest: Path, parallel_limit: int, *options: str, timeout_s: float = 600
 ) -> dict:
-    """Run our copy as a process; returns its record and wall_s, cpu_s and peak_mb. Raises BenchError."""
+    """Run our copy as a process; returns its record and wall_s, cpu_s and peak_mb.
+
+    Raises BenchError when an object failed: it ends with status 1 then.
+    """
     settings = [f"{name}={value}" for name, value in made.environment.items()]
     with tempfile.TemporaryDirectory(prefix="run-", dir=made.folder) as scratch:
         printed = Path(scratch) / "record.json"
