@@ -98,9 +98,9 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	return j
 }
 
-// Direct turns what the function was invoked with, if it isn't an event of SQS, into the body of a work order: the published
+// Invoked turns what the function was invoked with, if it isn't an event of SQS, into the body of a work order: the published
 // payload {"parallel_limit": "100"}, and whatever else an order may have. ok is false for what is no payload of that kind.
-func (o *operation) Direct(payload json.RawMessage) (body string, ok bool) {
+func (o *operation) Invoked(payload json.RawMessage) (body string, ok bool) {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(payload, &values) != nil || values["parallel_limit"] == nil {
 		return "", false
