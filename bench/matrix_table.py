@@ -10,7 +10,7 @@ from pathlib import Path
 from bench import measure
 from bench.errors import BenchError
 
-PLACES = {"discard": "nowhere", "memory": "memory", "tmp": "file"}
+PLACES = {"discard": "nowhere", "memory": "memory", "tmp": "file", "bucket": "bucket"}
 HEAD = ("client", "bytes go to", "wall s", "CPU-s", "peak MiB", "wall", "CPU")
 
 
