@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from experiments.finding import Finding
+from experiments.key_plan import KeyPlan
 from experiments.objects import DataObject
 from experiments.usage import Usage
 
@@ -143,6 +144,15 @@ class Experiment:
     in whose place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
     one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
     data a month and one operation cost, in US dollars. `untried` are values of an axis that nobody has run on AWS yet.
+
+    An experiment whose messages each name their share of a list of keys has more to say. `messages(values)` is how
+    many a cell has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a
+    stack's. `of_message(values, index)` is what the index-th message of a flood
+    (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent and
+    comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
+    list, put as a manifest after the objects; None where there is none. With `objects_account` the records account
+    for objects as well as for messages: planned = copied + already_there + failed, and each failed one is in a log
+    line of its own. `advice(cells)` are sentences on the values of all cells, to be read before money is spent.
     """
 
     name: str
@@ -167,6 +177,12 @@ class Experiment:
     a_month: Callable[..., tuple[float, float] | None] | None = None
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    messages: Callable[[Mapping[str, Any]], int | None] | None = None
+    of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
+    preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
+    key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
+    objects_account: bool = False
+    advice: Callable[[Sequence[Mapping[str, Any]]], Sequence[str]] | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:

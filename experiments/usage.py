@@ -34,7 +34,8 @@ class Usage:
     `seconds`: of one operation, expected, by target. `moved_mb`: what one operation moves, and at worst holds.
     `data_mb`: what is put before the first flood. `process_mb`: a function's process on the embedded AWS, without what
     it moves. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation smaller. `stack_s`: seconds
-    on AWS in which what only this experiment has is put up and taken down.
+    on AWS in which what only this experiment has is put up and taken down. `in_lambda`: whether the operation runs in
+    a function, and is billed as one.
     """
 
     seconds: Mapping[str, float]
@@ -45,3 +46,4 @@ class Usage:
     sized_by: str
     uses: Sequence[Use]
     stack_s: float = 0
+    in_lambda: bool = True
