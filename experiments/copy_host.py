@@ -1,7 +1,7 @@
 """The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 says SlowDown, as
 published in October 2019; or N of them share it."""
 
-from experiments.copy import CAP, CONCURRENCY, LIMIT, METRICS, PACE, SECTIONS, objects_axis, retry_axes
+from experiments.copy import CAP, CONCURRENCY, KNEE, LIMIT, METRICS, PACE, SECTIONS, objects_axis, retry_axes
 from experiments.copy_checks import advice, host_checks
 from experiments.copy_orders import EMPTYING, its_share, masters, of_slices, slices_plan
 from experiments.copy_usage import host_usage
@@ -51,7 +51,7 @@ COPY_HOST = Experiment(
         Published(
             "copy_host_rate",
             "AWS, published 2019",
-            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 in as many processes, m5a.8xlarge unless said",
+            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 in as many processes on one host",
             columns={"parallel_limit": "processes"},
             objects=219_120,
             beside_any=("object_count",),
@@ -101,7 +101,7 @@ COPY_HOST = Experiment(
         "object_bytes": 1_000_000,
         "slice_rows": 10_000,
     },
-    knee="parallel_limit",
+    knee=KNEE,
     messages=lambda values: values["concurrency_value"],
     of_message=its_share,
     preparation=lambda values: EMPTYING,

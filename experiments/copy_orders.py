@@ -1,4 +1,4 @@
-"""What a work order of the copies says, and the objects they begin with: for one listing, or for slices of a manifest."""
+"""What a work order of the copies says, and the objects they begin with: for a listing, or for slices of a manifest."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

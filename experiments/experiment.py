@@ -166,8 +166,8 @@ class Experiment:
     for objects as well as for messages: planned = copied + already_there + failed, and each failed one is in a log
     line of its own. `advice(cells)` are sentences on the values of all cells, to be read before money is spent.
 
-    `knee` is the axis on which more buys something up to a point only, and `worker` what carries an operation out, as a
-    noun, one and many.
+    `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
+    is what carries an operation out, as a noun, one and many.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Experiment:
     preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
     key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
     objects_account: bool = False
-    knee: str = ""
+    knee: tuple[str, str] | None = None
     worker: tuple[str, str] = ("function", "functions")
     advice: Callable[[Sequence[Mapping[str, Any]]], Sequence[str]] | None = None
 
