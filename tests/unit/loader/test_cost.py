@@ -169,7 +169,7 @@ def test_the_first_512_mb_of_tmp_are_free():
 def test_transfer_within_the_region_is_listed_and_free():
     estimated = estimate()
     assert usd(estimated, "S3", "transfer to Lambda, same region") == 0
-    assert "free: 13,320 GB from S3 to Lambda in the same region" in " ".join(estimated.sentences())
+    assert "free: 13,320 GB of transfer to Lambda, same region;" in " ".join(estimated.sentences())
 
 
 def test_a_download_is_billed_no_longer_than_the_timeout():
