@@ -1,8 +1,9 @@
 """Every number of the report, counted from the records alone: the content of statistics.json.
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
-`comparisons` sets them against each other (`effect`, `bootstrap`), `knee` finds up to where more buys anything, `verdict` and `headline` find the words, and `rules`
-holds what counts as enough. Nothing here reads the saved query; tests/unit/report/recompute.py counts all of it again.
+`comparisons` sets them against each other (`effect`, `bootstrap`), `knee` finds up to where more buys anything,
+`verdict` and `headline` find the words, and `rules` holds what counts as enough. Nothing here reads the saved query;
+tests/unit/report/recompute.py counts all of it again.
 """
 
 import json

@@ -123,9 +123,9 @@ def _rule(experiment: Experiment) -> str:
     share = f"{rules.HOLDS_WITHIN:.0%}".replace("%", " %")
     one, many = experiment.operation
     return (
-        f"The knee is the smallest {label} that no larger one beats: one beats it where its median {experiment.speed.unit} "
-        f"is more than {share} higher and the 95 % interval of the ratio of medians lies above 1. With fewer than "
-        f"{MINIMUM_FOR_INTERVAL} {many} in either there is no interval, the medians alone decide, and another {one} may "
-        "decide otherwise. “Buys nothing” is what these figures can show: as far as an interval reaches, a gain may hide "
-        "in it."
+        f"The knee is the smallest {label} that no larger one beats: one beats it where its median "
+        f"{experiment.speed.unit} is more than {share} higher and the 95 % interval of the ratio of medians lies above "
+        f"1. With fewer than {MINIMUM_FOR_INTERVAL} {many} in either there is no interval, the medians alone decide, "
+        f"and another {one} may decide otherwise. “Buy nothing” is what these figures can show: as far as an interval "
+        "reaches, a gain may hide in it."
     )
