@@ -16,6 +16,7 @@ from loader import target as targets
 from loader.cost import Estimate
 from loader.dataset import put_objects
 from loader.errors import RunError
+from loader.manifest import put_manifest
 from loader.placing import place
 from loader.progress import say
 from loader.run.accounting import CellAccount, stored_accounts
@@ -101,6 +102,7 @@ class SweepRun:
             self._description.describe(self._target, self._stack.terraform)
         self._objects = self._target.experiment.objects(self._target)
         put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
+        put_manifest(self._target)
         place(self._target)
         return self._target
 

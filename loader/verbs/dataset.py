@@ -1,4 +1,4 @@
-"""`stampede dataset`: puts the objects that the functions read."""
+"""`stampede dataset`: puts the objects that the operations read, and the manifest where they take one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from loader import target as targets
 from loader.arguments import positive_int, whole_number
 from loader.dataset import put_objects
 from loader.errors import UsageError
+from loader.manifest import put_manifest
 from loader.placing import place
 from loader.run.stack_lock import holding
 
@@ -44,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
     with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its operations
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
+        put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
             place(target)
     for one in objects:
