@@ -146,7 +146,9 @@ def _usage(values: Mapping[str, Any], work: _Work) -> Usage:
 def _rate(values: Mapping[str, Any], workers: int, one_s: float, most_per_s: float) -> float:
     """Calls a second of one worker: its parallel calls, its share of what S3 takes, and its cap. What is out of range
     the checks refuse, and they come after this."""
-    return min(max(1, values["parallel_limit"]) / one_s, most_per_s / workers, values["calls_per_s"] or math.inf)
+    return min(
+        max(1, values["parallel_limit"]) / one_s, most_per_s / max(1, workers), values["calls_per_s"] or math.inf
+    )
 
 
 def _emptying_s(count: int) -> dict[str, float]:
