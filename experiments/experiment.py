@@ -80,6 +80,10 @@ class Metric:
     reading: str = ""
 
 
+# What every operation has that moves bytes.
+MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher")
+
+
 @dataclass(frozen=True)
 class Matrix:
     """The default cells of a target: every combination of `swept`, with `fixed` the same in all of them."""
@@ -92,21 +96,29 @@ class Matrix:
 class Published:
     """A published table beside which ours stands: `experiments/published/<file>.csv`.
 
-    Its columns are named as ours are, but for those in `columns` (ours: its own); axes that it has no column for stand
-    at `fixed`, else at their default. `object_bytes` is what one operation moved there and `moved` the noun for it;
-    `reading` says how its speeds were counted, where that was otherwise than ours. `cell` gives the values of axes that
-    a row says in words of its own.
+    Its columns are named as ours are (axes, the five of the time, metrics), but for those in `columns` (ours: its own);
+    axes that it has no column for stand at `fixed`, else at their default. `object_bytes` is what one operation moved
+    there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; `reading` says
+    how its speeds were counted, where that was otherwise than ours. `cell` gives the values of axes that a row says in
+    words of its own. `only` are the rows that count, by column; rows of one cell are several runs of it, shown as their
+    mean, and so are the columns `runs_ms`. Whatever a cell has on the axes `beside_any`, the row stands beside it, for
+    its speed. What isn't `in_figure` is in the table alone.
     """
 
     file: str
     label: str
     setting: str
-    object_bytes: int
+    object_bytes: int = 0
     columns: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     moved: str = "object"
     reading: str = ""
     cell: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda row: {}
+    objects: int = 0
+    only: Mapping[str, str] = field(default_factory=dict)
+    runs_ms: Sequence[str] = ()
+    beside_any: Sequence[str] = ()
+    in_figure: bool = True
 
 
 @dataclass(frozen=True)
@@ -152,7 +164,11 @@ class Experiment:
     comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
     list, put as a manifest after the objects; None where there is none. With `objects_account` the records account
     for objects as well as for messages: planned = copied + already_there + failed, and each failed one is in a log
-    line of its own. `advice(cells)` are sentences on the values of all cells, to be read before money is spent.
+    line of its own. `advice(cells, prices)` are sentences on the values of all cells, to be read before money is spent;
+    `prices` are US dollars by their name in prices.json.
+
+    `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
+    is what carries an operation out, as a noun, one and many.
     """
 
     name: str
@@ -182,7 +198,9 @@ class Experiment:
     preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
     key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
     objects_account: bool = False
-    advice: Callable[[Sequence[Mapping[str, Any]]], Sequence[str]] | None = None
+    knee: tuple[str, str] | None = None
+    worker: tuple[str, str] = ("function", "functions")
+    advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:
@@ -193,6 +211,11 @@ class Experiment:
     def record_fields(self) -> dict[str, str]:
         """The record's word for each axis by what sets it."""
         return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
+
+    @property
+    def speed(self) -> Metric:
+        """The metric by which cells of any size can be compared: the first of which more is better."""
+        return next((one for one in self.metrics if one.better == "higher"), MBIT_PER_S)
 
     @property
     def time_field(self) -> str:

