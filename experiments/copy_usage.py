@@ -27,8 +27,8 @@ ANSWER_S = 0.5  # of one listing and deletion of a page, rather too much
 # The embedded AWS on a machine of two cores, asked by boto3 [tried, 20 MB: it has no bytes to move]: 339 calls/s by
 # one thread, 607 by 10, 716 by 50; 3,300 keys listed and deleted in 0.4 s.
 LOCAL_CALL_S, LOCAL_CALLS_PER_S, LOCAL_DELETIONS_PER_S, LOCAL_LEAST_S = 0.003, 700, 8000, 0.1
-# `stampede dataset` puts this many objects at once.
-UPLOADS_AT_ONCE = 8
+# `stampede dataset` makes so many copies at once.
+COPIES_AT_ONCE = 32
 ROW_BYTES = 90  # of a manifest
 # A copy keeps its source's bytes in the embedded AWS, and has about a kilobyte of its own [tried].
 LOCAL_BYTES_PER_COPY = 1024
@@ -39,9 +39,9 @@ MEBIBYTE = 2**20
 # on an object. A copy reads one (Decrypt) and writes one (GenerateDataKey). With one "up to 99 percent" less; in the
 # example that AWS published (aws-samples/s3-bucketkey-poc) 97.3 %.
 KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY = 2, 2 * 0.027
-# What the hosts' network has besides the gateway to S3, in one subnet: SQS, CloudWatch Logs, and three for Systems
-# Manager. Nothing here has been put up on AWS: minutes of endpoints and of an instance's start are guesses.
-INTERFACE_ENDPOINTS, DISK_GB = 5, 8
+# infra/copy_host.tf: sqs, logs, ssm and ssmmessages, in one subnet beside the free gateway to S3; and a host's disk.
+# Nobody has put this up on AWS yet: the time of endpoints and of an instance's start are guesses.
+INTERFACE_ENDPOINTS, DISK_GB = 4, 8
 HOST_STACK_S, HOST_START_S = 420, 90
 
 
@@ -52,7 +52,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     pages = 0 if values["from_manifest"] else 2 * _pages(count)  # of the source, and of what is emptied
     return replace(
         _usage(values, work),
-        stack_s=sources * call_s(values["object_bytes"]) / UPLOADS_AT_ONCE,
+        stack_s=sources * call_s(values["object_bytes"]) / COPIES_AT_ONCE,
         preparation_s=_emptying_s(count) if values["from_manifest"] else {},
         sized_by="slice_rows" if values["from_manifest"] else "object_count",
         uses=(
@@ -137,6 +137,7 @@ def _usage(values: Mapping[str, Any], work: _Work) -> Usage:
         sized_by="",
         uses=(),
         within_s3=True,
+        emulator_mb=_mb(2 * LOCAL_BYTES_PER_COPY * values["object_count"]),  # a source, at worst, and a copy
         connections=at_once,
         faster_by="a larger parallel_limit",
     )
@@ -166,15 +167,16 @@ def _requests(work: _Work, object_bytes: int) -> tuple[Use, ...]:
 
 def _data(values: Mapping[str, Any], *, sources: int, slices: int) -> tuple[Use, ...]:
     """What is put before the first flood, and what is stored while the stack is up."""
-    masters, object_bytes = values["masters"], values["object_bytes"]
-    manifest = slices + 1 if slices else 0
-    stored = (masters + sources + values["object_count"]) * object_bytes / BYTES_IN_A_GB
+    object_bytes = values["object_bytes"]
+    # A manifest and its masters; or a source of which one object is put, and the others are copies of it.
+    put, copied, manifest = (values["masters"], 0, slices + 1) if slices else (1, sources - 1, 0)
+    stored = (put + copied + values["object_count"]) * object_bytes / BYTES_IN_A_GB
+    puts = put * put_requests(object_bytes) + copied + manifest
     return (
-        Use("S3", "PUT and COPY of the data set", "s3_put",
-            once=masters * put_requests(object_bytes) + sources + manifest),
-        Use("S3", "HEAD of the data set", "s3_get", once=masters + sources),
+        Use("S3", "PUT and COPY of the data set", "s3_put", once=puts),
+        Use("S3", "HEAD of the data set", "s3_get", once=put + copied),
         Use("S3", "storage of sources and copies", "s3_gb_month", per_hour=stored / HOURS_IN_A_MONTH),
-    )  # fmt: skip
+    )
 
 
 def _slices(values: Mapping[str, Any]) -> int:

@@ -35,7 +35,8 @@ class Usage:
     """One cell's needs. Sizes in MiB, rounded up to whole ones.
 
     `seconds`: of one operation, expected, by target; `preparation_s` of what prepares a cell. `moved_mb`: what one
-    operation moves, and at worst holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood.
+    operation moves, and at worst holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood,
+    and `emulator_mb` what the embedded AWS keeps beside that.
     `process_mb`: a client's process on this machine, without what it moves, and `connections` those that it opens
     beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
     smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
@@ -54,6 +55,7 @@ class Usage:
     apply_s: float = 0
     preparation_s: Mapping[str, float] = field(default_factory=dict)
     within_s3: bool = False
+    emulator_mb: int = 0
     connections: int = 0
     faster_by: str = "more memory"
     instance_type: str = ""
@@ -62,3 +64,8 @@ class Usage:
     def in_lambda(self) -> bool:
         """Whether the operation runs in a function, and is billed as one."""
         return not self.instance_type
+
+    @property
+    def workers(self) -> str:
+        """On what it runs, in the plural."""
+        return "functions" if self.in_lambda else "hosts"

@@ -1,5 +1,5 @@
 # Every saved query of the experiment and those that all share, ready in the console under Logs Insights, bound to the
-# function's log group.
+# experiment's log group.
 
 locals {
   saved_queries = merge([
@@ -14,5 +14,5 @@ resource "aws_cloudwatch_query_definition" "saved" {
 
   name            = "${var.prefix}/${var.experiment}/${trimsuffix(each.key, ".cwli")}"
   query_string    = file(each.value)
-  log_group_names = [module.worker.log_group_name]
+  log_group_names = [local.log_group_name]
 }

@@ -80,11 +80,11 @@ def download(infra, terraform) -> Resources:
     return deployed(infra, terraform, "download")["defaults"]
 
 
-def _function(resources: Resources, module: str = "module.worker") -> dict[str, Any]:
+def _function(resources: Resources, module: str = "module.worker[0]") -> dict[str, Any]:
     return resources[f"{module}.aws_lambda_function.worker"]
 
 
-def _may(resources: Resources, module: str = "module.worker") -> list[dict]:
+def _may(resources: Resources, module: str = "module.worker[0]") -> list[dict]:
     return statements(resources[f"{module}.aws_iam_role_policy.worker"]["policy"])
 
 
@@ -187,7 +187,7 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     assert may[:3] == own
     assert [one["Sid"] for one in may[3:]] == [*IN_THE_NETWORK, "WriteLogs"]
     assert list(_of_type(resources, "aws_lambda_event_source_mapping")) == [
-        "module.worker.aws_lambda_event_source_mapping.queue[0]"
+        "module.worker[0].aws_lambda_event_source_mapping.queue[0]"
     ]
 
 

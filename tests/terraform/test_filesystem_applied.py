@@ -74,7 +74,7 @@ def test_from_storage_to_storage_only_the_function_and_its_policy_change(applied
     result = applied.terraform("apply", "-auto-approve", storage=storage)
 
     changed = set(re.findall(r"(?m)^(\S+): Modifications complete", result.stdout))
-    assert changed == {"module.worker.aws_iam_role_policy.worker", "module.worker.aws_lambda_function.worker"}
+    assert changed == {"module.worker[0].aws_iam_role_policy.worker", "module.worker[0].aws_lambda_function.worker"}
     assert not re.findall(r"(?m)^\S+: (?:Creation|Destruction) complete", result.stdout)
     assert applied.plan(storage=storage) == UNCHANGED
 
