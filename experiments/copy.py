@@ -1,5 +1,5 @@
-"""The copy experiment: one Lambda has S3 copy objects, many at once, as published in December 2020; or N of them share a
-manifest."""
+"""The copy experiment: one Lambda has S3 copy objects, many at once, as published in December 2020; or N of them share
+a manifest."""
 
 from experiments import copy_orders as orders
 from experiments.copy_checks import advice, checks

@@ -36,7 +36,7 @@ class Trajectory:
         return float((self.slowdowns_per_s * self._lengths()).sum())
 
     def rate_from(self, from_s: float) -> tuple[float, float] | None:
-        """Copied a second from `from_s` on, and the share of calls that were turned down; None where it is too short."""
+        """Copied a second from `from_s` on, and the share of calls turned down; None where too little is left."""
         lengths = np.where(self.at_s > from_s, self._lengths(), 0)
         took_s = float(lengths.sum())
         if took_s < 1:
@@ -50,7 +50,9 @@ class Trajectory:
 
 def trajectories(run: Run) -> list[Trajectory]:
     """That of the median operation of each cell, of those that have two moments or more; by key."""
-    wanted = {_median_message(records["seconds"], records["message"]): key for key, records in run.done.by_cell().items()}
+    wanted = {
+        _median_message(records["seconds"], records["message"]): key for key, records in run.done.by_cell().items()
+    }
     found: dict[Key, Trajectory] = {}
     try:
         for _, row in jsonl.read(run.directory / "records.jsonl", []) if wanted else ():

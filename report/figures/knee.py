@@ -18,7 +18,7 @@ from report.statistics.knee import KNEE
 NAME = "knee"
 TITLE = "What comes through, against {label}"
 READING = (
-    "Each marker is the median of a cell, the bar through it its 95 % interval (hollow marker: too few {many} for one). "
+    "Each marker is the median of a cell, the bar through it its 95 % interval (hollow: too few {many} for one). "
     "Both axes are logarithmic: along the dotted line everything doubles together, and where a line bends away from it "
     "more buys less. A ring marks the knee, beyond which more buys nothing that could be told; a line without a ring "
     "still rises at its end. Grey is what was published, the bar there from the slowest to the fastest run."
@@ -49,7 +49,9 @@ def draw(drawn: Drawn, published: Sequence[Theirs]) -> Figure | None:
     experiment = drawn.experiment
     axis = next(one for one in experiment.axes if one.name == experiment.knee[0])  # type: ignore[index]
     lines = _published_lines(published, axis.name, drawn)
-    xs = sorted({point[axis.name] for one in found for point in one["points"]} | {x for _, line in lines for x, *_ in line})
+    xs = sorted(
+        {point[axis.name] for one in found for point in one["points"]} | {x for _, line in lines for x, *_ in line}
+    )
     across, up = f"{axis.label} (logarithmic)", f"{experiment.speed.unit} (logarithmic)"
     series = [Series(one["place"] or "measured", [], *drawing.look(at)) for at, one in enumerate(found)]
     by_label = dict(zip((one.label for one in series), found, strict=True))

@@ -16,9 +16,9 @@ from report.trajectories import Trajectory
 NAME = "rate"
 TITLE = "The rate over time"
 READING = (
-    "Two small plots a cell, of its median {one}: above, objects copied a second, and filled the calls a second that S3 "
-    "answered with SlowDown; below, how many calls were in flight. A pace that finds the limit climbs, is turned down, "
-    "backs off and climbs again; a fixed one stays where it was told to."
+    "Two small plots a cell, of its median {one}: above, objects copied a second, and filled the calls a second that "
+    "S3 answered with SlowDown; below, how many calls were in flight. A pace that finds the limit climbs, is turned "
+    "down, backs off and climbs again; a fixed one stays where it was told to."
 )
 MOST_CELLS, COLUMNS, CELL_IN = 8, 2, 2.35
 _LIMIT = {"color": drawing.INK, "linewidth": 1, "linestyle": (0, (4, 3))}

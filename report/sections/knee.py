@@ -33,7 +33,9 @@ def render(page: Page) -> Block | None:
 def _sentence(one: Figures, *, alone: bool) -> str:
     told = one["words"] if alone else f"{one['place']}: {one['words']}"
     gained = one["against_smallest"]
-    return f"{told[0].upper()}{told[1:]}." + (f" That is {gained['value']:.3g} × the speed of the smallest." if gained else "")
+    return f"{told[0].upper()}{told[1:]}." + (
+        f" That is {gained['value']:.3g} × the speed of the smallest." if gained else ""
+    )
 
 
 def _grid(page: Page, name: str, found: list[Figures]) -> Grid:
