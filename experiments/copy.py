@@ -1,4 +1,4 @@
-"""The copy experiment: one Lambda has S3 copy objects, so many at once, as published in December 2020; or N of them share
+"""The copy experiment: one Lambda has S3 copy objects, many at once, as published in December 2020; or N of them share
 a manifest."""
 
 from experiments import copy_orders as orders
@@ -90,7 +90,6 @@ COPY = Experiment(
         "local": Matrix(
             swept={"parallel_limit": (1, 10, 50, 100)},
             fixed={
-                "object_count": 300,
                 "object_bytes": 10_000,
                 "retry_mode": "standard",
                 "retry_attempts": 4,

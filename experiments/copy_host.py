@@ -36,9 +36,9 @@ COPY_HOST = Experiment(
         "local": Matrix(
             swept={"parallel_limit": (10, 50, 100)},
             fixed={
-                "object_count": 600,
+                "object_count": 3000,
                 "object_bytes": 10_000,
-                "slice_rows": 100,
+                "slice_rows": 500,
                 "retry_mode": "legacy",
                 "retry_attempts": 5,
                 "pace": "fixed",

@@ -29,3 +29,13 @@ output "key_plan" {
   description = "What a manifest is made from, and in listing mode the objects below source_prefix."
   value       = local.any_copy ? local.key_plan : null
 }
+
+output "object_count" {
+  description = "Objects that are copied: what records are set against."
+  value       = local.any_copy ? local.key_plan.objects : null
+}
+
+output "key_order" {
+  description = "Order of the parts of a copy's key: what records are set against."
+  value       = local.any_copy ? local.key_plan.key_order : null
+}
