@@ -21,8 +21,14 @@ import (
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
-	growth     = 0.75
-	decrease   = 0.03
+	growth     = 1.25
+	decrease   = 0.05
+	// SlowDowns that are taken without slowing down: this part of the calls, saved up to mostCredit. Calls don't arrive as
+	// evenly as they are sent, so that a limit refuses a few of them well before it is reached.
+	tolerated  = 0.003
+	mostCredit = 2
+	// Below this rate the growth is smaller: nearly every pause between two calls would end with a SlowDown otherwise.
+	fewCalls = 150.0
 	// The climb doubles in this time, or in twice a round trip if that is longer.
 	doubling = 250 * time.Millisecond
 	// A measurement takes this long, or until so many calls could come through, but not longer than longestMeasure.
@@ -54,6 +60,8 @@ type adaptive struct {
 	stepped      time.Duration // until when growth is in the rate
 	sentInStep   int
 	decreasedAt  time.Duration
+	slowedAt     time.Duration // the last SlowDown
+	credit       float64       // SlowDowns to be taken
 	measureFrom  time.Duration
 	measureUntil time.Duration
 	measured     int
@@ -69,7 +77,7 @@ func newAdaptive(limit float64) *adaptive {
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring && now >= a.measureUntil {
 		through := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
-		a.phase, a.rate, a.decreasedAt, a.stepped, a.sentInStep = steady, min(a.rate, through)*(1-decrease), now, now, 0
+		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = steady, min(a.rate, through)*(1-decrease), now, now, now, 0
 		a.bound()
 	}
 	if a.phase != measuring && now-a.stepped >= step {
@@ -84,6 +92,7 @@ func (a *adaptive) Sent(time.Duration) { a.sentInStep++ }
 // Answered implements control.
 func (a *adaptive) Answered(now, sentAt time.Duration, copied, slowDown bool) {
 	if copied {
+		a.credit = min(mostCredit, a.credit+tolerated)
 		a.trip += (now - sentAt - a.trip) / 8 // as RFC 6298 smooths
 		if a.phase == measuring && now >= a.measureFrom && now < a.measureUntil {
 			a.measured++
@@ -95,7 +104,12 @@ func (a *adaptive) Answered(now, sentAt time.Duration, copied, slowDown bool) {
 		takes := time.Duration(measuredCalls / a.rate * float64(time.Second))
 		a.phase, a.measured, a.measureFrom = measuring, 0, now+a.trip
 		a.measureUntil = a.measureFrom + min(max(takes, shortestMeasure), longestMeasure)
-	case sentAt >= a.decreasedAt:
+	case sentAt < a.decreasedAt:
+	case a.credit >= 1:
+		a.credit--
+		a.slowedAt = now
+	default:
+		a.slowedAt = now
 		a.rate *= 1 - decrease
 		a.decreasedAt, a.stepped, a.sentInStep = now, now, 0
 		a.bound()
@@ -113,9 +127,10 @@ func (a *adaptive) grow(now time.Duration) {
 	if a.phase == climbing {
 		a.rate *= math.Exp2(passed / max(doubling, 2*a.trip).Seconds())
 	} else {
-		usual := decrease * math.Sqrt(a.rate) / growth // seconds between two SlowDowns
-		quicker := max(1, (now-a.decreasedAt).Seconds()/(quickening*usual))
-		a.rate += min(growth*math.Sqrt(a.rate)*quicker*quicker, a.rate) * passed
+		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * math.Pow(min(1, a.rate/fewCalls), 1.5)
+		usual := decrease * a.rate / gain // seconds between two SlowDowns in balance
+		quicker := max(1, (now-a.slowedAt).Seconds()/(quickening*usual))
+		a.rate += min(gain*quicker*quicker, a.rate) * passed
 	}
 	a.bound()
 }
