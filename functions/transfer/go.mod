@@ -3,7 +3,7 @@ module stampede/transfer
 go 1.24
 
 require (
-	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // percentiles of millions of calls in little memory
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // percentiles of millions of calls in constant memory
 	github.com/aws/aws-lambda-go v1.54.0 // the Lambda runtime's side: events in, answers out
 	github.com/aws/aws-sdk-go-v2 v1.47.6 // SigV4
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // credentials and region from wherever AWS's tools find them
