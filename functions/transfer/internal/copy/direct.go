@@ -11,9 +11,9 @@ import (
 var wholeNumber = regexp.MustCompile(`^"(0|[1-9][0-9]{0,15})"$`)
 
 // Invoked implements sandbox.Direct: it turns what the function was invoked with by hand into a work order. That is the
-// published payload {"parallel_limit": "100"}, or any other keys of an order, with numbers as text or not. Without a manifest
-// the destination is emptied first, as it is there. Any JSON object but an event of SQS is taken, so that what is wrong with it
-// is said as of an order.
+// published payload {"parallel_limit": "100"}, with any other keys of an order, and with numbers as text or not. Without a
+// manifest the destination is emptied first, as it is there. What is wrong with it is said as of an order; an object without
+// parallel_limit isn't meant as one.
 func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(event))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
@@ -37,5 +37,5 @@ func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
 	if !given["manifest"] && !given["empty_first"] {
 		pairs = append(pairs, `"empty_first": 1`)
 	}
-	return "{" + strings.Join(pairs, ", ") + "}", !given["Records"]
+	return "{" + strings.Join(pairs, ", ") + "}", given["parallel_limit"] && !given["Records"]
 }

@@ -32,7 +32,7 @@ func TestThePublishedPayloadIsAnOrderThatEmptiesAndListsAndOthersSayWhatTheyGive
 
 func TestAPayloadThatIsWrongIsRefusedAsAnOrderIs(t *testing.T) {
 	for payload, word := range map[string]string{
-		`{}`: "lacks parallel_limit", `{"key1": "value1"}`: "unknown key", `{"parallel_limit": "0"}`: "from 1 to", `{"parallel_limit": "1e2"}`: "parallel_limit",
+		`{"parallel_limit": 1, "key1": "value1"}`: "unknown key", `{"parallel_limit": "0"}`: "from 1 to", `{"parallel_limit": "1e2"}`: "parallel_limit",
 		`{"parallel_limit": 1, "parallel_limit": 2}`: "twice", `{"parallel_limit": 1, "run_id": "mine"}`: "twice",
 	} {
 		body, ok := (&operation{}).Invoked(json.RawMessage(payload))
@@ -43,7 +43,7 @@ func TestAPayloadThatIsWrongIsRefusedAsAnOrderIs(t *testing.T) {
 }
 
 func TestAnEventOfSqsAndWhatIsNoObjectAreNoPayload(t *testing.T) {
-	for _, event := range []string{`{"Records": []}`, `{"Records": [{"eventSource": "aws:sqs"}], "parallel_limit": 1}`, `[]`, `"text"`, `null`} {
+	for _, event := range []string{`{"Records": []}`, `{"Records": [{"eventSource": "aws:sqs"}], "parallel_limit": 1}`, `[]`, `"text"`, `null`, `{}`, `{"key1": "value1"}`} {
 		if body, ok := (&operation{}).Invoked(json.RawMessage(event)); ok {
 			t.Errorf("%s: %s", event, body)
 		}

@@ -63,7 +63,7 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	var given asked
 	if err := json.NewDecoder(r.Body).Decode(&given); err != nil {
-		f.t.Errorf("%s: %v", name, err)
+		return // a worker that was told to stop in the middle of a call
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	f.mutex.Lock()

@@ -61,7 +61,7 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() { stop(errStopped) })()
-	release := w.queue.keep(context.WithoutCancel(ctx), message, func(err error) {
+	release := w.queue.keep(message, func(err error) {
 		w.queue.say("message %s: %v; stopping its work", message.ID, err)
 		stop(failure.New(failure.DeadlineExceeded, "%v: it was purged, or has come back while SQS couldn't be reached", err))
 	})

@@ -22,6 +22,8 @@ const (
 	// a host its message comes back. Four heartbeats fit in, so that three may fail.
 	hidden    = 60 * time.Second
 	heartbeat = hidden / 4
+	// beatTimeout bounds one heartbeat, for which what comes after the work has to wait.
+	beatTimeout = 5 * time.Second
 	// longestHold is how long SQS lets a message be invisible in all, counted from its receipt (SQS developer guide, visibility
 	// timeout). margin is what is kept of it for the calls under way and the record.
 	longestHold = 12 * time.Hour
@@ -70,54 +72,59 @@ func read(given types.Message) (*sqsevent.Message, error) {
 
 // hide makes a message invisible for a time from now on; 0 gives it back to the queue at once.
 func (q *queue) hide(ctx context.Context, message *sqsevent.Message, span time.Duration) error {
-	return q.settle(ctx, "keeping a message", func(ctx context.Context) error {
-		_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-			QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(span / time.Second),
-		})
-		return err
-	})
+	return q.until(ctx, "giving a message back", callTimeout, func(ctx context.Context) error { return q.visible(ctx, message, span) })
 }
 
 // delete removes a message that is done.
 func (q *queue) delete(ctx context.Context, message *sqsevent.Message) error {
-	return q.settle(ctx, "deleting a message", func(ctx context.Context) error {
+	return q.until(ctx, "deleting a message", callTimeout, func(ctx context.Context) error {
 		_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle})
-		return err
+		return orGone(err)
 	})
 }
 
-func (q *queue) settle(ctx context.Context, doing string, call func(context.Context) error) error {
-	return q.until(ctx, doing, callTimeout, func(ctx context.Context) error {
-		err := call(ctx)
-		if code := codeOf(err); slices.Contains(goneCodes, code) {
-			return fmt.Errorf("%w (%s)", errGone, code)
-		}
-		return err
+func (q *queue) visible(ctx context.Context, message *sqsevent.Message, after time.Duration) error {
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(after / time.Second),
 	})
+	return orGone(err)
 }
 
-// keep holds a message invisible until the returned function is called, which waits for the last heartbeat. lost is called
-// once when the message is no longer ours.
-func (q *queue) keep(ctx context.Context, message *sqsevent.Message, lost func(error)) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
+func orGone(err error) error {
+	if code := codeOf(err); slices.Contains(goneCodes, code) {
+		return fmt.Errorf("%w (%s)", errGone, code)
+	}
+	return err
+}
+
+// keep holds a message invisible until the returned function is called. That waits for a heartbeat under way, which would
+// otherwise undo what SQS is told next. lost is called when the message is no longer ours; another error is said once, and the
+// next heartbeat is the next try.
+func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) {
+	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticks := time.NewTicker(q.beat)
 		defer ticks.Stop()
-		for {
+		for said := false; ; {
 			select {
-			case <-ctx.Done():
+			case <-stopped:
 				return
 			case <-ticks.C:
 			}
-			if err := q.hide(ctx, message, hidden); err != nil {
-				if errors.Is(err, errGone) {
-					lost(err)
-				}
+			err := bounded(context.Background(), beatTimeout, func(ctx context.Context) error { return q.visible(ctx, message, hidden) })
+			if errors.Is(err, errGone) {
+				lost(err)
 				return
+			}
+			if err != nil {
+				q.renew(err)
+			}
+			if err != nil && !said {
+				q.say("keeping message %s: %s; trying until it works", message.ID, inShort(err))
+				said = true
 			}
 		}
 	}()
-	return func() { cancel(); <-ended }
+	return func() { close(stopped); <-ended }
 }

@@ -64,8 +64,13 @@ type running struct {
 	ended          chan error
 }
 
+const (
+	noBeat  = time.Hour
+	oftBeat = 10 * time.Millisecond
+)
+
 // run starts a worker with short pauses until the test ends it.
-func run(t *testing.T, do task) *running {
+func run(t *testing.T, beat time.Duration, do task) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{stop: stop, ended: make(chan error, 1)}
@@ -78,7 +83,7 @@ func run(t *testing.T, do task) *running {
 		client: cloudwatchlogs.NewFromConfig(found), group: "/stampede/test", name: "host/now", stdout: &r.stdout, context: ctx, patience: patience,
 	}
 	w := worker{
-		queue:   &queue{client: sqs.NewFromConfig(found), url: os.Getenv("QUEUE_URL"), beat: 10 * time.Millisecond, patience: patience},
+		queue:   &queue{client: sqs.NewFromConfig(found), url: os.Getenv("QUEUE_URL"), beat: beat, patience: patience},
 		log:     log,
 		sandbox: sandbox.New(do, log),
 		graces:  graces{200 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond},
@@ -114,7 +119,7 @@ func (r *running) end(t *testing.T) {
 
 func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 	aws := startAWS(t, order, order)
-	worker := run(t, succeed)
+	worker := run(t, noBeat, succeed)
 	until(t, "both are deleted", func() bool { return aws.count(remove) == 2 })
 	worker.end(t)
 	calls, records := aws.seen()
@@ -139,7 +144,7 @@ func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 
 func TestAFailedMessageComesBackAfterSeconds(t *testing.T) {
 	aws := startAWS(t, order)
-	worker := run(t, func(context.Context) error { return failure.New(failure.NoSuchKey, "gone") })
+	worker := run(t, noBeat, func(context.Context) error { return failure.New(failure.NoSuchKey, "gone") })
 	until(t, "it is told to SQS", func() bool { return aws.count(hide) == 1 })
 	worker.end(t)
 	calls, records := aws.seen()
@@ -151,7 +156,7 @@ func TestAFailedMessageComesBackAfterSeconds(t *testing.T) {
 func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T) {
 	aws := startAWS(t, order)
 	aws.refuses(hide, "RequestThrottled", "ExpiredTokenException")
-	worker := run(t, func(context.Context) error {
+	worker := run(t, oftBeat, func(context.Context) error {
 		until(t, "five heartbeats", func() bool { return aws.count(hide+" 60") >= 5 })
 		aws.refuses(put, "ThrottlingException", "*")
 		return nil
@@ -166,8 +171,11 @@ func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T)
 	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
 	time.Sleep(50 * time.Millisecond) // five heartbeats, were there any
 	worker.end(t)
-	if calls, _ := aws.seen(); !strings.HasSuffix(calls, put+", "+remove) {
-		t.Errorf("%s", calls)
+	if calls, _ := aws.seen(); !strings.HasSuffix(calls, remove) {
+		t.Errorf("a heartbeat after the end: %s", calls)
+	}
+	if heard := worker.stderr.String(); strings.Count(heard, "keeping message") != 1 {
+		t.Error(heard)
 	}
 }
 
@@ -178,7 +186,7 @@ func TestWhatAServiceRefusesIsWaitedOutAndSaidOnce(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			aws := startAWS(t, order)
 			aws.refuses(call, "ExpiredTokenException", "AccessDenied", "ThrottlingException", "ServiceUnavailable")
-			worker := run(t, succeed)
+			worker := run(t, noBeat, succeed)
 			until(t, "it is deleted", func() bool { return aws.count(remove) > 0 })
 			until(t, "it is said", func() bool { return strings.Contains(worker.stderr.String(), "works again") })
 			worker.end(t)
@@ -195,7 +203,7 @@ func TestWhatAServiceRefusesIsWaitedOutAndSaidOnce(t *testing.T) {
 func TestALogGroupThatDropsTheLinesHasNotTakenThem(t *testing.T) {
 	aws := startAWS(t, order)
 	aws.drop = 2
-	worker := run(t, succeed)
+	worker := run(t, noBeat, succeed)
 	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
 	worker.end(t)
 	if calls, records := aws.seen(); len(records) != 1 || aws.count(put) != 3 || !strings.Contains(worker.stderr.String(), "clock") {
@@ -206,7 +214,7 @@ func TestALogGroupThatDropsTheLinesHasNotTakenThem(t *testing.T) {
 func TestAStreamThatIsGoneIsMadeAgain(t *testing.T) {
 	aws := startAWS(t, order)
 	aws.refuses(put, "ResourceNotFoundException")
-	worker := run(t, succeed)
+	worker := run(t, noBeat, succeed)
 	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
 	worker.end(t)
 	if calls, _ := aws.seen(); calls != strings.Join([]string{create, put, create, put, remove}, ", ") {
@@ -217,7 +225,7 @@ func TestAStreamThatIsGoneIsMadeAgain(t *testing.T) {
 func TestAHostThatIsToldToStopInMidWorkRecordsWhatIsLeftAndHandsTheMessageBack(t *testing.T) {
 	aws := startAWS(t, order, order)
 	began := make(chan bool)
-	worker := run(t, func(ctx context.Context) error {
+	worker := run(t, noBeat, func(ctx context.Context) error {
 		close(began)
 		<-ctx.Done()
 		return context.Cause(ctx)
@@ -234,7 +242,7 @@ func TestAHostThatIsToldToStopInMidWorkRecordsWhatIsLeftAndHandsTheMessageBack(t
 func TestWorkThatIsDoneWhenTheHostIsToldToStopIsDeleted(t *testing.T) {
 	aws := startAWS(t, order)
 	began := make(chan bool)
-	worker := run(t, func(ctx context.Context) error {
+	worker := run(t, noBeat, func(ctx context.Context) error {
 		close(began)
 		<-ctx.Done()
 		return nil
@@ -258,7 +266,7 @@ func TestAHostEndsInTimeWhateverHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			aws := startAWS(t, order)
-			worker := run(t, prepare(aws))
+			worker := run(t, oftBeat, prepare(aws))
 			until(t, "work begins", func() bool { return aws.count(hide)+aws.count(put) > 0 })
 			worker.end(t)
 			calls, records := aws.seen()
@@ -278,7 +286,7 @@ func TestAHostEndsInTimeWhateverHangs(t *testing.T) {
 func TestTheWorkOfAMessageThatIsNoLongerOursIsStopped(t *testing.T) {
 	aws := startAWS(t, order)
 	aws.refuses(hide, "ReceiptHandleIsInvalid", "*")
-	worker := run(t, func(ctx context.Context) error {
+	worker := run(t, oftBeat, func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	})
