@@ -150,7 +150,7 @@ func (e *engine) longestPause() float64 {
 func (e *engine) call(ctx context.Context, r row) error {
 	sentAt := e.seen.noteCall()
 	e.pacer.sent(sentAt)
-	err := e.to.Copy(ctx, e.seen, e.sourceBucket, r.Source, r.Destination)
+	err := e.to.Copy(ctx, copies{e.seen}, e.sourceBucket, r.Source, r.Destination)
 	now := e.seen.noteAnswer(sentAt, err == nil)
 	kind, _ := failure.Describe(err)
 	slowDown := err != nil && kind == failure.SlowDown

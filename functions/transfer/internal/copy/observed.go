@@ -39,6 +39,15 @@ func (o *observed) CountRequest() { o.requests.Add(1) }
 // CountRetry counts a request that is sent again.
 func (o *observed) CountRetry() { o.retries.Add(1) }
 
+// copies counts the requests of copies, a request that went out again on a fresh connection included.
+type copies struct{ *observed }
+
+// CountRequest is called by the S3 client.
+func (c copies) CountRequest() {
+	c.observed.CountRequest()
+	c.calls.Add(1)
+}
+
 // sinceBegan is the time on this copy's clock, never 0.
 func (o *observed) sinceBegan() time.Duration { return max(1, time.Since(o.began)) }
 
@@ -47,7 +56,6 @@ func (o *observed) noteCall() time.Duration {
 	if o.firstCall.Load() == 0 {
 		o.firstCall.CompareAndSwap(0, int64(now))
 	}
-	o.calls.Add(1)
 	o.inFlight.Add(1)
 	return now
 }

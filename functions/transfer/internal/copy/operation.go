@@ -93,7 +93,7 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	case order.Manifest == "":
 		j.rows = listed(o.from, seen, from.SourcePrefix, from.DestinationPrefix)
 	case order.Slices > 0:
-		j.rows = slices(o.from, seen, order.Manifest, order.FirstSlice, order.Slices)
+		j.rows = sliced(o.from, seen, order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
 }

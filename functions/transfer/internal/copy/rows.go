@@ -31,8 +31,8 @@ func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPref
 	}
 }
 
-// slices gives the rows of some slices of a manifest, one after the other.
-func slices(client *s3.Client, counted s3.Counted, manifest string, first, number int64) source {
+// sliced gives the rows of some slices of a manifest, one after the other.
+func sliced(client *s3.Client, counted s3.Counted, manifest string, first, number int64) source {
 	return func(ctx context.Context, take func(row) error) error {
 		for slice := first; slice < first+number; slice++ {
 			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
