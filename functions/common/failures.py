@@ -31,7 +31,7 @@ ERROR_TYPES = {
     "ObjectDiffers": "another object already has the destination's key, so nothing was copied over it",
     "DestinationNotEmpty": "something is left, or came back, after the destination was emptied",
     "MalformedRow": "a line of a manifest that is no row",
-    "RowRefused": "a row that is never copied: a key too long, the destination outside its prefix or equal to the source",
+    "RowRefused": "a row that is never copied: a key too long, a destination outside its prefix or equal to the source",
     "UnsafePath": "a key or a link leads out of its folder, or two keys fall on one file: nothing of it was written",
     "NoSpace": "the temporary folder is full",
     "FileError": "the temporary file can't be made or written for another reason",

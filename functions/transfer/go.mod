@@ -3,6 +3,7 @@ module stampede/transfer
 go 1.24
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // percentiles of millions of calls in constant memory
 	github.com/aws/aws-lambda-go v1.54.0 // the Lambda runtime's side: events in, answers out
 	github.com/aws/aws-sdk-go-v2 v1.47.6 // SigV4
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // credentials and region from wherever AWS's tools find them
@@ -11,7 +12,6 @@ require (
 )
 
 require (
-	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.6 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.9 // indirect

@@ -8,16 +8,16 @@ import (
 // The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it knows nothing of.
 //
 // It climbs until the first SlowDown, measures what comes through while S3 refuses the rest (that is the limit, or this
-// worker's share of it), and goes on from there: x calls a second grow by growth*sqrt(x) a second, and shrink by the part
-// decrease at a SlowDown, at most once a round trip, as TCP does (a SlowDown of a call that was sent before the last decrease
-// says nothing new).
+// worker's share of it), and nears the limit from there until the next SlowDown. From then on x calls a second grow by
+// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a round trip, as TCP does, since a call
+// that was sent before the last decrease says nothing new.
 //
-// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer Networks and ISDN Systems
-// 17, section 3). The increase between additive and multiplicative is one of the binomial controls (Bansal and Balakrishnan,
-// INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here, a second instead of a round trip, k=-1/2, l=1).
-// It keeps the SlowDowns' share of the calls, decrease*sqrt(x) seconds apart over growth, low at every size: in balance growth*sqrt(x) =
-// decrease*x*s, so s = growth/decrease/sqrt(x) SlowDowns a second. Long after the last one the growth quickens with the square of the time
-// (CUBIC's way, RFC 9438), for a limit that rose: S3 split the prefix, or another worker came to its end.
+// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer Networks and ISDN Systems 17).
+// An increase by a root of the rate lies between additive and multiplicative: one of the binomial controls (Bansal and
+// Balakrishnan, INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance
+// growth*sqrt(x) = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of limit.
+// Long after the last one the growth quickens with the square of the time, as CUBIC's does (RFC 9438): for a limit that rose,
+// because S3 split the prefix or another worker came to its end.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
@@ -31,6 +31,8 @@ const (
 	fewCalls = 150.0
 	// The climb doubles in this time, or in twice a round trip if that is longer.
 	doubling = 250 * time.Millisecond
+	// After the measurement it takes this long, until the next SlowDown.
+	slowDoubling = 3 * time.Second
 	// A measurement takes this long, or until so many calls could come through, but not longer than longestMeasure.
 	shortestMeasure = 300 * time.Millisecond
 	longestMeasure  = 2 * time.Second
@@ -47,6 +49,7 @@ type phase int
 const (
 	climbing phase = iota
 	measuring
+	nearing // as climbing, but slower: the measurement may have been too low
 	steady
 )
 
@@ -77,7 +80,7 @@ func newAdaptive(limit float64) *adaptive {
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring && now >= a.measureUntil {
 		through := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
-		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = steady, min(a.rate, through)*(1-decrease), now, now, now, 0
+		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = nearing, min(a.rate, through)*(1-decrease), now, now, now, 0
 		a.bound()
 	}
 	if a.phase != measuring && now-a.stepped >= step {
@@ -105,11 +108,11 @@ func (a *adaptive) Answered(now, sentAt time.Duration, copied, slowDown bool) {
 		a.phase, a.measured, a.measureFrom = measuring, 0, now+a.trip
 		a.measureUntil = a.measureFrom + min(max(takes, shortestMeasure), longestMeasure)
 	case sentAt < a.decreasedAt:
-	case a.credit >= 1:
+	case a.phase == steady && a.credit >= 1:
 		a.credit--
 		a.slowedAt = now
 	default:
-		a.slowedAt = now
+		a.phase, a.slowedAt = steady, now
 		a.rate *= 1 - decrease
 		a.decreasedAt, a.stepped, a.sentInStep = now, now, 0
 		a.bound()
@@ -124,9 +127,12 @@ func (a *adaptive) grow(now time.Duration) {
 	if !used {
 		return
 	}
-	if a.phase == climbing {
+	switch a.phase {
+	case climbing:
 		a.rate *= math.Exp2(passed / max(doubling, 2*a.trip).Seconds())
-	} else {
+	case nearing:
+		a.rate *= math.Exp2(passed / max(slowDoubling, 2*a.trip).Seconds())
+	default:
 		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * math.Pow(min(1, a.rate/fewCalls), 1.5)
 		usual := decrease * a.rate / gain // seconds between two SlowDowns in balance
 		quicker := max(1, (now-a.slowedAt).Seconds()/(quickening*usual))

@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -36,6 +37,11 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 	started := 0
 	worker := func() {
 		defer workers.Done()
+		defer func() {
+			if defect := recover(); defect != nil {
+				stop(fmt.Errorf("a defect in the copy: %v", defect)) // a record says so, instead of the process's end
+			}
+		}()
 		for r := range given {
 			if err := e.copy(calls, begin, r); err != nil {
 				stop(err)

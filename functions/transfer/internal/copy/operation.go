@@ -9,6 +9,7 @@ import (
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/sandbox"
@@ -25,6 +26,7 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
+	process.UseOneProcessor()
 	o := &operation{runner: &deadline.Runner{Operation: "copy", Thing: "slice"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o

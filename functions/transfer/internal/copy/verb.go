@@ -14,6 +14,7 @@ import (
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
+	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 )
 
@@ -82,6 +83,7 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		return err
 	}
 	defer closeLog()
+	process.UseOneProcessor()
 	seen := observe()
 	j := &job{Way: o.Way, sourceBucket: o.source, sameBucket: o.source == o.destination, prefix: o.prefix, emptyFirst: o.empty,
 		failures: newFailures(log, "host", "host", 0, 1)}
