@@ -13,6 +13,7 @@ from bench.download import Gateway, Side
 from bench.errors import BenchError
 from bench.front import front
 from bench.measure import Entry, Samples
+from bench.table import figure
 
 CALLS, CLI_CALLS = 3000, 10
 PARALLEL_LIMIT = 32
@@ -65,8 +66,8 @@ def setting() -> str:
 
 
 def _sentence(side: Side) -> str:
-    cpu_ms, calls_per_s, peak_mb = (rounds.median(side, figure) for figure in ("cpu_ms", "calls_per_s", "peak_mb"))
-    return f"{side.label}: {cpu_ms:.3g} CPU-ms a call, {calls_per_s:,.3g} calls/s, peak {peak_mb:.0f} MiB"
+    cpu_ms, calls_per_s, peak_mb = (rounds.median(side, name) for name in ("cpu_ms", "calls_per_s", "peak_mb"))
+    return f"{side.label}: {cpu_ms:.3g} CPU-ms a call, {figure(calls_per_s)} calls/s, peak {peak_mb:.0f} MiB"
 
 
 def parallel_100(runs: int) -> tuple[Entry, str]:

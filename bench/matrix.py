@@ -74,7 +74,7 @@ def copied(runs: int) -> Matrix:
         Row(side.label, "bucket", 1000 / median(side, "calls_per_s"), median(side, "cpu_ms"), median(side, "peak_mb"))
         for side in sides
     )
-    return Matrix("copy", f"1,000 calls; measured were {copies.setting()}", runs, boto.label, rows, tuple(notes))
+    return Matrix("copy", f"1,000 calls, from {copies.setting()}", runs, boto.label, rows, tuple(notes))
 
 
 TABLES: dict[str, Callable[[int], Matrix]] = {

@@ -88,7 +88,8 @@ func (s *store) deleteBatch(w http.ResponseWriter, r *http.Request, into *bucket
 		Object []struct{ Key string }
 	}
 	if err := xml.NewDecoder(r.Body).Decode(&wanted); err != nil || len(wanted.Object) > largestPage {
-		refuse(w, r, http.StatusBadRequest, "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema")
+		refuse(w, r, http.StatusBadRequest, "MalformedXML",
+			"The XML you provided was not well-formed or did not validate against our published schema")
 		return
 	}
 	var deleted strings.Builder

@@ -75,8 +75,10 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	flags.Float64Var(&s.loseAnswers, "lose-answers", 0, "`part` of the requests that are carried out and never answered, 0 to 1")
 	flags.Float64Var(&s.reset, "reset", 0, "`part` of the requests whose connection is reset before anything is done, 0 to 1")
 	flags.StringVar(&s.denyPrefix, "deny-prefix", "", "403 AccessDenied for source or destination `bucket/key...` that begins so")
-	flags.IntVar(&s.expireAfter, "expire-credentials-after", 0, "400 ExpiredToken once an access key and session token have served so many `requests`; 0: never")
-	flags.BoolVar(&s.etagPerCopy, "etag-per-copy", false, "without --upstream: a copy's ETag isn't its source's (as SSE-KMS has it), its checksum is")
+	flags.IntVar(&s.expireAfter, "expire-credentials-after", 0,
+		"400 ExpiredToken once an access key and session token have served so many `requests`; 0: never")
+	flags.BoolVar(&s.etagPerCopy, "etag-per-copy", false,
+		"without --upstream: a copy's ETag isn't its source's (as SSE-KMS has it), its checksum is")
 	flags.Uint64Var(&s.seed, "seed", 1, "`number`: the same one loses and resets the same tries of the same keys")
 	if err := flags.Parse(arguments); err != nil {
 		return s, err
