@@ -39,6 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments)
     with holding(target.kind, "drain", folder.run_id):
         drained = drain(target, folder, deadline_s=arguments.deadline_s)
-    print_rows([one.as_dict() for one in drained.accounts], arguments.format)
+    print_rows([one.as_row() for one in drained.accounts], arguments.format)
     drained.check()
     return 0
