@@ -57,11 +57,11 @@ class CellAccount:
         counts = asdict(self)
         return counts if self.objects else {name: value for name, value in counts.items() if name != "objects"}
 
-    def as_row(self) -> dict[str, Any]:
-        """The account as a row of a table."""
+    def as_row(self, *, objects: bool) -> dict[str, Any]:
+        """The account as a row without nesting, with that of `objects` or without."""
         counts = self.as_dict()
-        objects = counts.pop("objects", {})
-        return counts | {f"objects_{name}": value for name, value in objects.items()}
+        told = counts.pop("objects", {})
+        return counts | {f"objects_{name}": value for name, value in told.items() if objects}
 
     def sentence(self) -> str:
         """The account as one line of words."""

@@ -77,6 +77,7 @@ def test_every_object_of_a_cell_is_accounted_for_and_said_in_one_sentence(aws, f
     assert told in " ".join(capsys.readouterr().err.split())
     [stored] = folder.read_json("accounting.json")
     assert stored["objects"]["planned"] == 20 and stored["objects"]["listed"] == 2
+    assert (one.as_row(objects=True)["objects_copied"], "objects" in one.as_row(objects=False)) == (14, False)
     assert stored_accounts(folder) == [one]
     check([one])
     assert next(folder.rows("failed_objects.jsonl")) == {
