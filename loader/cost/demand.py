@@ -101,7 +101,7 @@ def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: boo
         name=cell.name,
         memory_mb=values["memory_size"],
         concurrency=values["concurrency_value"],
-        messages=plan.messages(cell),
+        messages=plan.messages(cell, values),
         warm_up_messages=plan.warm_up_messages(cell),
         timeout_s=values["timeout_s"],
         values=values,
