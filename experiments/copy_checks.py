@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments import go_program
 from experiments.copy_usage import CALLS_PER_S, calls_per_s
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from experiments.key_plan import KeyPlan, KeyPlanError
@@ -23,17 +25,23 @@ KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_o
 # Lambda's quotas page: 1,024 file descriptors a function. A call at once is a connection, and others need some too.
 LAMBDA_CALLS_AT_ONCE = 1000
 
+# infra/copy_host.tf: instance types with AWS's own processors have a g behind their number.
+ARM64 = re.compile(r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\.")
+
 Cells = Sequence[Mapping[str, Any]]
 
 
 def checks(cells: Cells) -> list[Finding]:
     """All of them, for the values of a plan's cells of functions."""
-    return _unless_wrong(cells, [key_plan(cells), rate(cells, "functions"), one_lister(cells), descriptors(cells)])
+    architectures = {cell["architecture"] for cell in cells}
+    found = [key_plan(cells), rate(cells), one_lister(cells), descriptors(cells), program(architectures)]
+    return _unless_wrong(cells, found)
 
 
 def host_checks(cells: Cells) -> list[Finding]:
     """All of them, for the values of a plan's cells of hosts."""
-    return _unless_wrong(cells, [key_plan(cells, always=True), rate(cells, "hosts"), kms(cells)])
+    architectures = {"arm64" if ARM64.match(cell["instance_type"]) else "x86_64" for cell in cells}
+    return _unless_wrong(cells, [key_plan(cells, always=True), rate(cells), kms(cells), program(architectures)])
 
 
 def calls(cells: Cells) -> Finding:
@@ -57,7 +65,7 @@ def key_plan(cells: Cells, *, always: bool = False) -> Finding:
     return Finding("key plan", OK, f"{_range(counts)} objects of {_range(sizes)} bytes")
 
 
-def rate(cells: Cells, workers: str) -> Finding:
+def rate(cells: Cells) -> Finding:
     """What all calls at once come to, against what S3 takes; always ok, as finding that limit is the experiment."""
 
     def asked_per_s(cell: Mapping[str, Any]) -> float:
@@ -65,7 +73,7 @@ def rate(cells: Cells, workers: str) -> Finding:
 
     most = max(cells, key=asked_per_s)
     found = (
-        f"{_workers(most):,} {workers} x {most['parallel_limit']:,} calls at once ask for about "
+        f"{_workers(most):,} x {most['parallel_limit']:,} calls at once ask for about "
         f"{asked_per_s(most):,.0f} a second; S3 takes {CALLS_PER_S:,} a prefix"
     )
     if asked_per_s(most) <= CALLS_PER_S:
@@ -110,17 +118,24 @@ def descriptors(cells: Cells) -> Finding:
     return Finding("connections", WARNING, found, way_out)
 
 
+def program(architectures: set[str]) -> Finding:
+    """What copies is built."""
+    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
+
+
 def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     """What else does such work, a sentence each; `prices` are US dollars by their name in prices.json."""
     count = max(cell["object_count"] for cell in cells)
     requests = count * prices["s3_put"]
     batch = prices["s3_batch_job"] + count * prices["s3_batch_object"] + requests
     return [
-        f"S3 Batch Operations would copy a list of {count:,} objects once for {batch:.2f} USD ("
+        f"instead: S3 Batch Operations would copy such a list of {count:,} objects for {batch:.2f} USD ("
         f"{prices['s3_batch_job']:.2f} a job, {1e6 * prices['s3_batch_object']:.2f} a million objects, and the same "
-        f"{requests:.2f} for COPY requests as here)",
-        "to re-encrypt objects where they are, nothing needs to be copied: UpdateObjectEncryption (since January 2026)",
-        "an object above 5 GB is refused by CopyObject and reported as failed; `aws s3 cp` copies it in parts",
+        f"{requests:.2f} for COPY requests as a copy run here)",
+        "instead: UpdateObjectEncryption (January 2026) re-encrypts objects where they are, so that takes no copies",
+        "limit: CopyObject refuses an object above 5 GB, and it is reported as failed; `aws s3 cp` copies it in parts",
     ]
 
 

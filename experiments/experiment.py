@@ -164,7 +164,8 @@ class Experiment:
     comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
     list, put as a manifest after the objects; None where there is none. With `objects_account` the records account
     for objects as well as for messages: planned = copied + already_there + failed, and each failed one is in a log
-    line of its own. `advice(cells)` are sentences on the values of all cells, to be read before money is spent.
+    line of its own. `advice(cells, prices)` are sentences on the values of all cells, to be read before money is spent;
+    `prices` are US dollars by their name in prices.json.
 
     `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
     is what carries an operation out, as a noun, one and many.
@@ -199,7 +200,7 @@ class Experiment:
     objects_account: bool = False
     knee: tuple[str, str] | None = None
     worker: tuple[str, str] = ("function", "functions")
-    advice: Callable[[Sequence[Mapping[str, Any]]], Sequence[str]] | None = None
+    advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:

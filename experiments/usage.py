@@ -64,8 +64,3 @@ class Usage:
     def in_lambda(self) -> bool:
         """Whether the operation runs in a function, and is billed as one."""
         return not self.instance_type
-
-    @property
-    def workers(self) -> str:
-        """On what it runs, in the plural."""
-        return "functions" if self.in_lambda else "hosts"

@@ -15,11 +15,13 @@ locals {
   masters_prefix  = "masters/"
   manifest_prefix = "manifest/"
 
-  destination_bucket_name = local.is_copy_host ? module.bucket.name : one(module.copies[*].name)
+  # By their names, and not by their modules: what an experiment's function is made from waits for no bucket, or its code would
+  # be read again, and wanted again, with every change of one.
+  destination_bucket_name = local.is_copy_host ? local.bucket_name : local.copies_bucket_name
   destination_prefix      = local.is_copy_host ? local.copies_prefix : ""
   copies_bucket_name      = "${local.name}-copies-${local.account_id}-${var.region}"
 
-  destination_arn = local.is_copy_host ? module.bucket.arn : "arn:${local.partition}:s3:::${local.copies_bucket_name}"
+  destination_arn = "arn:${local.partition}:s3:::${local.destination_bucket_name}"
   copies          = "${local.destination_arn}/${local.destination_prefix}*"
 
   from_manifest = local.is_copy_host || (local.is_copy && var.from_manifest)

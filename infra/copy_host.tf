@@ -42,6 +42,13 @@ data "aws_ec2_instance_type_offerings" "of_hosts" {
     name   = "instance-type"
     values = [var.instance_type]
   }
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.locations) > 0
+      error_message = "instance_type = ${jsonencode(var.instance_type)}: must be one that ${var.region} has; choose another type or region."
+    }
+  }
 }
 
 module "key" {

@@ -2,7 +2,7 @@
 
 output "destination_bucket_name" {
   description = "Bucket that is copied to."
-  value       = local.destination_bucket_name
+  value       = local.any_copy ? local.destination_bucket_name : null
 
   precondition {
     condition     = !local.is_copy || local.bucket_name != local.copies_bucket_name

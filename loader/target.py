@@ -115,7 +115,8 @@ def resolve(arguments: argparse.Namespace) -> Target:
     if arguments.region is not None:
         target = replace(target, outputs=target.outputs | {"region": arguments.region})
     where = f" at {target.endpoint_url}" if target.endpoint_url else ""
-    say(f"stack: {target.kind}{where}, {target['function_name']} in {target.region}", style="dim")
+    worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
+    say(f"stack: {target.kind}{where}, {worker} in {target.region}", style="dim")
     return target
 
 

@@ -52,18 +52,17 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s:
 
 def emulator(cells: list[Demand]) -> list[Finding]:
     """The embedded AWS: whether it runs, answers, and takes N functions at once, where functions are used."""
-    running = ministack.running(stack.STATE_DIR)
+    running, in_lambda = ministack.running(stack.STATE_DIR), cells[0].usage.in_lambda
     if running is None:
         here = Finding("emulator", OK, "not running; a sweep starts it and stops it again")
-        if not cells[0].usage.in_lambda:
-            return [here]
-        return [here, _emulator_concurrency(cells, ministack.account_concurrency(os.environ))]
+        limit = ministack.account_concurrency(os.environ)
+        return [here, _emulator_concurrency(cells, limit)] if in_lambda else [here]
     if not running.answers():
         found = f"process {running.pid} doesn't answer at {running.endpoint_url}"
         return [Finding("emulator", PROBLEM, found, "`stampede emulator stop`")]
     account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
     here = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
-    if not cells[0].usage.in_lambda:
+    if not in_lambda:
         return [here]
     return [
         here,

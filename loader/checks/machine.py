@@ -116,7 +116,7 @@ def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
 def local_disk(cells: list[Demand], free_mb: int) -> Finding:
     """Disk for what N processes move at once."""
     needed = max(_held_mb(cell) * cell.concurrency for cell in cells) + _results_mb(cells)
-    found = f"{free_mb:,} MB free, {needed:,} needed for what N {cells[0].usage.workers} move at once"
+    found = f"{free_mb:,} MB free, {needed:,} needed for what N {cells[0].workers} move at once"
     if free_mb >= needed:
         return Finding("disk here", OK, found)
     way_out = f"put STAMPEDE_STATE_DIR on a larger disk, or use a smaller {_smaller(cells)} with --set"
@@ -125,7 +125,7 @@ def local_disk(cells: list[Demand], free_mb: int) -> Finding:
 
 def local_limits(cells: list[Demand], open_files: float, threads: float) -> Finding:
     """What the system lets one process open (emulator and functions go up to the hard limit) and one user start."""
-    most, workers = max(cell.concurrency for cell in cells), cells[0].usage.workers
+    most, workers = max(cell.concurrency for cell in cells), cells[0].workers
     # Linux counts threads against a user's processes, other systems only processes.
     started = THREADS + most * THREADS_PER_FUNCTION if sys.platform == "linux" else THREADS + most
     opened = max(cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells)

@@ -41,7 +41,7 @@ def matrix(cells: list[Demand], operations: str) -> Finding:
     most = max(cell.concurrency for cell in cells)
     messages = sum(cell.operations for cell in cells)
     sizes = ", ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
-    workers = cells[0].usage.workers
+    workers = cells[0].workers
     found = f"{len(cells)} cells, at most {most} {workers} at once, {messages:,} {operations} of {sizes} MiB"
     return Finding("matrix", OK, found)
 

@@ -29,7 +29,7 @@ class Pollers:
 class Demand:
     """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
-    prepare the cell."""
+    prepare the cell, `workers` what carries the others out, in the plural."""
 
     name: str
     memory_mb: int
@@ -44,6 +44,7 @@ class Demand:
     pollers: Pollers | None = None
     applies: bool = True
     preparations: int = 0
+    workers: str = "functions"
 
     @property
     def operations(self) -> int:
@@ -100,7 +101,7 @@ def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: boo
         name=cell.name,
         memory_mb=values["memory_size"],
         concurrency=values["concurrency_value"],
-        messages=plan.messages(cell),
+        messages=plan.messages(cell, values),
         warm_up_messages=plan.warm_up_messages(cell),
         timeout_s=values["timeout_s"],
         values=values,
@@ -110,6 +111,7 @@ def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: boo
         pollers=_pollers(values.get("provisioned_pollers")),
         applies=applies,
         preparations=1 if usage.preparation_s else 0,
+        workers=experiment.worker[1],
     )
 
 

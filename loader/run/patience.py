@@ -61,7 +61,8 @@ class Patience:
     """Seconds between looks, until an empty queue is believed, for late log lines, and until a drain gives up.
 
     `deadline_s` counts from the start of the drain where the user gave it (`is_given`), else from the last time that a
-    message made progress.
+    message made progress; a message in flight counts as progress where its worker `holds` it, saying again and again
+    that it is at work: how long one takes, nobody knows, and a worker that has died says nothing.
     """
 
     poll_s: float
@@ -70,6 +71,7 @@ class Patience:
     read_again_s: float
     deadline_s: float
     is_given: bool
+    holds: bool = False
 
     @classmethod
     def of(cls, target: Target, deadline_s: float | None) -> Patience:
@@ -82,7 +84,12 @@ class Patience:
             READ_AGAIN_S[kind],
             default_deadline_s(target) if deadline_s is None else deadline_s,
             deadline_s is not None,
+            holds=not target.outputs.get("function_name"),  # a function is cut off at its timeout; a host isn't
         )
+
+    def is_moving(self, state: State, before: State | None) -> bool:
+        """Whether a message has made progress since the last look, or is held by a worker."""
+        return before is None or state.progress != before.progress or (self.holds and state.in_flight > 0)
 
     def is_at_rest(self, state: State, quiet_s: float, *, is_long_past: bool) -> bool:
         """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing

@@ -341,5 +341,5 @@ def test_more_subnets_than_the_region_has_zones_are_refused_in_one_line(infra, t
         shutil.rmtree(folder)
     (found,) = [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
     assert found == (
-        "subnet_count = 4: must be at most 3, the zones of us-east-1 that Lambda can use; there is one subnet a zone."
+        "subnet_count = 4: must be at most 3, the zones of us-east-1 that can be used; there is one subnet a zone."
     )

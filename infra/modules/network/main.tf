@@ -20,7 +20,7 @@ data "aws_availability_zones" "usable" {
   lifecycle {
     postcondition {
       condition     = length([for name in self.names : name if try(contains(var.zones, name), true)]) >= var.subnet_count
-      error_message = "subnet_count = ${var.subnet_count}: must be at most ${length([for name in self.names : name if try(contains(var.zones, name), true)])}, the zones of ${var.region} that ${var.inside.name} can use; there is one subnet a zone."
+      error_message = "subnet_count = ${var.subnet_count}: must be at most ${length([for name in self.names : name if try(contains(var.zones, name), true)])}, the zones of ${var.region} that can be used; there is one subnet a zone."
     }
   }
 }

@@ -11,6 +11,7 @@ from loader.target import Target
 
 EPOCH_MS = 1_700_000_000_000
 OUTPUTS = {
+    "function_name": "f",
     "queue_url": "queue",
     "dead_letter_queue_url": "dead",
     "log_group_name": "group",

@@ -30,7 +30,7 @@ def test_the_default_on_aws_is_the_published_matrix():
 
 def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
     one = plan()
-    assert sum(one.messages(cell) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+    assert sum(one.messages(cell, {}) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
 
 
 def test_a_setting_with_several_values_is_swept_and_one_value_is_fixed():
