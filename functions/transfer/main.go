@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"stampede/transfer/internal/copy"
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
@@ -21,7 +22,9 @@ import (
 
 // operations are what the function can do, by the experiment that it is of: each is a folder of its own.
 var operations = map[string]func(ctx context.Context, lookup func(string) string) sandbox.Operation{
-	"download": download.New,
+	"download":  download.New,
+	"copy":      copy.New,
+	"copy_host": copy.New, // the same on a host, by the verb work
 }
 
 // operationOf makes the operation that EXPERIMENT names. Without it that is the download, as Terraform's variable of this name
@@ -47,5 +50,5 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(host.Main(ctx, download.Verbs, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(host.Main(ctx, append(download.Verbs, copy.Verbs...), os.Args[1:], os.Stdout, os.Stderr))
 }

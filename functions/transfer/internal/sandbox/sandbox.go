@@ -89,6 +89,7 @@ func (s *Sandbox) hasten(ctx context.Context, message sqsevent.Message) {
 
 func (s *Sandbox) process(ctx context.Context, message sqsevent.Message) (line string, failed bool) {
 	end, _ := ctx.Deadline() // the runtime always gives one
+	ctx = record.WithDelivery(ctx, message.Attempt, s.log)
 	order, outcome := s.operation.Do(ctx, message.Body, end.Add(-deadline.Margin))
 	return record.Format(s.labels(ctx, message, order), outcome), outcome.Err != nil
 }

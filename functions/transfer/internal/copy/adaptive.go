@@ -1,0 +1,143 @@
+package copy
+
+import (
+	"math"
+	"time"
+)
+
+// The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it knows nothing of.
+//
+// It climbs until the first SlowDown, measures what comes through while S3 refuses the rest (that is the limit, or this
+// worker's share of it), and goes on from there: x calls a second grow by growth*sqrt(x) a second, and shrink by the part
+// decrease at a SlowDown, at most once a round trip, as TCP does (a SlowDown of a call that was sent before the last decrease
+// says nothing new).
+//
+// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer Networks and ISDN Systems
+// 17, section 3). The increase between additive and multiplicative is one of the binomial controls (Bansal and Balakrishnan,
+// INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here, a second instead of a round trip, k=-1/2, l=1).
+// It keeps the SlowDowns' share of the calls, decrease*sqrt(x) seconds apart over growth, low at every size: in balance growth*sqrt(x) =
+// decrease*x*s, so s = growth/decrease/sqrt(x) SlowDowns a second. Long after the last one the growth quickens with the square of the time
+// (CUBIC's way, RFC 9438), for a limit that rose: S3 split the prefix, or another worker came to its end.
+const (
+	firstRate  = 200.0 // calls a second
+	lowestRate = 1.0
+	growth     = 1.25
+	decrease   = 0.05
+	// SlowDowns that are taken without slowing down: this part of the calls, saved up to mostCredit. Calls don't arrive as
+	// evenly as they are sent, so that a limit refuses a few of them well before it is reached.
+	tolerated  = 0.003
+	mostCredit = 2
+	// Below this rate the growth is smaller: nearly every pause between two calls would end with a SlowDown otherwise.
+	fewCalls = 150.0
+	// The climb doubles in this time, or in twice a round trip if that is longer.
+	doubling = 250 * time.Millisecond
+	// A measurement takes this long, or until so many calls could come through, but not longer than longestMeasure.
+	shortestMeasure = 300 * time.Millisecond
+	longestMeasure  = 2 * time.Second
+	measuredCalls   = 60
+	// The growth quickens after so many times the usual time between two SlowDowns.
+	quickening = 4
+	step       = 100 * time.Millisecond
+	// Rate is only raised when it is what holds the calls back: this part of it was used.
+	usedPart = 0.7
+)
+
+type phase int
+
+const (
+	climbing phase = iota
+	measuring
+	steady
+)
+
+// adaptive is the control of one worker. It knows no clock: every time is told.
+type adaptive struct {
+	cap   float64 // 0: none
+	rate  float64
+	phase phase
+	trip  time.Duration // round trip of a call, smoothed
+
+	stepped      time.Duration // until when growth is in the rate
+	sentInStep   int
+	decreasedAt  time.Duration
+	slowedAt     time.Duration // the last SlowDown
+	credit       float64       // SlowDowns to be taken
+	measureFrom  time.Duration
+	measureUntil time.Duration
+	measured     int
+}
+
+func newAdaptive(limit float64) *adaptive {
+	a := &adaptive{cap: limit, rate: firstRate}
+	a.bound()
+	return a
+}
+
+// Rate implements control.
+func (a *adaptive) Rate(now time.Duration) float64 {
+	if a.phase == measuring && now >= a.measureUntil {
+		through := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
+		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = steady, min(a.rate, through)*(1-decrease), now, now, now, 0
+		a.bound()
+	}
+	if a.phase != measuring && now-a.stepped >= step {
+		a.grow(now)
+	}
+	return a.rate
+}
+
+// Sent implements control.
+func (a *adaptive) Sent(time.Duration) { a.sentInStep++ }
+
+// Answered implements control.
+func (a *adaptive) Answered(now, sentAt time.Duration, copied, slowDown bool) {
+	if copied {
+		a.credit = min(mostCredit, a.credit+tolerated)
+		a.trip += (now - sentAt - a.trip) / 8 // as RFC 6298 smooths
+		if a.phase == measuring && now >= a.measureFrom && now < a.measureUntil {
+			a.measured++
+		}
+	}
+	switch {
+	case !slowDown || a.phase == measuring:
+	case a.phase == climbing:
+		takes := time.Duration(measuredCalls / a.rate * float64(time.Second))
+		a.phase, a.measured, a.measureFrom = measuring, 0, now+a.trip
+		a.measureUntil = a.measureFrom + min(max(takes, shortestMeasure), longestMeasure)
+	case sentAt < a.decreasedAt:
+	case a.credit >= 1:
+		a.credit--
+		a.slowedAt = now
+	default:
+		a.slowedAt = now
+		a.rate *= 1 - decrease
+		a.decreasedAt, a.stepped, a.sentInStep = now, now, 0
+		a.bound()
+	}
+}
+
+// grow raises the rate for the time since the last step, if the rate is what held the calls back.
+func (a *adaptive) grow(now time.Duration) {
+	passed := min(now-a.stepped, 2*step).Seconds()
+	used := float64(a.sentInStep) >= usedPart*a.rate*passed-1
+	a.stepped, a.sentInStep = now, 0
+	if !used {
+		return
+	}
+	if a.phase == climbing {
+		a.rate *= math.Exp2(passed / max(doubling, 2*a.trip).Seconds())
+	} else {
+		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * math.Pow(min(1, a.rate/fewCalls), 1.5)
+		usual := decrease * a.rate / gain // seconds between two SlowDowns in balance
+		quicker := max(1, (now-a.slowedAt).Seconds()/(quickening*usual))
+		a.rate += min(gain*quicker*quicker, a.rate) * passed
+	}
+	a.bound()
+}
+
+func (a *adaptive) bound() {
+	a.rate = max(a.rate, lowestRate)
+	if a.cap > 0 {
+		a.rate = min(a.rate, a.cap)
+	}
+}
