@@ -73,8 +73,8 @@ COPY = Experiment(
     axes=(
         LIMIT,
         Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB", default=512),
-        *retry_axes("standard", 4),
         PACE,
+        *retry_axes("standard", 4),
         CAP,
         objects_axis(1000),
         CONCURRENCY,

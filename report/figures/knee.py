@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from report.cell_key import Key
 from report.figures import drawing
@@ -49,18 +49,20 @@ def draw(drawn: Drawn, published: Sequence[Theirs]) -> Figure | None:
     experiment = drawn.experiment
     axis = next(one for one in experiment.axes if one.name == experiment.knee[0])  # type: ignore[index]
     lines = _published_lines(published, axis.name, drawn)
-    xs = sorted(
-        {point[axis.name] for one in found for point in one["points"]} | {x for _, line in lines for x, *_ in line}
-    )
+    xs = {point[axis.name] for one in found for point in one["points"]}
+    if len(found) <= MOST_TOGETHER:
+        xs |= {x for _, line in lines for x, *_ in line}
     across, up = f"{axis.label} (logarithmic)", f"{experiment.speed.unit} (logarithmic)"
-    series = [Series(one["place"] or "measured", [], *drawing.look(at)) for at, one in enumerate(found)]
+    names = [one["place"] if len(found) > 1 else "measured" for one in found]
+    series = [Series(name, [], *drawing.look(at)) for at, name in enumerate(names)]
     by_label = dict(zip((one.label for one in series), found, strict=True))
 
     def finish(axes: Axes) -> None:
         drawing.n_axis(axes, xs, across)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
 
     if len(series) > MOST_TOGETHER:
 
@@ -118,14 +120,20 @@ def _published_lines(
     for (label, _), members in groups.items():
         if len(members) > 1:
             members.sort(key=lambda one: one.key[axis])
-            name = f"{label}, {_place(members[0].key)}" if several[label] else label
+            name = f"{label}, {_place(members[0].key, axis, groups)}" if several[label] else label
             metric = drawn.experiment.speed
             lines.append((name, [(one.key[axis], one.speed(metric) or 0, one.speeds(metric)) for one in members]))
     return lines
 
 
-def _place(key: Key) -> str:
-    return key.way_words
+def _place(key: Key, axis: str, groups: Mapping[Any, Sequence[Theirs]]) -> str:
+    """What tells a published series from the others."""
+    firsts = [members[0].key for members in groups.values() if len(members) > 1]
+    return " ".join(
+        key.value_words(one.name)
+        for one in key.axes
+        if one.name != axis and len({other[one.name] for other in firsts}) > 1
+    )
 
 
 def _published_line(axes: Axes, line: Sequence[tuple[int, float, list[float]]], dashes: Any) -> None:

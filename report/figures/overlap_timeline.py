@@ -12,9 +12,9 @@ from report.phrases import share
 NAME = "overlap_timeline"
 TITLE = "How many ran at once"
 READING = (
-    "One small plot a cell: time from its first start on, and how many functions were at it at that moment. The "
+    "One small plot a cell: time from its first start on, and how many {workers} were at it at that moment. The "
     "dashed line is N. The full-overlap window, from the first to the last moment at which N ran at once, is shaded; "
-    "left of it is the ramp, right of it the tail. Figures “at N” describe N functions only inside it. The percentage "
+    "left of it is the ramp, right of it the tail. Figures “at N” describe N {workers} only inside it. The percentage "
     "is the share of all {one} time that was spent with at least N running. Further repeats are thin lines."
 )
 # Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.

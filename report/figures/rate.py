@@ -2,6 +2,7 @@
 flight."""
 
 from collections.abc import Sequence
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +22,7 @@ READING = (
     "down, backs off and climbs again; a fixed one stays where it was told to."
 )
 MOST_CELLS, COLUMNS, CELL_IN = 8, 2, 2.35
+TITLE_LETTERS = 30
 _LIMIT = {"color": drawing.INK, "linewidth": 1, "linestyle": (0, (4, 3))}
 COPIED, SLOWED, FLYING = drawing.SERIES[0], drawing.SERIES[1], drawing.SERIES[2]
 
@@ -55,7 +57,7 @@ def draw(shown: Sequence[Trajectory], labels: Sequence[str], limit_per_s: float 
         below = figure.add_subplot(inner[1], sharex=above)
         _rates(above, one, limit_per_s)
         _flight(below, one)
-        above.set_title(labels[at], fontsize=10.5, loc="left", pad=4)
+        above.set_title(fill(labels[at], TITLE_LETTERS), fontsize=10.5, loc="left", pad=4)
     figure.supxlabel("seconds since the first call", fontsize=11)
     figure.legend(handles=_legend(limit_per_s), loc="outside upper center", ncols=2)
     return figure

@@ -23,19 +23,22 @@ def render(page: Page) -> Block | None:
         "How many at once pay",
         [drawn and replace(drawn, title=drawn.title.replace("{label}", label))],
         what=what,
-        sentences=[_sentence(one, alone=len(found) == 1) for one in found],
+        sentences=[_sentence(page, name, one, alone=len(found) == 1) for one in found],
         more=max(0, len(found) - figure.MOST_SERIES),
         grid=_grid(page, name, found),
         rule=page.numbers["knees"]["rule"],
     )
 
 
-def _sentence(one: Figures, *, alone: bool) -> str:
-    told = one["words"] if alone else f"{one['place']}: {one['words']}"
-    gained = one["against_smallest"]
-    return f"{told[0].upper()}{told[1:]}." + (
-        f" That is {gained['value']:.3g} × the speed of the smallest." if gained else ""
-    )
+def _sentence(page: Page, name: str, one: Figures, *, alone: bool) -> str:
+    told, gained = one["words"] if alone else f"{one['place']}: {one['words']}", one["against_smallest"]
+    first = page.key({**one, name: one["points"][0][name]})
+    also = f" There it is {gained['value']:.3g} × the speed with {first.value_words(name)}." if gained else ""
+    if any(point["interval"] is None for point in one["points"]):
+        least = min(point["count"] for point in one["points"])
+        many = page.experiment.operation[least != 1]
+        also += f" With {least} {many} a cell there is no interval: another run may say otherwise."
+    return f"{told[0].upper()}{told[1:]}.{also}"
 
 
 def _grid(page: Page, name: str, found: list[Figures]) -> Grid:

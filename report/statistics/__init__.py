@@ -37,7 +37,7 @@ def statistics(run: Run) -> dict[str, Any]:
         "run_id": run.run_id,
         "experiment": run.experiment.name,
         "target": run.target,
-        "rules": rules.as_dict(run.experiment.operation[1]),
+        "rules": rules.as_dict(run.experiment),
         "verdict": verdict(run, figures, compared, own.get("knees")),
         "totals": _totals(run, figures),
         "cells": figures,

@@ -111,7 +111,7 @@ class _Words:
             found.append("Nothing on record says where this ran.")
         found += [*self._apart(), *self._seldom_full(), *self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
-            found.append(rules.independence(self._many))
+            found.append(rules.independence(self._run.experiment))
         return found
 
     def _apart(self) -> list[str]:
