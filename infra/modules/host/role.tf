@@ -49,7 +49,7 @@ resource "aws_iam_role_policy" "host" {
         Sid      = "WriteLogs"
         Effect   = "Allow"
         Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = "${aws_cloudwatch_log_group.host.arn}:*" # its streams
+        Resource = local.log_streams
       },
       {
         # The least for a session (Systems Manager User Guide, "Create a custom IAM role for Session Manager"), where the managed
@@ -71,4 +71,8 @@ resource "aws_cloudwatch_log_group" "host" {
   #checkov:skip=CKV_AWS_338:A week, as published; the records are kept in the results folder.
   name              = var.log_group_name
   retention_in_days = var.log_retention_days
+}
+
+locals {
+  log_streams = "${aws_cloudwatch_log_group.host.arn}:*"
 }

@@ -8,3 +8,8 @@ resource "aws_instance" "host" {
     ignore_changes = [metadata_options, root_block_device]
   }
 }
+
+# The embedded AWS checks writing to a stream against the name of its group; AWS against that of the stream.
+locals {
+  log_streams = aws_cloudwatch_log_group.host.arn
+}
