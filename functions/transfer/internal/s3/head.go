@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+const headObject = "HeadObject"
+
 // Head is what S3 says of an object without its body. Checksum is "" for an object that has none.
 type Head struct {
 	Object
@@ -15,7 +17,7 @@ type Head struct {
 // Head makes one try to ask for an object's size, ETag and checksum.
 func (c *Client) Head(ctx context.Context, counted Counted, key string) (Head, error) {
 	answer, err := c.send(ctx, counted, call{
-		operation: "HeadObject", method: http.MethodHead, key: key, header: http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}},
+		operation: headObject, method: http.MethodHead, key: key, header: http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}},
 	})
 	if err != nil {
 		return Head{}, err

@@ -33,6 +33,12 @@ var byOperation = map[string]map[int]known{
 		403: {failure.AccessDenied, "the role may not delete in the destination bucket: it needs s3:DeleteObject there"},
 		503: {failure.SlowDown, "S3 asked to slow down on every try: wait for S3 to scale before the destination is emptied"},
 	},
+	headObject: {
+		403: {failure.AccessDenied, "the role may not compare the source with what is at the destination: it needs s3:GetObject on both, and " +
+			"kms:Decrypt where they are encrypted with a KMS key"},
+		404: {failure.NoSuchKey, "the object went away while it was compared: leave both buckets alone during a run"},
+		503: {failure.SlowDown, "S3 asked to slow down on every try of comparing source and destination: lower parallel_limit"},
+	},
 	listObjects: {
 		403: {failure.AccessDenied, "the role may not list the bucket, or the bucket is another account's: it needs s3:ListBucket"},
 	},
