@@ -50,7 +50,7 @@ def test_the_role_deletes_copies_and_nothing_else(applied):
 
 
 def _with_the_policy_of(applied: Stack, role: str):
-    """A client of S3 for a user who has the role's policy: the embedded AWS lets nobody but Lambda assume a function's."""
+    """A client of S3 for a user with the role's policy: only Lambda itself may assume a function's role."""
     (name,) = applied.iam.list_role_policies(RoleName=role)["PolicyNames"]
     document = applied.iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
     applied.iam.create_user(UserName="program")
