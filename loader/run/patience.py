@@ -22,7 +22,7 @@ class State:
     """What one look showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
 
     `finished` messages have succeeded or are dead letters, `failed` ones have left error records only, `without_record`
-    no trace at all.
+    no trace at all, or not the lines that name their failed objects.
     """
 
     sent: int
@@ -41,7 +41,7 @@ class State:
     @property
     def is_done(self) -> bool:
         """Every message has succeeded or is dead-lettered, and the queue is empty."""
-        return self.is_empty and self.finished >= self.sent
+        return self.is_empty and self.finished >= self.sent and not self.without_record
 
     @property
     def progress(self) -> tuple[int, ...]:

@@ -175,8 +175,8 @@ class SweepRun:
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
-    """Messages of `cells` without a trace."""
-    return sum(one.unaccounted for one in accounts if one.cell in cells)
+    """Messages of `cells` without a trace, or with failed objects that no line has named yet."""
+    return sum(one.owing for one in accounts if one.cell in cells)
 
 
 def _empty_queue(target: Target) -> None:

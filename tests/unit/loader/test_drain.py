@@ -18,7 +18,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", OUTPUTS).begin()
+    stack = SimulatedAws("aws", dict(OUTPUTS)).begin()
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 

@@ -49,6 +49,13 @@ def test_a_flood_by_hand_takes_the_first_of_the_matrix_where_nothing_is_said(by_
     assert "would send 30 messages" in err
 
 
+def test_a_stack_without_a_function_is_named_by_its_queue(by_hand, monkeypatch):
+    monkeypatch.delitem(OUTPUTS, "function_name")
+    status, _, err = by_hand("reads", "flood", "--dry-run")
+    assert status == 0
+    assert "stack: aws, q in us-east-1" in err
+
+
 def test_a_flood_by_hand_says_what_it_was_told(by_hand):
     _, out, _ = by_hand("reads", "flood", "--dry-run", "--order", "dataset=small", "--order", "threads=30")
     first = json.loads(out)
