@@ -35,14 +35,10 @@ class Stack:
     def plan(self, **variables: object) -> int:
         return self.terraform("plan", "-detailed-exitcode", **variables).returncode
 
-    def client(self, service: str):
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint_url,
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-        )
+    def client(self, service: str, **key: str):
+        """A client of the root user's, unless another `key` is given."""
+        key = key or {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+        return boto3.client(service, endpoint_url=self.endpoint_url, region_name="us-east-1", **key)
 
     def left(self) -> dict[str, list]:
         """Everything that the stack could have left behind."""

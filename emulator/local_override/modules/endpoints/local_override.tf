@@ -6,3 +6,10 @@ resource "aws_vpc_security_group_egress_rule" "to_endpoints" {
 resource "aws_vpc_security_group_ingress_rule" "from_inside" {
   referenced_security_group_id = "${var.inside_security_group.owner_id}/${var.inside_security_group.id}"
 }
+
+# What the embedded AWS takes and doesn't give back, so that every plan would want it again.
+resource "aws_vpc_endpoint" "service" {
+  lifecycle {
+    ignore_changes = [security_group_ids, private_dns_enabled]
+  }
+}
