@@ -54,9 +54,9 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
         say(f"{_words(bucket, there)}, seed {seed}: already there")
     made = [one for one in missing if not one.copy_of]
     copied = [one for one in missing if one.copy_of]
-    for doing, some in (("upload", made), ("copy", copied)):
+    for doing, some in (("would upload", made), ("would copy", copied)):
         if some and dry_run:
-            say(f"would {doing} {_words(bucket, some)}, seed {seed}")
+            say(f"{doing} {_words(bucket, some)}, seed {seed}")
     if dry_run:
         return 0
     if made:

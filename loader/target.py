@@ -185,7 +185,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
 
 def local_terraform(endpoint_url: str) -> Terraform:
     """Terraform on the local copy of infra/, against the embedded AWS."""
-    return Terraform(stack.COPY / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
+    return Terraform(stack.FOLDER / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
 
 
 def aws_terraform() -> Terraform:

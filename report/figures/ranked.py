@@ -8,9 +8,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from report.figures import drawing
 from report.figures.series import Series
 
-TITLE = "What one function gets, the best on top"
+TITLE = "What one {worker} gets, the best on top"
 READING = (
-    "Each line is what one {one} moved over its mean time, for one function, with the 95 % interval of the mean "
+    "Each line is what one {one} got through, for one {worker}, with the 95 % interval of the mean "
     "(hollow marker: too few {many} for one)."
 )
 Line = tuple[str, float, Mapping[str, float] | None, Series]

@@ -29,8 +29,10 @@ def knees(cells: Sequence[Cell], experiment: Experiment) -> dict[str, Any]:
     for key in sorted(measured, key=lambda one: one[axis]):
         series.setdefault(key.without((axis,)), []).append(key)
     told = told_apart(cell.key for cell in cells)
+    # What all have in common tells no series from another.
+    common = [one.name for one in experiment.axes if len({key[one.name] for key in measured}) == 1]
     found = [
-        _Series(experiment, keys, [measured[key] for key in keys], told).figures()
+        _Series(experiment, keys, [measured[key] for key in keys], told, common).figures()
         for _, keys in sorted(series.items())
         if len(keys) > 1
     ]
@@ -41,12 +43,17 @@ class _Series:
     """Cells along the axis, each with the speeds of its operations."""
 
     def __init__(
-        self, experiment: Experiment, keys: Sequence[Key], values: Sequence[np.ndarray], told: frozenset[str]
+        self,
+        experiment: Experiment,
+        keys: Sequence[Key],
+        values: Sequence[np.ndarray],
+        told: frozenset[str],
+        common: Sequence[str],
     ) -> None:
         assert experiment.knee
         self._axis, self._what = experiment.knee
         self._unit, self._keys = experiment.speed.unit, keys
-        self._place = keys[0].words_without((self._axis,), told)
+        self._place = keys[0].words_without((self._axis, *common), told)
         self._samples = [Sample(found, f"{key.words}, speed") for key, found in zip(keys, values, strict=True)]
         self._medians = [quantile(one.values.tolist(), 0.5) for one in self._samples]
 

@@ -39,7 +39,7 @@ def write(
     plan = make_plan(declared, "local", [f"parallel_limit={limits}", *settings],
                      messages_per_concurrency=max(map(len, speeds.values())))  # fmt: skip
     records = []
-    for demand in demands(plan, infra_defaults({})):
+    for demand in sorted(demands(plan, infra_defaults({})), key=lambda one: one.values["parallel_limit"]):
         found = speeds[demand.values["parallel_limit"]]
         planned, free_ms = 1000, [START_MS] * demand.concurrency
         for seq, per_s in enumerate(found):
