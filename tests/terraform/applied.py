@@ -60,14 +60,15 @@ class Stack:
 
 @contextlib.contextmanager
 def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
-    """Apply the infra/ in `folder` with `variables`, as a user who has the documented policies and nothing else.
+    """Apply the infra/ in `folder` with `variables`, as a user who has the policies documented for it.
 
     The embedded AWS goes at the end.
     """
     shutil.copytree(ROOT / "emulator/local_override", folder, dirs_exist_ok=True)
     emulator = ministack.start(state_dir, follow_parent=True)
     try:
-        iam, key = make_user(emulator.endpoint_url, *NAMES)
+        own = f"permissions_{variables.get('experiment')}"
+        iam, key = make_user(emulator.endpoint_url, *[name for name in NAMES if name in ("permissions", own)])
         account = {"AWS_ENDPOINT_URL": emulator.endpoint_url} | key
         stack = Stack(
             lambda *arguments: terraform(folder, *arguments, **account), emulator.endpoint_url, variables, iam
