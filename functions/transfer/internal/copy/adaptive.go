@@ -79,8 +79,8 @@ func newAdaptive(limit float64) *adaptive {
 // Rate implements control.
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring && now >= a.measureUntil {
-		through := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
-		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = nearing, min(a.rate, through)*(1-decrease), now, now, now, 0
+		reached := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
+		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = nearing, min(a.rate, reached)*(1-decrease), now, now, now, 0
 		a.bound()
 	}
 	if a.phase != measuring && now-a.stepped >= step {
@@ -93,8 +93,8 @@ func (a *adaptive) Rate(now time.Duration) float64 {
 func (a *adaptive) Sent(time.Duration) { a.sentInStep++ }
 
 // Answered implements control.
-func (a *adaptive) Answered(now, sentAt time.Duration, copied, slowDown bool) {
-	if copied {
+func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
+	if through {
 		a.credit = min(mostCredit, a.credit+tolerated)
 		a.trip += (now - sentAt - a.trip) / 8 // as RFC 6298 smooths
 		if a.phase == measuring && now >= a.measureFrom && now < a.measureUntil {

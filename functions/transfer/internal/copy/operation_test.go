@@ -44,6 +44,7 @@ func agreedKeys(t *testing.T, experiment string, isError bool) []string {
 // function is a sandbox whose log can be read back.
 type function struct {
 	*sandbox.Sandbox
+	*operation
 	t          *testing.T
 	experiment string
 	log        bytes.Buffer
@@ -62,10 +63,11 @@ func start(t *testing.T, changes ...string) *function {
 		values[name] = value
 	}
 	made := New(context.Background(), func(name string) string { return values[name] })
-	if o := made.(*operation); o.wrong == nil {
+	o := made.(*operation)
+	if o.wrong == nil {
 		o.from.Retry.FirstPause, o.to.Retry.FirstPause = time.Millisecond, time.Millisecond
 	}
-	f := &function{t: t, experiment: values["EXPERIMENT"]}
+	f := &function{t: t, operation: o, experiment: values["EXPERIMENT"]}
 	f.Sandbox = sandbox.New(made, &f.log)
 	return f
 }

@@ -40,7 +40,7 @@ func (j *job) run(ctx context.Context, seen *observed) error {
 		return nil
 	}
 	e := &engine{
-		Way: j.Way, from: j.from, to: j.to, sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
+		Way: j.Way, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
 		failures: j.failures, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
 	}
 	begin, stop := context.WithCancelCause(ctx)
