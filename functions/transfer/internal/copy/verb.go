@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/process"
@@ -95,7 +96,9 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	}
 	told := make(chan struct{})
 	go progress(seen, stderr, told)
-	err = j.run(ctx, seen)
+	calls, cancel := deadline.Outlasting(ctx, callsGrace)
+	defer cancel()
+	err = j.run(calls, ctx, seen)
 	close(told)
 	_, printed := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
