@@ -84,6 +84,7 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", ""}, "--destination-bucket is missing"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--empty-first"}, "--empty-first"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" lies in"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
 	} {
 		status, answer, stderr := command(t, c.arguments...)
