@@ -41,6 +41,17 @@ func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 	}
 }
 
+func TestTheVerbInterruptedSaysSoAndWhatWasDone(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	var out, errors bytes.Buffer
+	status := host.Main(ctx, Verbs, []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--source-prefix", "a/"}, &out, &errors)
+	if status != 130 || errors.String() != "transfer copy: interrupted\n" || !strings.Contains(out.String(), `"copied": 0`) {
+		t.Error(status, errors.String(), out.String())
+	}
+}
+
 func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 1)
