@@ -29,7 +29,7 @@ BUILD = stack.ROOT / "functions" / "transfer" / "build"
 # What the program says first, once it has read its environment.
 READY = "taking orders"
 START_TIMEOUT_S = 30
-# A host in mid-work hands its message back and ends within a second or two where the emulator answers.
+# A host in mid-work lets its calls end, hands its message back and ends: a second or two where the emulator answers.
 STOP_TIMEOUT_S = 10
 # Longer than anybody leaves an emulator running; it knows no limit (AWS's is 12 h).
 SESSION_S = 30 * 24 * 3600
@@ -47,15 +47,16 @@ def ensure(
 ) -> list[Host]:
     """Let exactly the hosts of the applied stack run, and return them: none where its outputs have no hosts.
 
-    Those that run already stay, unless their number, their environment or the program is another one now. With
-    `follow_parent` they end with this process (Linux). Raises EmulatorError with what to do.
+    Those that run already stay, unless their number, their environment, the program or the instances, and so the role
+    that they have taken, are others now. With `follow_parent` they end with this process (Linux). Raises EmulatorError
+    with what to do.
     """
     if not outputs.get("host_environment"):
         stop(state_dir)
         return []
     program, count = _program(), int(outputs["concurrency_value"])
     environment = {name: str(value) for name, value in outputs["host_environment"].items()}
-    wanted = _digest(environment, endpoint_url, program)
+    wanted = _digest(environment, endpoint_url, program, outputs["instance_ids"])
     digest, hosts = _read(state_dir)
     if digest == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
         return hosts
@@ -93,9 +94,9 @@ def _program() -> Path:
     return program
 
 
-def _digest(environment: Mapping[str, str], endpoint_url: str, program: Path) -> str:
+def _digest(environment: Mapping[str, str], endpoint_url: str, program: Path, instance_ids: list[str]) -> str:
     built = program.stat()
-    described = json.dumps([sorted(environment.items()), endpoint_url, built.st_mtime_ns, built.st_size])
+    described = json.dumps([sorted(environment.items()), endpoint_url, built.st_mtime_ns, built.st_size, instance_ids])
     return hashlib.sha256(described.encode()).hexdigest()
 
 

@@ -85,9 +85,19 @@ def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, progra
         program.write_text(PROGRAM + "\n")
         return ensure(outputs(count=1))
 
+    def applied_anew():
+        return ensure(outputs(count=1) | {"instance_ids": ["i-3"]})
+
     first = ensure(outputs())
     assert pids(ensure(outputs())) == pids(first)
-    for change in (lambda: ensure(outputs(QUEUE_URL="http://q")), lambda: ensure(outputs(count=1)), killed, rebuilt):
+    changes = (
+        lambda: ensure(outputs(QUEUE_URL="http://q")),
+        lambda: ensure(outputs(count=1)),
+        applied_anew,
+        killed,
+        rebuilt,
+    )
+    for change in changes:
         second = change()
         assert not set(pids(second)) & set(pids(first))
         assert all(host.is_alive() for host in second)

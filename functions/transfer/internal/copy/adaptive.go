@@ -17,7 +17,8 @@ import (
 // Balakrishnan, INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance
 // growth*sqrt(x) = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of limit.
 // Long after the last one the growth quickens with the square of the time, as CUBIC's does (RFC 9438): for a limit that rose,
-// because S3 split the prefix or another worker came to its end.
+// because S3 split the prefix or another worker came to its end. Where S3 has refused everything for a while, what was known of
+// the limit is of no use any more: with the first call that gets through the climb begins again, as TCP's does after a timeout.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
@@ -40,6 +41,9 @@ const (
 	// The growth quickens after so many times the usual time between two SlowDowns.
 	quickening = 4
 	step       = 100 * time.Millisecond
+	// So many SlowDowns in a row, and so long a time without a call that got through, are that S3 refuses everything.
+	refusedInRow = 10
+	refusedFor   = time.Second
 	// Rate is only raised when it is what holds the calls back: this part of it was used.
 	usedPart = 0.7
 )
@@ -64,6 +68,8 @@ type adaptive struct {
 	sentInStep   int
 	decreasedAt  time.Duration
 	slowedAt     time.Duration // the last SlowDown
+	throughAt    time.Duration // the last call that got through
+	refused      int           // SlowDowns since
 	credit       float64       // SlowDowns to be taken
 	measureFrom  time.Duration
 	measureUntil time.Duration
@@ -79,8 +85,8 @@ func newAdaptive(limit float64) *adaptive {
 // Rate implements control.
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring && now >= a.measureUntil {
-		through := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
-		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = nearing, min(a.rate, through)*(1-decrease), now, now, now, 0
+		reached := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
+		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = nearing, min(a.rate, reached)*(1-decrease), now, now, now, 0
 		a.bound()
 	}
 	if a.phase != measuring && now-a.stepped >= step {
@@ -93,21 +99,27 @@ func (a *adaptive) Rate(now time.Duration) float64 {
 func (a *adaptive) Sent(time.Duration) { a.sentInStep++ }
 
 // Answered implements control.
-func (a *adaptive) Answered(now, sentAt time.Duration, copied, slowDown bool) {
-	if copied {
+func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
+	if through {
+		if a.refused >= refusedInRow && now-a.throughAt >= refusedFor {
+			a.phase, a.decreasedAt, a.stepped, a.sentInStep = climbing, now, now, 0
+		}
+		a.refused, a.throughAt = 0, now
 		a.credit = min(mostCredit, a.credit+tolerated)
 		a.trip += (now - sentAt - a.trip) / 8 // as RFC 6298 smooths
 		if a.phase == measuring && now >= a.measureFrom && now < a.measureUntil {
 			a.measured++
 		}
 	}
+	if slowDown {
+		a.refused++
+	}
 	switch {
-	case !slowDown || a.phase == measuring:
+	case !slowDown || a.phase == measuring || sentAt < a.decreasedAt:
 	case a.phase == climbing:
 		takes := time.Duration(measuredCalls / a.rate * float64(time.Second))
 		a.phase, a.measured, a.measureFrom = measuring, 0, now+a.trip
 		a.measureUntil = a.measureFrom + min(max(takes, shortestMeasure), longestMeasure)
-	case sentAt < a.decreasedAt:
 	case a.phase == steady && a.credit >= 1:
 		a.credit--
 		a.slowedAt = now

@@ -170,6 +170,21 @@ func TestALimitThatChangesIsFoundAgain(t *testing.T) {
 	}
 }
 
+func TestALimitIsFoundAgainAfterS3HasRefusedEverything(t *testing.T) {
+	for _, limit := range []float64{100, 500, 3500} {
+		for _, began := range []time.Duration{0, 15 * time.Second} {
+			s := simulate(limit, limit/10, 20*time.Millisecond, 0)
+			s.at(began, func(time.Duration) { s.limit, s.tokens = 0, 0 })
+			s.at(began+10*time.Second, func(now time.Duration) { s.limit, s.filled = limit, now })
+			s.run()
+			from := int(began.Seconds()) + 17
+			if through := float64(sum(s.workers[0].copied[from:60])) / float64(60-from); through < 0.95*limit {
+				t.Errorf("limit %.0f, refused from %v on: %.0f a second", limit, began, through)
+			}
+		}
+	}
+}
+
 func TestACapIsNeverExceeded(t *testing.T) {
 	control := newAdaptive(300)
 	for now := time.Duration(0); now < 10*time.Second; now += time.Millisecond {

@@ -74,7 +74,8 @@ func deleteBelow(ctx context.Context, client *s3.Client, seen *observed, prefix 
 	return err
 }
 
-// deleteKeys deletes one batch; what S3 refuses in passing is tried again.
+// deleteKeys deletes one batch; what S3 refuses in passing is tried again, and what it wants slower for as long as it does: several
+// batches at once are more than a prefix takes, and no time is taken of it.
 func deleteKeys(ctx context.Context, client *s3.Client, seen *observed, keys []string) error {
 	var together []string
 	for _, key := range keys {
@@ -86,14 +87,16 @@ func deleteKeys(ctx context.Context, client *s3.Client, seen *observed, keys []s
 			seen.emptied.Add(1)
 		}
 	}
-	return client.Retry.Do(ctx, seen.CountRetry, func() error {
-		if len(together) == 0 {
-			return nil
+	for len(together) > 0 {
+		err := client.Retry.Do(ctx, seen.CountRetry, func() (err error) {
+			before := len(together)
+			together, err = client.Delete(ctx, seen, together)
+			seen.emptied.Add(int64(before - len(together)))
+			return err
+		})
+		if kind, _ := failure.Describe(err); err != nil && kind != failure.SlowDown {
+			return err
 		}
-		before := len(together)
-		var err error
-		together, err = client.Delete(ctx, seen, together)
-		seen.emptied.Add(int64(before - len(together)))
-		return err
-	})
+	}
+	return nil
 }

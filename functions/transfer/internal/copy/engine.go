@@ -2,9 +2,10 @@ package copy
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stampede/transfer/internal/failure"
@@ -14,7 +15,8 @@ import (
 // engine copies rows. Its memory doesn't grow with their number.
 type engine struct {
 	Way
-	from, to     *s3.Client // the source bucket and the destination bucket
+	to           *s3.Client // the destination bucket
+	sources      *sources
 	sourceBucket string
 	sameBucket   bool
 	prefix       string // of every destination
@@ -22,7 +24,12 @@ type engine struct {
 	failures     *failures
 	pacer        *pacer
 	quota        *quota
+	unanswered   atomic.Int64 // rows given up one after the other without an answer of S3 in between
 }
+
+// mostUnanswered is how many of them end the work: then it isn't the rows, but the way to S3, and a message that comes back finds
+// it open again. Fewer may be lost on the way while others get through.
+const mostUnanswered = 100
 
 // source calls take for every row, and returns how reading them ended. take's error ends it.
 type source func(ctx context.Context, take func(row) error) error
@@ -44,6 +51,7 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 		}()
 		for r := range given {
 			if err := e.copy(calls, begin, r); err != nil {
+				e.seen.planned.Add(-1) // where that is no error of the work, the row isn't part of it any more
 				stop(err)
 			}
 		}
@@ -68,6 +76,7 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 		case given <- r:
 			return nil
 		case <-begin.Done():
+			e.seen.planned.Add(-1)
 			return context.Cause(begin)
 		}
 	})
@@ -96,13 +105,12 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 		if err := e.pacer.wait(begin); err != nil {
 			return err
 		}
-		err := e.call(calls, r)
+		resent, err := e.call(calls, r)
 		if calls.Err() != nil && err != nil {
 			return context.Cause(calls)
 		}
-		var exists *s3.ErrExists
-		if errors.As(err, &exists) {
-			unknown = unknown || exists.Resent
+		unknown = unknown || resent || s3.OutcomeUnknown(err)
+		if err == s3.ErrExists {
 			err = e.compare(calls, r, unknown)
 		} else if err == nil {
 			e.copied(r.Bytes)
@@ -111,10 +119,9 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 			e.quota.give(paid)
 			return nil
 		}
-		unknown = unknown || s3.OutcomeUnknown(err)
 		known, temporary := passing(err)
 		pause, again := time.Duration(0), false
-		if temporary && known.Type == failure.SlowDown && e.Pace == Adaptive {
+		if known != nil && known.Type == failure.SlowDown && e.Pace == Adaptive { // of a comparison too, which has been tried often
 			slowed++
 			pause, again = pauseAfter(slowed, longestSlowedPause, e.to.Retry.FirstPause/10), true
 		} else if temporary && try < e.Attempts {
@@ -122,6 +129,9 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 				pause = pauseAfter(try, e.longestPause(), e.to.Retry.FirstPause)
 				try++
 			}
+		}
+		if !again && unknown && e.compare(calls, r, true) == nil {
+			return nil
 		}
 		if !again {
 			return e.give(calls, r, err)
@@ -138,11 +148,21 @@ func (e *engine) give(calls context.Context, r row, err error) error {
 	if calls.Err() != nil {
 		return context.Cause(calls)
 	}
-	if kind, _ := failure.Describe(err); kind == failure.NoCredentials || kind == failure.NoSuchBucket {
+	kind, message := failure.Describe(err)
+	if kind == failure.NoCredentials || kind == failure.NoSuchBucket {
 		return err
 	}
 	e.fail(r, err)
+	if !answered(err) && e.unanswered.Add(1) >= mostUnanswered {
+		return failure.New(kind, "S3 answered none of %d objects one after the other, the last: %s", mostUnanswered, message)
+	}
 	return nil
+}
+
+// answered tells whether S3 answered, whatever it said.
+func answered(err error) bool {
+	kind, _ := failure.Describe(err)
+	return err == nil || !slices.Contains([]string{failure.NoConnection, failure.ConnectionCut, failure.ReadTimeout}, kind)
 }
 
 func (e *engine) longestPause() float64 {
@@ -153,18 +173,21 @@ func (e *engine) longestPause() float64 {
 }
 
 // call makes one CopyObject.
-func (e *engine) call(ctx context.Context, r row) error {
+func (e *engine) call(ctx context.Context, r row) (resent bool, err error) {
 	sentAt := e.seen.noteCall()
 	e.pacer.sent(sentAt)
-	err := e.to.Copy(ctx, copies{e.seen}, e.sourceBucket, r.Source, r.Destination)
+	resent, err = e.to.Copy(ctx, copies{e.seen}, e.sourceBucket, r.Source, r.Destination)
 	now := e.seen.noteAnswer(sentAt, err == nil)
 	kind, _ := failure.Describe(err)
 	slowDown := err != nil && kind == failure.SlowDown
 	if slowDown {
 		e.seen.slowDowns.Add(1)
 	}
-	e.pacer.answered(now, sentAt, err == nil, slowDown)
-	return err
+	if answered(err) {
+		e.unanswered.Store(0)
+	}
+	e.pacer.answered(now, sentAt, answered(err) && !slowDown, slowDown)
+	return resent, err
 }
 
 func (e *engine) copied(bytes int64) {
@@ -175,11 +198,11 @@ func (e *engine) copied(bytes int64) {
 // compare finds out what has the destination's key already: the same object, which is this worker's own copy when an earlier
 // try has an unknown outcome; nil then. Another object is an error.
 func (e *engine) compare(ctx context.Context, r row, unknown bool) error {
-	there, err := e.head(ctx, e.to, r.Destination)
+	there, err := head(ctx, e.to, e.seen, r.Destination)
 	if err != nil {
 		return err
 	}
-	wanted, err := e.head(ctx, e.from, r.Source)
+	wanted, err := e.sources.head(ctx, e.seen, r.Source)
 	if err != nil {
 		return err
 	}
@@ -193,14 +216,6 @@ func (e *engine) compare(ctx context.Context, r row, unknown bool) error {
 		e.seen.alreadyThere.Add(1)
 	}
 	return nil
-}
-
-func (e *engine) head(ctx context.Context, client *s3.Client, key string) (head s3.Head, err error) {
-	err = client.Retry.Do(ctx, e.seen.CountRetry, func() error {
-		head, err = client.Head(ctx, e.seen, key)
-		return err
-	})
-	return head, err
 }
 
 // sleep waits; an error is why it ended before its time.

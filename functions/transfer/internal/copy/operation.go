@@ -56,18 +56,20 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		return nil, seen.outcome(nil, o.settings, err)
 	}
 	if err = o.wrong; err == nil {
-		err = o.begin(order, until)
+		err = o.begin(ctx, order, until)
 	}
 	if err == nil {
 		seen = observe() // the wait for the common start is no part of it
 		job := o.job(ctx, order, seen, until)
-		err = o.runner.Run(ctx, until, seen.bytes.Load, func(ctx context.Context) error { return job.run(ctx, seen) })
+		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
+		defer cancel()
+		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx, seen) })
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
 
 // begin waits until the copy may begin; an error is why it may not.
-func (o *operation) begin(order *order, until time.Time) error {
+func (o *operation) begin(ctx context.Context, order *order, until time.Time) error {
 	if order.EmptyFirst {
 		if err := o.settings.mayEmpty(order.Manifest); err != nil {
 			return err
@@ -76,7 +78,7 @@ func (o *operation) begin(order *order, until time.Time) error {
 	if order.Manifest == "" && o.settings.SourcePrefix == "" {
 		return failure.New(failure.WorkOrder, "the work order lacks manifest: without SOURCE_PREFIX there is nothing to list")
 	}
-	if err := deadline.WaitUntil(order.StartAtMs, until); err != nil {
+	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
 		return err
 	}
 	return o.runner.MakeWay(until)

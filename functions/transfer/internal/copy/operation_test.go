@@ -14,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
 )
 
 const from, to = "source-bucket", "destination-bucket"
@@ -44,6 +46,7 @@ func agreedKeys(t *testing.T, experiment string, isError bool) []string {
 // function is a sandbox whose log can be read back.
 type function struct {
 	*sandbox.Sandbox
+	*operation
 	t          *testing.T
 	experiment string
 	log        bytes.Buffer
@@ -62,10 +65,11 @@ func start(t *testing.T, changes ...string) *function {
 		values[name] = value
 	}
 	made := New(context.Background(), func(name string) string { return values[name] })
-	if o := made.(*operation); o.wrong == nil {
+	o := made.(*operation)
+	if o.wrong == nil {
 		o.from.Retry.FirstPause, o.to.Retry.FirstPause = time.Millisecond, time.Millisecond
 	}
-	f := &function{t: t, experiment: values["EXPERIMENT"]}
+	f := &function{t: t, operation: o, experiment: values["EXPERIMENT"]}
 	f.Sandbox = sandbox.New(made, &f.log)
 	return f
 }
@@ -301,6 +305,22 @@ func TestTheEndOfTheInvocationStopsInTimeAndTheNextDeliveryCopiesTheRest(t *test
 	}
 }
 
+func TestCallsUnderWayWhenTheHostIsToldToStopComeToTheirEndAndAreCounted(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 200, 5)
+	store.Latency = 100 * time.Millisecond
+	f := start(t)
+	ctx, stop := context.WithCancelCause(context.Background())
+	told := failure.New(failure.DeadlineExceeded, "told to stop")
+	time.AfterFunc(350*time.Millisecond, func() { stop(told) })
+	line, failed, err := f.Process(ctx, sqsevent.Message{Body: ordered(`"parallel_limit": 20`)}, time.Now().Add(time.Hour))
+	there := len(store.Keys(to))
+	if err != nil || failed != told || there < 20 || there > 150 || !strings.Contains(line, fmt.Sprintf(`"copied": %d, `, there)) ||
+		int(store.Copies.Load()) != there || !strings.Contains(line, `"error_message": "told to stop"`) {
+		t.Errorf("%d copies asked for, %d made: %s", store.Copies.Load(), there, line)
+	}
+}
+
 func TestADestinationThatIsntEmptyAfterItsEmptyingIsAnError(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 1)
@@ -319,14 +339,14 @@ func TestADestinationThatIsntEmptyAfterItsEmptyingIsAnError(t *testing.T) {
 }
 
 func TestADeletionThatIsRefusedIsTriedAgainOrTheReasonWhyNot(t *testing.T) {
-	for code, want := range map[string]string{"SlowDown": "", "AccessDenied": "AccessDenied"} {
+	for code, want := range map[string]string{"SlowDown": "", "InternalError": "S3Error", "AccessDenied": "AccessDenied"} {
 		store := s3test.StartStore(t, from, to)
 		fill(store, 1, 1)
 		store.Put(to, "a", s3test.Stored{})
 		store.Put(to, "b", s3test.Stored{})
-		refused := 2
+		refused := 10 // more than one request is tried
 		store.Refuse = func(r *http.Request, _, key, _ string) (int, string) {
-			if r.Method == http.MethodDelete && key == "b" && (code == "AccessDenied" || refused > 0) {
+			if r.Method == http.MethodDelete && key == "b" && refused > 0 {
 				refused--
 				return 200, code
 			}

@@ -25,7 +25,7 @@ func (o *observed) outcome(order *order, from *settings, err error) record.Outco
 func (o *observed) counts(all bool) []record.Pair {
 	var planned *int64
 	if all {
-		planned = ptr(o.copied.Load() + o.alreadyThere.Load() + o.failed.Load())
+		planned = ptr(o.planned.Load())
 	}
 	rate := 0.0
 	if elapsed := o.elapsedSeconds(); elapsed > 0 {

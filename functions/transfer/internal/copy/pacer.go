@@ -28,9 +28,9 @@ type pacer struct {
 type control interface {
 	// Rate is the calls a second from now on.
 	Rate(now time.Duration) float64
-	// Sent hears of every call, Answered of its end.
+	// Sent hears of every call, Answered of its end; through says that S3 let it, even where it then refused what was asked.
 	Sent(now time.Duration)
-	Answered(now, sentAt time.Duration, copied, slowDown bool)
+	Answered(now, sentAt time.Duration, through, slowDown bool)
 }
 
 // constant is a cap that nothing changes.
@@ -91,10 +91,10 @@ func (p *pacer) sent(now time.Duration) {
 	}
 }
 
-func (p *pacer) answered(now, sentAt time.Duration, copied, slowDown bool) {
+func (p *pacer) answered(now, sentAt time.Duration, through, slowDown bool) {
 	if p != nil {
 		p.mutex.Lock()
-		p.rate.Answered(now, sentAt, copied, slowDown)
+		p.rate.Answered(now, sentAt, through, slowDown)
 		p.mutex.Unlock()
 	}
 }

@@ -18,7 +18,7 @@ const (
 	timeoutCost        = 10
 	unretriedGain      = 1
 	longestPause       = 20 // seconds, of standard mode; legacy mode has no limit (botocore/retryhandler.py, delay_exponential)
-	longestSlowedPause = 2  // seconds, of the adaptive pace, which slows down by itself
+	longestSlowedPause = 2  // tenths of a second, of the adaptive pace, which slows down by itself
 )
 
 // quota is the tokens of one worker; nil for legacy mode, which has none.

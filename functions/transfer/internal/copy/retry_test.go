@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
 )
@@ -111,6 +113,109 @@ func TestTheAdaptivePaceFailsNothingWhateverTheLimit(t *testing.T) {
 	expect(t, record, map[string]any{"status": "ok", "planned": 1200, "copied": 1200, "failed": 0, "pace": "adaptive"})
 	if rate := record["calls_per_s"].(float64); rate < 200 || rate > 330 || record["slowdowns"] == 0.0 || len(failed) > 0 {
 		t.Error(rate, record["slowdowns"], failed)
+	}
+}
+
+func TestTheAdaptivePaceFailsNothingWhereTheComparisonIsSlowedDown(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 2, 1)
+	store.Put(to, "1.mp4", s3test.Stored{Body: s3test.Random(1)})
+	refused := 0
+	store.Refuse = func(r *http.Request, _, _, _ string) (int, string) {
+		if r.Method == http.MethodHead && refused < 10 {
+			refused++
+			return 503, "SlowDown"
+		}
+		return 0, ""
+	}
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 1`, `"pace": "adaptive"`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 2, "copied": 1, "already_there": 1, "failed": 0})
+	if len(failed) > 0 {
+		t.Error(failed)
+	}
+}
+
+// heard is a control that notes what it is told.
+type heard struct {
+	constant
+	through, slowed []bool
+}
+
+func (h *heard) Answered(_, _ time.Duration, through, slowDown bool) {
+	h.through, h.slowed = append(h.through, through), append(h.slowed, slowDown)
+}
+
+func TestThePaceTakesAnAnswerForOneThatGotThroughWhateverItSays(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Put(to, "taken", s3test.Stored{})
+	f := start(t)
+	h := &heard{constant: 1000}
+	e := &engine{to: f.to, sourceBucket: from, seen: observe(), pacer: &pacer{gate: make(chan struct{}, 1), rate: h}}
+	for _, r := range []row{{Source: "source/1.mp4", Destination: "new"}, {Source: "source/1.mp4", Destination: "taken"}, {Source: "none", Destination: "b"}} {
+		_, _ = e.call(context.Background(), r)
+	}
+	store.SlowDowns = 1
+	_, _ = e.call(context.Background(), row{Source: "source/1.mp4", Destination: "c"})
+	if want := []bool{true, true, true, false}; !slices.Equal(h.through, want) || !slices.Equal(h.slowed, []bool{false, false, false, true}) {
+		t.Errorf("through %v, slowed down %v", h.through, h.slowed)
+	}
+}
+
+func TestALostNetworkEndsTheWorkInsteadOfEachRow(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	rows := make([]string, 3000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("masters/1,copies/%d", i)
+	}
+	slice(store, 0, rows...)
+	f := start(t)
+	nowhere, err := account.Client(context.Background(), account.Given{EndpointURL: "http://127.0.0.1:9"}, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere.Retry.FirstPause = time.Millisecond
+	f.to = nowhere
+	record, _ := f.invoke(ordered(`"parallel_limit": 20`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "error", "error_type": "NoConnection", "planned": nil, "copied": 0})
+	if failed := record["failed"].(float64); failed < mostUnanswered || failed > mostUnanswered+20 {
+		t.Error(record)
+	}
+}
+
+func TestARowGivenUpAfterALostAnswerIsLookedForAtItsDestination(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 50, 10)
+	store.Lost = 20
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 5`, `"retry_attempts": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 50, "copied": 50, "already_there": 0, "failed": 0})
+	if len(failed) > 0 {
+		t.Error(failed)
+	}
+}
+
+func TestAMasterIsAskedForOnceAndNotByEveryCallAtATime(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	store.Put(from, "masters/1", s3test.Stored{})
+	rows := make([]string, 300)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("masters/1,%d", i)
+		store.Put(to, fmt.Sprint(i), s3test.Stored{})
+	}
+	slice(store, 0, rows...)
+	record, _ := start(t).invoke(ordered(`"parallel_limit": 100`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "already_there": 300})
+	if asked := store.Requests.Load(); asked > 1+2*300+sourcesAtOnce {
+		t.Errorf("%d requests", asked)
+	}
+}
+
+func TestPlannedIsCountedByItself(t *testing.T) {
+	seen := observe()
+	seen.planned.Store(5)
+	seen.copied.Store(3)
+	if counts := seen.counts(true); *counts[0].Value.(*int64) != 5 {
+		t.Error("a row that nobody brought to an end would never be missed")
 	}
 }
 

@@ -28,11 +28,19 @@ type job struct {
 	enough error
 }
 
-// run does a job. What happened is in seen, at any time; the error is why the work as a whole wasn't done.
-func (j *job) run(ctx context.Context, seen *observed) error {
+// callsGrace is how long calls under way may take once the work was told to stop: what S3 copies is counted then. It is shorter
+// than the time that a host gives its work (internal/worker, graces).
+const callsGrace = 15 * time.Second
+
+// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
+// error is why the work as a whole wasn't done.
+func (j *job) run(calls, ctx context.Context, seen *observed) error {
 	defer j.failures.flush()
+	begin, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
 	if j.emptyFirst {
-		if err := empty(ctx, j.to, seen, j.prefix); err != nil {
+		if err := empty(begin, j.to, seen, j.prefix); err != nil {
 			return err
 		}
 	}
@@ -40,10 +48,9 @@ func (j *job) run(ctx context.Context, seen *observed) error {
 		return nil
 	}
 	e := &engine{
-		Way: j.Way, from: j.from, to: j.to, sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
+		Way: j.Way, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
 		failures: j.failures, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
 	}
-	begin, stop := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Add(1)
@@ -51,10 +58,9 @@ func (j *job) run(ctx context.Context, seen *observed) error {
 		defer watcher.Done()
 		j.watch(seen, stop, ended)
 	}()
-	err := e.run(ctx, begin, j.rows)
+	err := e.run(calls, begin, j.rows)
 	close(ended)
 	watcher.Wait()
-	stop(nil)
 	if err != nil && err == j.enough {
 		return nil
 	}

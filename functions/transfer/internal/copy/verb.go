@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/process"
@@ -55,7 +56,7 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 }
 
 func (o *options) wrong() string {
-	rows, empty := "", ""
+	rows, empty, nested := "", "", ""
 	if (o.manifest == "") == (o.sourcePrefix == "") {
 		rows = "--source-prefix or --manifest is needed, not both"
 	}
@@ -63,7 +64,11 @@ func (o *options) wrong() string {
 		(o.prefix == "" || o.sourcePrefix != "" && overlap) {
 		empty = fmt.Sprintf("--empty-first would delete sources: --destination-prefix %q is not apart from them in the same bucket", o.prefix)
 	}
-	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty,
+	if o.sourcePrefix != "" && o.source == o.destination && strings.HasPrefix(o.prefix, o.sourcePrefix) {
+		nested = fmt.Sprintf("--destination-prefix %q lies in --source-prefix %q of the same bucket: every copy would be listed and copied "+
+			"again; choose one beside it", o.prefix, o.sourcePrefix)
+	}
+	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested,
 		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
 		host.Between("calls-per-s", o.CallsPerS, 0, largestCallsPerS), host.OneOf("retry-mode", o.RetryMode, Standard, Legacy),
 		host.Between("retry-attempts", o.Attempts, 1, largestAttempts), host.Between("seconds", o.seconds, 0, 1_000_000))
@@ -95,7 +100,9 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	}
 	told := make(chan struct{})
 	go progress(seen, stderr, told)
-	err = j.run(ctx, seen)
+	calls, cancel := deadline.Outlasting(ctx, callsGrace)
+	defer cancel()
+	err = j.run(calls, ctx, seen)
 	close(told)
 	_, printed := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},

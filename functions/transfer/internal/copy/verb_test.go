@@ -41,6 +41,17 @@ func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 	}
 }
 
+func TestTheVerbInterruptedSaysSoAndWhatWasDone(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	var out, errors bytes.Buffer
+	status := host.Main(ctx, Verbs, []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--source-prefix", "a/"}, &out, &errors)
+	if status != 130 || errors.String() != "transfer copy: interrupted\n" || !strings.Contains(out.String(), `"copied": 0`) {
+		t.Error(status, errors.String(), out.String())
+	}
+}
+
 func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 1)
@@ -84,6 +95,7 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", ""}, "--destination-bucket is missing"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--empty-first"}, "--empty-first"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" lies in"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
 	} {
 		status, answer, stderr := command(t, c.arguments...)

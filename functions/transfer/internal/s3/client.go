@@ -88,12 +88,16 @@ type call struct {
 
 // send makes one try of one request. The answer has any status; its connection goes back or ends with Answer.Close.
 func (c *Client) send(ctx context.Context, counted Counted, one call) (*Answer, error) {
+	var cut error // how a first try ended
 	for resent := false; ; resent = true {
 		request, err := c.signed(ctx, one)
 		if err != nil {
 			return nil, err
 		}
 		connection, err := c.pool.take(ctx, resent)
+		if err != nil && resent {
+			err = failure.Passing(failure.ConnectionCut, "%v; then %v", cut, err) // S3 may have done what was asked first
+		}
 		if err != nil {
 			return nil, causeOr(ctx, err)
 		}
@@ -113,6 +117,7 @@ func (c *Client) send(ctx context.Context, counted Counted, one call) (*Answer, 
 		if !connection.used || ctx.Err() != nil || failed.(*failure.Error).Type != failure.ConnectionCut {
 			return nil, failed
 		}
+		cut = failed
 	}
 }
 

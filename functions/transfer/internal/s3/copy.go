@@ -19,40 +19,31 @@ const (
 		"Operations' copy has the same limit"
 )
 
-// ErrExists says that an object has the destination's key, so nothing was copied. Resent: the request went out a second time,
-// on a fresh connection, so that the object may be this request's own.
-type ErrExists struct{ Resent bool }
-
-func (*ErrExists) Error() string { return "CopyObject 412 PreconditionFailed: the destination exists" }
+// ErrExists says that an object has the destination's key, so nothing was copied.
+var ErrExists = errors.New("CopyObject 412 PreconditionFailed: the destination exists")
 
 // Copy makes one try to copy an object of a bucket to a key of this one, server-side, unless the key is taken: then the error
-// is *ErrExists. S3 may also answer 200 and then an error; that is an error.
-func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, sourceKey, key string) error {
+// is ErrExists. S3 may also answer 200 and then an error; that is an error. resent says that the request went out a second time,
+// on a fresh connection: whatever the second was answered, S3 may have carried out the first.
+func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, sourceKey, key string) (resent bool, err error) {
 	answer, err := c.send(ctx, counted, call{operation: copyObject, method: http.MethodPut, key: key, header: http.Header{
 		"X-Amz-Copy-Source": {"/" + escape(sourceBucket, false) + "/" + escape(sourceKey, true)},
 		"If-None-Match":     {"*"},
 	}})
 	if err != nil {
-		return err
-	}
-	if answer.Status == http.StatusPreconditionFailed {
-		resent := answer.resent
-		if _, err := answer.all(longestErrorBytes); err != nil {
-			return err
-		}
-		return &ErrExists{Resent: resent}
+		return false, err
 	}
 	body, err := answer.all(longestErrorBytes)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+	case answer.Status == http.StatusPreconditionFailed:
+		err = ErrExists
 	case answer.Status >= 300 || bytes.Contains(body, []byte("<Error>")):
-		return answer.refused(body)
+		err = answer.refused(body)
 	case !bytes.Contains(body, []byte("<CopyObjectResult")):
-		return failure.New(failure.S3, "CopyObject %d without a result: this server doesn't speak S3", answer.Status)
+		err = failure.New(failure.S3, "CopyObject %d without a result: this server doesn't speak S3", answer.Status)
 	}
-	return nil
+	return answer.resent, err
 }
 
 // refusedCopy names what only a copy can be refused for.

@@ -54,7 +54,7 @@ func TestTheSourceOfACopyIsEscapedAsS3Signs(t *testing.T) {
 			}
 			fmt.Fprint(w, result)
 		})
-		if err := client.Copy(context.Background(), counter{}, "from.bucket", key, key); err != nil {
+		if _, err := client.Copy(context.Background(), counter{}, "from.bucket", key, key); err != nil {
 			t.Error(err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestARefusedCopyIsNamedWithItsWayOut(t *testing.T) {
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, c.body)
 		})
-		err := client.Copy(context.Background(), counter{}, "b", "k", "k2")
+		_, err := client.Copy(context.Background(), counter{}, "b", "k", "k2")
 		var known *failure.Error
 		if !errors.As(err, &known) || known.Type != c.kind || known.Temporary != c.temporary {
 			t.Errorf("%s: %+v", name, err)
@@ -110,7 +110,8 @@ func TestExpiredCredentialsAreAskedForAgainOnceForAllCallsThatMetThem(t *testing
 	for i := range 20 {
 		go func() {
 			ended <- client.Retry.Do(context.Background(), func() {}, func() error {
-				return client.Copy(context.Background(), counter{}, "b", "k", fmt.Sprint(i))
+				_, err := client.Copy(context.Background(), counter{}, "b", "k", fmt.Sprint(i))
+				return err
 			})
 		}()
 	}
@@ -133,29 +134,49 @@ func TestWhiteSpaceWhileALargeObjectIsCopiedIsNoSilence(t *testing.T) {
 		}
 		fmt.Fprint(w, result)
 	})
-	if err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); err != nil {
+	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAnIdleConnectionThatS3ClosedIsNoFailureAndMarksTheCopyAsSentTwice(t *testing.T) {
+	for _, status := range []int{412, 503} {
+		asked := 0
+		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) {
+			switch asked++; asked {
+			case 2: // it makes the copy and hangs up
+				connection, _, _ := http.NewResponseController(w).Hijack()
+				_ = connection.Close()
+			case 3:
+				w.WriteHeader(status)
+			default:
+				fmt.Fprint(w, result)
+			}
+		})
+		for _, second := range []bool{false, true} {
+			resent, err := client.Copy(context.Background(), counter{}, "b", "k", "k2")
+			if resent != second || (err == nil) == second || second && (err == ErrExists) != (status == 412) {
+				t.Errorf("%d: %v %+v", status, resent, err)
+			}
+		}
+	}
+}
+
+func TestACopyWhoseAnswerIsLostWithTheNetworkMayHaveBeenMade(t *testing.T) {
 	asked := 0
 	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) {
-		switch asked++; asked {
-		case 2: // it makes the copy and hangs up
-			connection, _, _ := http.NewResponseController(w).Hijack()
-			_ = connection.Close()
-		case 3:
-			w.WriteHeader(412)
-		default:
+		if asked++; asked == 1 {
 			fmt.Fprint(w, result)
+			return
 		}
+		connection, _, _ := http.NewResponseController(w).Hijack()
+		_ = connection.Close()
 	})
-	for _, resent := range []bool{false, true} {
-		err := client.Copy(context.Background(), counter{}, "b", "k", "k2")
-		var exists *ErrExists
-		if errors.As(err, &exists) != resent || resent && !exists.Resent {
-			t.Errorf("%+v", err)
-		}
+	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); err != nil {
+		t.Fatal(err)
+	}
+	client.pool.endpoint.dial = "127.0.0.1:1"
+	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k3"); !OutcomeUnknown(err) {
+		t.Errorf("%+v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/redelivery"
 	"stampede/transfer/internal/sandbox"
@@ -81,7 +82,7 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 		_, failed, err := w.sandbox.Process(working, *message, until)
 		ended <- result{failed, err}
 	}()
-	patient, cancel := outlasting(ctx, w.graces.operation)
+	patient, cancel := deadline.Outlasting(ctx, w.graces.operation)
 	defer cancel()
 	select {
 	case got := <-ended:
@@ -92,7 +93,7 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 	if err != nil {
 		return nil, err
 	}
-	logging, cancel := outlasting(ctx, w.graces.log)
+	logging, cancel := deadline.Outlasting(ctx, w.graces.log)
 	defer cancel()
 	return failed, w.log.Flush(logging)
 }
@@ -100,7 +101,7 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 // settle tells SQS what becomes of a message. err is why its record isn't in the log: then it isn't deleted, however it went.
 func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, err error) {
 	stopping := ctx.Err() != nil
-	settling, cancel := outlasting(ctx, w.graces.settle)
+	settling, cancel := deadline.Outlasting(ctx, w.graces.settle)
 	defer cancel()
 	if err != nil {
 		w.queue.say("message %s goes back to the queue, its record isn't in CloudWatch Logs: %s", message.ID, inShort(err))
@@ -116,17 +117,4 @@ func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, 
 	if err != nil {
 		w.queue.say("message %s comes back after its visibility timeout: %s", message.ID, inShort(err))
 	}
-}
-
-// outlasting returns a context that ends a while after the other does.
-func outlasting(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(by):
-			cancel()
-		case <-longer.Done():
-		}
-	})
-	return longer, cancel
 }
