@@ -174,6 +174,14 @@ def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, send, drained,
     assert [body["first_slice"] for body in flood] == [0, 1, 3, 4]
 
 
+def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by_hand, aws, send, tmp_path):
+    aws.__dict__["in_flight_until_s"] = 60.0
+    status, _, err = by_hand("--run", "r")
+    assert (status, send.floods, (tmp_path / "r").exists()) == (2, [], False)
+    assert "shares: 1 messages of an earlier flood are in the queue or at work" in err
+    assert err.endswith("`stampede drain` waits for them")
+
+
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
     status, out, err = by_hand("--dry-run")
     assert status == 0
@@ -201,6 +209,6 @@ def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words)
 def test_messages_for_each_n_are_refused_where_they_share_a_list(monkeypatch, capsys):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     monkeypatch.setattr("loader.verbs.sweep.EXPERIMENTS", EXPERIMENTS)
-    status = main(["sweep", "shares", "--dry-run", "--messages-per-concurrency", "3"])
+    status = main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages-per-concurrency", "3"])
     assert status == 2
     assert "takes 4 messages, which share one list of keys; leave it out, and use --repeats" in capsys.readouterr().err
