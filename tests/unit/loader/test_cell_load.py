@@ -109,8 +109,12 @@ def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder, send, drain
         prepare(aws, folder, "a", CellLoad.of(aws, IN_ORDER, []), drained=drained)
 
 
-def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(aws, folder, send, drained, monkeypatch):
+@pytest.mark.parametrize(("function_name", "ends_s"), [("f", 900), (None, 40)], ids=["functions", "hosts"])
+def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
+    aws, folder, send, drained, monkeypatch, function_name, ends_s
+):
     """The old messages' numbers are never used again, but their shares are."""
+    aws.outputs["function_name"] = function_name
     plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
     [cell] = plan.cells()
     folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1, "warm_up": 0} for seq in range(3)])
@@ -129,7 +133,7 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(aw
     assert len(preparing) == 1 and preparing[0]["empty_first"] == 1
     assert flood[0]["seq"] > preparing[0]["seq"] > 3 + 900
     assert [(one["first_slice"], one["slices"]) for one in flood] == [PLAN.share(4, index) for index in range(4)]
-    assert waits == [60 + 900], "an invocation of before may still copy into what is emptied"
+    assert waits == [60 + ends_s], "who worked before may still copy into what is emptied"
 
 
 def test_a_plan_has_as_many_messages_as_there_are_shares(monkeypatch):
