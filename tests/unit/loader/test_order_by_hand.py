@@ -9,6 +9,7 @@ from experiments.objects import DataObject
 from loader.command_line import main
 from loader.verbs import emulator, flood, query
 from tests.unit.loader.reads_experiment import READS
+from tests.unit.loader.shares_experiment import SHARES
 
 OUTPUTS = {
     "region": "us-east-1",
@@ -89,6 +90,12 @@ def test_a_wrong_part_of_a_work_order_is_refused_in_one_line(by_hand, experiment
 def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
     status, _, err = by_hand("reads", "dataset", "--size-mb", "3")
     assert (status, err.splitlines()[-1]) == (2, "stampede: --size-mb: reads has 21 objects, not one; leave it out")
+
+
+def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    status, _, err = by_hand("shares", "dataset", "--size-mb", "3", "--dry-run")
+    assert (status, "leave it out, and apply the stack with another object_bytes" in err) == (2, True)
 
 
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
