@@ -6,10 +6,13 @@ from experiments.copy_checks import advice, checks
 from experiments.copy_usage import usage
 from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
 
-LIMIT = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel limit", "a limit of {}", in_order=True)
-PACE = Axis("pace", "pace", "pace", "pace", "{} pace", kind=str, default="fixed", in_order=True)
+# What a work order may say of them is the Go program's rule (functions/transfer).
+LIMIT = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel limit", "a limit of {}", in_order=True,
+             allowed=range(1, 10_000 + 1))  # fmt: skip
+PACE = Axis("pace", "pace", "pace", "pace", "{} pace", kind=str, default="fixed", in_order=True,
+            allowed=("fixed", "adaptive"))  # fmt: skip
 CAP = Axis("calls_per_s_cap", "calls_per_s_cap", "calls_per_s", "cap", "capped at {} calls/s", "calls/s", default=0,
-           in_order=True)  # fmt: skip
+           in_order=True, allowed=range(100_000 + 1))  # fmt: skip
 CONCURRENCY = Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1)
 
 
@@ -17,8 +20,9 @@ def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
     """How calls are tried again, by what is usual."""
     return (
         Axis("retry_attempts", "retry_attempts", "retry_attempts", "attempts", "{} attempts", default=attempts,
-             in_order=True),
-        Axis("retry_mode", "retry_mode", "retry_mode", "retries", "{} retries", kind=str, default=mode, in_order=True),
+             in_order=True, allowed=range(1, 50 + 1)),
+        Axis("retry_mode", "retry_mode", "retry_mode", "retries", "{} retries", kind=str, default=mode, in_order=True,
+             allowed=("standard", "legacy")),
     )  # fmt: skip
 
 

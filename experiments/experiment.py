@@ -23,7 +23,8 @@ class Axis:
 
     `name` is its column in cells.csv and its key in statistics.json, `record_field` the record's own word for it, and
     `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
-    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`. Where
+    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`, and `allowed`
+    are the values that there are (a range, or a few texts) where only those of `kind` and more don't work. Where
     `variable` is empty, only records tell it.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
@@ -40,6 +41,21 @@ class Axis:
     kind: type = int
     default: Any = NEEDED
     in_order: bool = False
+    allowed: Sequence[Any] = ()
+
+    def takes(self, value: Any) -> bool:
+        """Whether `value` is one of this axis."""
+        if type(value) is not self.kind:
+            return False
+        return value in self.allowed if self.allowed else self.kind is str or value >= 1 or value == self.default
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, in words."""
+        if self.kind is int:
+            bounds = f"{self.allowed[0]:,} to {self.allowed[-1]:,}" if self.allowed else "1 or more"
+            return f"a whole number of {bounds}"
+        return " or ".join(self.allowed) or "a text"
 
     @property
     def is_way(self) -> bool:

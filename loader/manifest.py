@@ -37,7 +37,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
     where, words = _address(target, plan), f"{plan.objects:,} rows in {plan.slice_count:,} slices"
     with _explained(target, "putting", where):
         s3, bucket = target.client("s3", max_pool_connections=PUTS_AT_ONCE), target["bucket_name"]
-        if head(s3, bucket, _complete_key(plan)) is not None:
+        if _is_complete(s3, bucket, plan):
             say(f"{where}, {words}: already there")
             return 0
         if dry_run:
@@ -58,8 +58,8 @@ def check_manifest(target: Target) -> None:
         return
     where = _address(target, plan)
     with _explained(target, "looking at", where):
-        is_there = head(target.client("s3"), target["bucket_name"], _complete_key(plan)) is not None
-    if not is_there:
+        is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
+    if not is_complete:
         raise RunError(f"no complete manifest {where}; `stampede dataset` puts it there")
 
 
@@ -82,6 +82,11 @@ def _explained(target: Target, doing: str, where: str) -> Iterator[None]:
         yield
     except (BotoCoreError, ClientError) as error:
         raise targets.explain(error, f"{doing} {where}", target) from None
+
+
+def _is_complete(s3: Any, bucket: str, plan: KeyPlan) -> bool:
+    """Whether a put came to its end, and no slice was deleted since: a message would fail at it again and again."""
+    return head(s3, bucket, _complete_key(plan)) is not None and ABSENT not in _sizes(s3, bucket, plan)
 
 
 def _put_slices(s3: Any, bucket: str, plan: KeyPlan) -> int:

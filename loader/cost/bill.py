@@ -183,8 +183,8 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
     if estimate.total_usd > budget_usd:
         raise UsageError(
             f"--budget-usd {budget_usd:g}: the sweep is estimated at {estimate.total_usd:.2f} USD "
-            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep less with "
-            "--set concurrency_value=... or --messages-per-concurrency"
+            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or "
+            "smaller cells with --set"
         )
 
 

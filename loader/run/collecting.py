@@ -55,8 +55,8 @@ class Collecting:
 
     def look(self) -> State:
         """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
-        pending, in_flight = self._counts("queue_url")
-        dead_count = sum(self._counts("dead_letter_queue_url"))
+        pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
+        dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
         for page in self._events.fetch():
             self._store(page)
         self._read_dead_letters(dead_count)
@@ -197,11 +197,11 @@ class Collecting:
         """Whether it is of an attempt at a cell that was set aside, and came late."""
         return (row["cell"], row["seq"]) in self._abandoned
 
-    def _counts(self, url_name: str) -> tuple[int, int]:
-        names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
-        answer = self._sqs.get_queue_attributes(
-            QueueUrl=self._target[url_name],
-            AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"],
-        )["Attributes"]
-        visible = sum(int(answer[name]) for name in names)
-        return visible, int(answer["ApproximateNumberOfMessagesNotVisible"])
+
+def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:
+    """Messages that wait in a queue, and those in flight, as SQS counts them: approximately."""
+    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
+    answer = sqs.get_queue_attributes(
+        QueueUrl=queue_url, AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"]
+    )["Attributes"]
+    return sum(int(answer[name]) for name in names), int(answer["ApproximateNumberOfMessagesNotVisible"])

@@ -54,12 +54,13 @@ class ObjectsAccount:
 
 
 class _Message:
-    """What is known of one message: the counts of the record that counts, and by attempt how many objects failed and
-    how many were listed, where that is not none."""
+    """What is known of one message: whether it was sent, the counts of the record that counts, and by attempt how many
+    objects failed and how many were listed, where that is not none."""
 
-    __slots__ = ("attempt", "counts", "failed", "listed", "rank")
+    __slots__ = ("attempt", "counts", "failed", "listed", "rank", "sent")
 
     def __init__(self) -> None:
+        self.sent = False
         self.rank: tuple[bool, int, int] | None = None
         self.attempt: int | None = None
         self.counts: tuple[int | None, ...] = ()
@@ -94,7 +95,6 @@ class ObjectsLedger:
 
     def __init__(self) -> None:
         self._messages: dict[str, dict[Any, _Message]] = {}
-        self._sent: Counter[str] = Counter()
         self._warm_ups: set[tuple[str, Any]] = set()
 
     def sent(self, row: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ class ObjectsLedger:
         if row.get("warm_up"):
             self._warm_ups.add((row["cell"], row["seq"]))
         else:
-            self._sent[row["cell"]] += 1
+            self._of(row).sent = True
 
     def record(self, row: Mapping[str, Any]) -> None:
         """A record."""
@@ -116,11 +116,11 @@ class ObjectsLedger:
 
     def account(self, cell: str) -> ObjectsAccount:
         """The account of a cell as it stands."""
-        sums, known, missing, owing = [0, 0, 0, 0], 0, 0, 0
+        sums, unknown, missing, owing = [0, 0, 0, 0], 0, 0, 0
         for message in self._messages.get(cell, {}).values():
             if message.rank is None or message.counts[0] is None:
+                unknown += message.sent
                 continue
-            known += 1
             sums = [total + count for total, count in zip(sums, message.counts, strict=True)]
             missing += message.missing
             owing += message.missing > 0
@@ -132,7 +132,7 @@ class ObjectsLedger:
             failed=failed,
             listed=failed - missing,
             unaccounted=planned - copied - already_there - failed,
-            unknown=max(0, self._sent[cell] - known),
+            unknown=unknown,
             owing=owing,
         )
 

@@ -15,6 +15,9 @@ SETTLE_S = {"local": 5.0, "aws": 90.0}
 LATE_S = {"local": 10.0, "aws": 600.0}
 # While records are owed and the queue is empty, all log lines of the cell are read again this often.
 READ_AGAIN_S = {"local": 3.0, "aws": 30.0}
+# For so long a host hides a message, whatever the queue's own timeout is (functions/transfer/internal/worker).
+# One that has just been applied boots and fetches its program, for which it has 5 minutes (infra/modules/host).
+HOST_HIDES_S, HOST_START_S = 60.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Patience:
             READ_AGAIN_S[kind],
             default_deadline_s(target) if deadline_s is None else deadline_s,
             deadline_s is not None,
-            holds=not target.outputs.get("function_name"),  # a function is cut off at its timeout; a host isn't
+            holds=_has_hosts(target),  # a function is cut off at its timeout; a host isn't
         )
 
     def is_moving(self, state: State, before: State | None) -> bool:
@@ -116,6 +119,12 @@ def default_deadline_s(target: Target) -> float:
 
     SQS moves a message to the dead-letter queue at the receive after the last of `max_receive_count` visibility
     timeouts (SQS guide, dead-letter queues). One more for the receive that begins them, and the time that log lines may
-    be late.
+    be late. Hosts that never come up cost money by the hour: theirs is as short as it can be.
     """
-    return (target["max_receive_count"] + 1) * target["visibility_timeout_s"] + LATE_S["aws"]
+    hidden_s, start_s = (HOST_HIDES_S, HOST_START_S) if _has_hosts(target) else (target["visibility_timeout_s"], 0.0)
+    return (target["max_receive_count"] + 1) * hidden_s + start_s + LATE_S["aws"]
+
+
+def _has_hosts(target: Target) -> bool:
+    """Whether hosts take the messages, and no function."""
+    return not target.outputs.get("function_name")

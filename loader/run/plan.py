@@ -167,9 +167,8 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
             'quotes ("a, b"), an object is written {minimum=2,maximum=20}'
         ) from None
     for value in values if axis else ():
-        if type(value) is not axis.kind or (axis.kind is int and value < 1 and value != axis.default):
-            rule = "a whole number of 1 or more" if axis.kind is int else "a text"
-            raise UsageError(f"{option} {name}: must be {rule}, got {value!r}")
+        if not axis.takes(value):
+            raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
     return values
 
 

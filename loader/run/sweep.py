@@ -36,6 +36,9 @@ from loader.target import Target
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}
+# A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after 15 s at most, and
+# has 20 s for the calls under way (functions/transfer/internal/worker).
+HOST_ENDS_S = 40.0
 
 
 class SweepRun:
@@ -183,11 +186,12 @@ def _empty_queue(target: Target) -> None:
     """Drop what an attempt that was cut off left in the queue: it would run beside the new attempt.
 
     What runs already can't be dropped. Where the cell is prepared, that is undone by work that goes on, so wait as long
-    as one invocation can take; locally nothing outlives the emulator of the run that was killed.
+    as one invocation can take, or until a host has missed its message; locally nothing outlives the emulator of the run
+    that was killed.
     """
     wait_s = PURGE_S[target.kind]
     if target.kind == "aws" and target.experiment.preparation is not None:
-        wait_s += target["timeout_s"]
+        wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
     say(f"emptying the queue of the attempt that was cut off ({wait_s:.0f} s)")
     try:
         target.client("sqs").purge_queue(QueueUrl=target["queue_url"])

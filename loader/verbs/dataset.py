@@ -40,6 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments)
     objects = target.experiment.objects(target)
     if arguments.size_mb is not None:
+        if target.experiment.key_plan is not None:
+            raise UsageError(
+                f"--size-mb: {target['experiment']} counts bytes by the stack's object_bytes; leave it out, and apply "
+                "the stack with another object_bytes"
+            )
         if len(objects) != 1:
             raise UsageError(f"--size-mb: {target['experiment']} has {len(objects):,} objects, not one; leave it out")
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]

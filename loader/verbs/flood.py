@@ -22,6 +22,7 @@ from loader.errors import UsageError
 from loader.manifest import check_manifest
 from loader.progress import say
 from loader.run.cell_load import CellLoad, prepare
+from loader.run.collecting import message_counts
 from loader.run.description import settings_of
 from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
@@ -76,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     queue_url = _queue_url(target, arguments.queue_name)
     with holding(target.kind, "flood", arguments.run or "") as note_run:
+        if load.preparation is not None:
+            _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
         _describe(folder, target, cell, in_order)
@@ -109,6 +112,20 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
         )
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
     return load.count or arguments.messages or usual
+
+
+def _refuse_beside_others(target: Target) -> None:
+    """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation would take from
+    under them what they do."""
+    try:
+        there = sum(message_counts(target.client("sqs"), target["queue_url"]))
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, "looking at the queue", target) from None
+    if there:
+        raise UsageError(
+            f"{target['experiment']}: {there} messages of an earlier flood are in the queue or at work, and this one "
+            "begins with emptying what they copy to; `stampede drain` waits for them"
+        )
 
 
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> None:

@@ -109,8 +109,12 @@ def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder, send, drain
         prepare(aws, folder, "a", CellLoad.of(aws, IN_ORDER, []), drained=drained)
 
 
-def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(aws, folder, send, drained, monkeypatch):
+@pytest.mark.parametrize(("function_name", "ends_s"), [("f", 900), (None, 40)], ids=["functions", "hosts"])
+def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
+    aws, folder, send, drained, monkeypatch, function_name, ends_s
+):
     """The old messages' numbers are never used again, but their shares are."""
+    aws.outputs["function_name"] = function_name
     plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
     [cell] = plan.cells()
     folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1, "warm_up": 0} for seq in range(3)])
@@ -129,7 +133,7 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(aw
     assert len(preparing) == 1 and preparing[0]["empty_first"] == 1
     assert flood[0]["seq"] > preparing[0]["seq"] > 3 + 900
     assert [(one["first_slice"], one["slices"]) for one in flood] == [PLAN.share(4, index) for index in range(4)]
-    assert waits == [60 + 900], "an invocation of before may still copy into what is emptied"
+    assert waits == [60 + ends_s], "who worked before may still copy into what is emptied"
 
 
 def test_a_plan_has_as_many_messages_as_there_are_shares(monkeypatch):
@@ -174,6 +178,14 @@ def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, send, drained,
     assert [body["first_slice"] for body in flood] == [0, 1, 3, 4]
 
 
+def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by_hand, aws, send, tmp_path):
+    aws.__dict__["in_flight_until_s"] = 60.0
+    status, _, err = by_hand("--run", "r")
+    assert (status, send.floods, (tmp_path / "r").exists()) == (2, [], False)
+    assert "shares: 1 messages of an earlier flood are in the queue or at work" in err
+    assert err.endswith("`stampede drain` waits for them")
+
+
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
     status, out, err = by_hand("--dry-run")
     assert status == 0
@@ -201,6 +213,6 @@ def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words)
 def test_messages_for_each_n_are_refused_where_they_share_a_list(monkeypatch, capsys):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     monkeypatch.setattr("loader.verbs.sweep.EXPERIMENTS", EXPERIMENTS)
-    status = main(["sweep", "shares", "--dry-run", "--messages-per-concurrency", "3"])
+    status = main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages-per-concurrency", "3"])
     assert status == 2
     assert "takes 4 messages, which share one list of keys; leave it out, and use --repeats" in capsys.readouterr().err

@@ -260,6 +260,15 @@ def test_a_message_that_a_host_holds_for_hours_is_waited_for(aws, folder):
     assert (drained.left, drained.accounts[0].succeeded) == ("", 1)
 
 
+def test_hosts_that_never_take_a_message_are_given_up_within_half_an_hour(aws, folder):
+    """They cost money by the hour, and the queue's own timeout is none of theirs."""
+    del aws.outputs["function_name"]
+    send(folder, 0)
+    aws.__dict__["waiting_until_s"] = 20_000
+    assert "no message has moved for 1560 s" in wait(aws, folder).left
+    assert aws.now_s < 1600
+
+
 def test_a_message_that_a_function_holds_is_given_up_after_its_visibility_timeouts(aws, folder):
     send(folder, 0)
     aws.__dict__["in_flight_until_s"] = 20_000

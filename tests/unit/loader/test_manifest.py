@@ -62,6 +62,16 @@ def test_a_slice_of_another_size_is_put_again(bucket):
     assert put_manifest(bucket) == 6
 
 
+def test_a_slice_that_was_deleted_since_is_missed_and_put_again(bucket):
+    put_manifest(bucket)
+    before = dict(bucket.kept)
+    del bucket.kept[PLAN.slice_key(3)]
+    with pytest.raises(RunError, match=r"no complete manifest"):
+        check_manifest(bucket)
+    assert put_manifest(bucket) == 1
+    assert bucket.kept == before
+
+
 def test_a_dry_run_puts_nothing_and_says_what_it_would(bucket, capsys):
     assert put_manifest(bucket, dry_run=True) == 0
     assert not bucket.kept

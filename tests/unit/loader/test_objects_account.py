@@ -102,6 +102,14 @@ def test_without_an_account_of_objects_nothing_of_it_is_written(aws, folder):
     assert not (folder.path / "failed_objects.jsonl").exists()
 
 
+def test_a_message_whose_sending_nobody_confirmed_does_not_stand_in_for_one_of_which_nothing_is_known(aws, folder):
+    send(folder, 0)
+    aws.bury(1, run_id="r", cell="a", seq=0)
+    aws.log(copied(1, 10), at_s=1)
+    [one] = wait(aws, folder).accounts
+    assert (one.dead_lettered, one.unexpected, one.objects.unknown, one.is_open) == (1, 1, 1, True)
+
+
 @pytest.mark.parametrize(
     ("line_s", "record_s"), list(itertools.permutations([1, 30])), ids=["before its record", "after its record"]
 )
