@@ -92,7 +92,8 @@ class _Headline:
         starts = Counter(one["words"].partition(":")[0] for one in series)
         (most, count), *others = starts.most_common()
         if not others:
-            return [f"{self._where}, {most}, in all {len(series)} series.", f"{most[0].upper()}{most[1:]}."]
+            where = "both" if len(series) == 2 else f"all {len(series)}"
+            return [f"{self._where}, {most}, in {where} series.", f"{most[0].upper()}{most[1:]}."]
         told = f"{most} in {count} of {len(series)} series"
         also = [f"{words} in {number}" for words, number in others]
         return [f"{self._where}, {'; '.join([told, *also])}.", f"{self._where}, {told}; the others differ.",
