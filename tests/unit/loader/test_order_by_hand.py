@@ -88,7 +88,8 @@ def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
     status, _, err = by_hand("uploads", "flood")
     assert status == 2
-    assert "the applied stack is of the experiment 'uploads'; this version knows download, filesystem, reads" in err
+    known = "download, filesystem, copy, copy_host, reads"
+    assert f"the applied stack is of the experiment 'uploads'; this version knows {known}" in err
 
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
@@ -115,13 +116,13 @@ def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb,
         main([verb, "downlod"])
     err = capsys.readouterr().err
     assert (left.value.code, err.count("\n")) == (2, 1)
-    assert "EXPERIMENT: invalid choice: 'downlod' (choose from 'download', 'filesystem')" in err
+    assert "EXPERIMENT: invalid choice: 'downlod' (choose from 'download', 'filesystem', 'copy', 'copy_host')" in err
 
 
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
     """Saved queries of two experiments."""
-    for name in ("download/summary", "download/speed", "reads/summary"):
+    for name in ("download/summary", "download/speed", "reads/summary", "reads/sizes", "reads_deep/summary"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.cwli").write_text(f"of {name}")
     monkeypatch.setattr(query, "QUERIES", tmp_path)
@@ -134,12 +135,19 @@ def test_a_name_means_the_query_of_the_runs_experiment_and_else_the_only_one(sav
     assert query.read_query("download/summary", "reads") == "of download/summary"
 
 
+def test_an_experiment_has_the_queries_of_the_one_whose_name_its_own_begins_with_but_for_its_own(saved):
+    (query.QUERIES / "download/sizes.cwli").write_text("of download/sizes")
+    assert query.read_query("sizes", "reads_deep") == "of reads/sizes"
+    assert query.read_query("summary", "reads_deep") == "of reads_deep/summary"
+
+
 def test_a_name_that_two_experiments_have_must_be_said_whole_without_a_run(saved, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.jsonl").write_text("")
     assert main(["query", "summary", "--logs", "log.jsonl"]) == 2
     assert capsys.readouterr().err == (
-        "stampede: NAME|FILE: 'summary' is a query of more than one experiment; say download/summary or reads/summary\n"
+        "stampede: NAME|FILE: 'summary' is a query of more than one experiment; "
+        "say download/summary or reads/summary or reads_deep/summary\n"
     )
 
 
