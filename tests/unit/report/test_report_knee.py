@@ -6,7 +6,7 @@ import pytest
 
 import report
 from experiments import EXPERIMENTS
-from report import published
+from report import compare_runs, published
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
 
@@ -159,3 +159,19 @@ def test_another_program_stands_beside_every_cell_of_as_many_calls_at_once(tmp_p
     [line] = [line for line in table.splitlines() if line.startswith("|") and "AWS CLI through xargs" in line]
     assert line.startswith("| 100 |") and "| 29.6 |" in line
     assert "10,800 objects by AWS CLI through xargs" in table
+
+
+# What copies: hosts.
+
+
+def test_what_a_host_gets_is_said_of_hosts(tmp_path):
+    hosts = {"experiment": "copy_host", "settings": ["concurrency_value=1,3"]}
+    made = [copied_run.write(tmp_path / name, {100: [per_s] * 12}, **hosts) for name, per_s in (("a", 600), ("b", 500))]
+    found = numbers(made[0])
+    told = Page((made[0] / "report.html").read_text()).text
+    assert found["verdict"]["headline"].startswith(
+        "On this machine, throughput per host holds, within 10 %, from N = 1"
+    )
+    page = Page(compare_runs.compare(made, tmp_path).read_text()).text
+    assert "calls/s per host" in page and "600.0" in page
+    assert "function" not in page + told and "Mbit/s per" not in page
