@@ -1,5 +1,6 @@
 """Where every object went, for records that account for objects: planned = copied + already there + failed."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,13 +22,15 @@ NOT_NAMED = "not named"
 class CellObjects:
     """One cell. `counts` are those of COUNTS, from the first successful record of each message, None where a record
     doesn't say one; `again` are copies of messages that were delivered once more, `open` messages that never came to
-    their end, whose objects nobody has accounted for. `per_s` is what all workers copied a second, from the first start
-    to the last end; None with one worker."""
+    their end, whose objects nobody has accounted for; `once` is whether each left one success and nothing is open, so
+    that whoever counts finds the same. `per_s` is what all workers copied a second, from the first start to the last
+    end; None with one worker."""
 
     key: Key
     counts: dict[str, int | None]
     again: int
     open: int
+    once: bool
     per_s: float | None
 
     @property
@@ -69,13 +72,35 @@ def _of_cell(cell: Cell) -> CellObjects:
     failed = distinct(cell.errors["message"][cell.errors["message"] != NO_MESSAGE])
     per_s = [_together(part.done) for part in cell.by_repeat().values()] if cell.key.n > 1 else []
     known = [one for one in per_s if one is not None]
+    # Some leave no record at all: of a host that was killed, or of log lines that got lost.
+    unfinished = max(int((~np.isin(failed, succeeded)).sum()), (cell.sent or 0) - len(succeeded))
     return CellObjects(
         cell.key,
         counts,
         _sum(cell.duplicates, "copied") or 0,
-        int((~np.isin(failed, succeeded)).sum()),
+        unfinished,
+        not unfinished and not len(cell.duplicates),
         sum(known) / len(known) if known else None,
     )
+
+
+def differences(run: Run, found: list[CellObjects]) -> list[str]:
+    """Where accounting.json and the records disagree, in sentences; it takes the last success of a message, and counts
+    what an unfinished one did, so cells with such aren't compared."""
+    stored: dict[Key, Counter[str]] = {}
+    for row in run.accounting or ():
+        if (key := run.key_of(str(row.get("cell")))) and isinstance(told := row.get("objects"), dict):
+            stored.setdefault(key, Counter()).update(
+                {name: told[name] for name in COUNTS if type(told.get(name)) is int}
+            )
+    return [
+        f"{one.key.words}: accounting.json says {name.replace('_', ' ')} = {stored[one.key][name]:,} objects, "
+        f"the records {one.counts[name]:,}."
+        for one in found
+        if one.once and one.key in stored
+        for name in COUNTS
+        if one.counts[name] is not None and name in stored[one.key] and stored[one.key][name] != one.counts[name]
+    ]
 
 
 def _sum(records: Records, name: str) -> int | None:

@@ -8,36 +8,32 @@ from experiments.experiment import Compare
 from report.cell_key import Key, told_apart
 from report.figures import drawing, ranked
 from report.figures.series import Cell, Drawn
+from report.measured import speed_of
 
 NAME = "choices"
 
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    speeds = drawn.told(lambda cell: f"{_speed(drawn, cell):.0f}" if _speed(drawn, cell) else None)
+    speeds = drawn.told(lambda cell: f"{found:.0f}" if (found := speed_of(cell, drawn.experiment)) else None)
     return f"{drawn.experiment.speed.unit} of one {drawn.experiment.worker[0]}, ranked. All figures: {speeds}."
 
 
 @drawing.styled
 def draw(drawn: Drawn, compare: Compare) -> Figure | None:
     """The picture; None without a speed."""
-    cells = {key: (one, cell) for one in drawn.series for key, cell in one.cells if _speed(drawn, cell)}
+    cells = {key: (one, cell) for one in drawn.series for key, cell in one.cells if speed_of(cell, drawn.experiment)}
     place = _place(drawn, compare)
     if place is None:
         return None
     lines = [
-        (key.words_of(compare.axes), _speed(drawn, cell), _interval(drawn, cell), one)
+        (key.words_of(compare.axes), speed_of(cell, drawn.experiment), _interval(drawn, cell), one)
         for key, (one, cell) in cells.items()
         if key.without(compare.axes) == place.without(compare.axes)
     ]
     where, experiment = place.words_without(compare.axes, told_apart(cells)), drawn.experiment
     label = f"{experiment.speed.unit} for one {experiment.worker[0]} with {where}"
     return ranked.draw(lines, label) if len(lines) > 1 else None
-
-
-def _speed(drawn: Drawn, cell: Cell) -> float | None:
-    speed = drawn.experiment.speed
-    return cell["mbit_per_s"]["per_function"] if speed.how == "rate" else cell["client"][speed.name]
 
 
 def _interval(drawn: Drawn, cell: Cell) -> Mapping[str, float] | None:

@@ -35,9 +35,7 @@ def _sentence(page: Page, name: str, one: Figures, *, alone: bool) -> str:
     first = page.key({**one, name: one["points"][0][name]})
     also = f" There it is {gained['value']:.3g} × the speed with {first.value_words(name)}." if gained else ""
     if any(point["interval"] is None for point in one["points"]):
-        least = min(point["count"] for point in one["points"])
-        many = page.experiment.operation[least != 1]
-        also += f" With {least} {many} a cell there is no interval: another run may say otherwise."
+        also += " That is too few for an interval: another run may say otherwise."
     return f"{told[0].upper()}{told[1:]}.{also}"
 
 

@@ -26,7 +26,7 @@ def render(page: Page) -> Block | None:
         more=max(0, len(failures.reasons) - MOST_REASONS),
         failures=failures,
         file=FILE,
-        problems=_problems(found, failures),
+        problems=_problems(found, failures) + objects.differences(page.run, found),
         open=sum(one.open for one in found),
         again=sum(one.again for one in found),
         several=any(one.per_s for one in found),

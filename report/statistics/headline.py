@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.experiment import Compare, is_of_n
 from report.cell_key import Key, told_apart
+from report.measured import speed_of
 from report.phrases import between, listed, quantity, speed
 from report.run import Run
 from report.statistics.comparisons import conclusion, share_words, took_words
@@ -44,7 +45,7 @@ class _Headline:
     """The versions of a run's headline, the fullest first."""
 
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
-        self._axes, self._metrics = run.experiment.axes, run.experiment.metrics
+        self._experiment, self._axes, self._metrics = run.experiment, run.experiment.axes, run.experiment.metrics
         self._cells = {self._key(cell): cell for cell in cells}
         self._told = told_apart(self._cells)
         self._speed = run.experiment.speed
@@ -76,11 +77,8 @@ class _Headline:
 
     def _gets(self, cell: Figures) -> str:
         """The speed of a cell in words; empty where it isn't known."""
-        if self._speed.how == "rate":
-            found = cell["mbit_per_s"]["per_function"]
-            return f"{speed(found)} Mbit/s" if found else ""
-        found = cell["client"][self._speed.name]
-        return f"{quantity(found)} {self._speed.unit}" if found else ""
+        found, words = speed_of(cell, self._experiment), speed if self._speed.how == "rate" else quantity
+        return f"{words(found)} {self._speed.unit}" if found else ""
 
     def of_knees(self, series: Sequence[Figures]) -> list[str]:
         """Up to where more bought something, where that is the same in all series; else where it was how much."""
@@ -92,7 +90,8 @@ class _Headline:
         starts = Counter(one["words"].partition(":")[0] for one in series)
         (most, count), *others = starts.most_common()
         if not others:
-            return [f"{self._where}, {most}, in all {len(series)} series.", f"{most[0].upper()}{most[1:]}."]
+            where = "both" if len(series) == 2 else f"all {len(series)}"
+            return [f"{self._where}, {most}, in {where} series.", f"{most[0].upper()}{most[1:]}."]
         told = f"{most} in {count} of {len(series)} series"
         also = [f"{words} in {number}" for words, number in others]
         return [f"{self._where}, {'; '.join([told, *also])}.", f"{self._where}, {told}; the others differ.",
@@ -211,9 +210,9 @@ class _Headline:
         if whole["level"] == "mixed":
             low, high = 1 / took["high"], 1 / took["low"]
             holds = sum(one["all"]["level"] == "holds" for one in told)
-            says = f"throughput per function holds in {holds} of {len(told)} series; at worst and best it is"
+            says = f"throughput per {self.worker} holds in {holds} of {len(told)} series; at worst and best it is"
             return [f"{self._where}, {far} {says} {share_words(low, high)} of what it was."]
-        says = conclusion(whole)
+        says = conclusion(whole, self.worker)
         claim = f"{says}{',' if ', within' in says else ''} {far}"
         return [
             f"{self._where}, {claim}: the median {self.one} takes {took_words(took)} as long{apart}.",

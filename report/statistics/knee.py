@@ -7,6 +7,7 @@ import numpy as np
 
 from experiments import Experiment
 from report.cell_key import Key, told_apart
+from report.phrases import quantity
 from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Sample, interval
@@ -52,7 +53,7 @@ class _Series:
     ) -> None:
         assert experiment.knee
         self._axis, self._what = experiment.knee
-        self._unit, self._keys = experiment.speed.unit, keys
+        self._unit, self._operation, self._keys = experiment.speed.unit, experiment.operation, keys
         self._place = keys[0].words_without((self._axis, *common), told)
         self._samples = [Sample(found, f"{key.words}, speed") for key, found in zip(keys, values, strict=True)]
         self._medians = [quantile(one.values.tolist(), 0.5) for one in self._samples]
@@ -100,15 +101,32 @@ class _Series:
 
     def _words(self, at: int, best: tuple[Key, Any] | None) -> str:
         """The sentence of this series, without its place."""
-        limit, speed = self._keys[at].value_words(self._axis), f"{self._medians[at]:,.4g} {self._unit}"
+        limit, speed = self._keys[at].value_words(self._axis), f"{quantity(self._medians[at])} {self._unit}"
+        each = self._each()
         if best is None:
-            return f"more {self._what} paid up to {limit}, the largest that was tried: {speed} there"
+            return (
+                f"more {self._what} paid up to {limit}, the largest that was tried{each and ','}{each}: {speed} there"
+            )
         key, found = best
-        gain = "buy nothing" if found["value"] <= 1 + rules.HOLDS_WITHIN else "buy nothing that can be told from chance"
-        return (
-            f"beyond {limit} more {self._what} {gain}: {speed} there, and {ratio_words(found)} as much with "
-            f"{key.value_words(self._axis)}, the best beyond it"
-        )
+        chance = "" if each or self._is_certain(at) else " that can be told from chance"
+        if at == 0:
+            gains = f"{limit}, the smallest that was tried, already {'got' if each else 'gets'} everything"
+        else:
+            gains = f"beyond {limit}, more {self._what} {'bought' if each else 'buy'} nothing"
+        beyond = f"{ratio_words(found)} as much with {key.value_words(self._axis)}, the best beyond it"
+        return f"{gains}{chance}{each}: {speed} there, and {beyond}"
+
+    def _each(self) -> str:
+        """How many operations a cell has, where they are too few for an interval."""
+        least, most = (pick(map(len, self._samples)) for pick in (min, max))
+        if least >= MINIMUM_FOR_INTERVAL:
+            return ""
+        counts = str(least) if least == most else f"{least} to {most}"
+        return f" in {counts} {self._operation[most != 1]} each"
+
+    def _is_certain(self, at: int) -> bool:
+        """Whether no interval beyond it leaves room for a gain."""
+        return all(found["high"] <= 1 + rules.HOLDS_WITHIN for _, found in self._beyond(at) if found)
 
 
 def _is_faster(found: Mapping[str, Any] | None) -> bool:
@@ -133,6 +151,6 @@ def _rule(experiment: Experiment) -> str:
         f"The knee is the smallest {label} that no larger one beats: one beats it where its median "
         f"{experiment.speed.unit} is more than {share} higher and the 95 % interval of the ratio of medians lies above "
         f"1. With fewer than {MINIMUM_FOR_INTERVAL} {many} in either there is no interval, the medians alone decide, "
-        f"and another {one} may decide otherwise. “Buy nothing” is what these figures can show: as far as an interval "
-        "reaches, a gain may hide in it."
+        f"and another {one} may decide otherwise. With {MINIMUM_FOR_INTERVAL} it is nearly their range, which has the "
+        "median in it in 94 of 100 cases. “Told from chance” stands where an interval leaves room for a gain."
     )

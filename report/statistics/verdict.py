@@ -22,7 +22,7 @@ NAMED = 3
 def verdict(
     run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
 ) -> dict[str, Any]:
-    """Level, headline, whether throughput per function holds as N grows, for all else that was swept one by one,
+    """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
     `cells`, `comparisons` and `knees` are those of statistics.json.
@@ -149,7 +149,7 @@ class _Words:
         """Where it matters whether only what lies inside the full-overlap window counts."""
         found = [
             f"{took_words(one['inside_window']['ratio_of_medians'])} as long with {self._named(one)} as with "
-            f"{self._key(one['base']).words}, so {conclusion(one['inside_window'])}"
+            f"{self._key(one['base']).words}, so {conclusion(one['inside_window'], self._run.experiment.worker[0])}"
             for one in against
             if one["inside_window"]["level"] not in ("cant_tell", one["all"]["level"])
         ]

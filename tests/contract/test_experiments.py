@@ -180,9 +180,3 @@ def test_where_nothing_names_slices_a_function_empties_the_destination_itself():
     assert copying.order({**values, "calls_per_s": 80}, ())["calls_per_s"] == 80
     assert copying.of_message(values, 3) == {}
     assert copying.preparation(values) is copying.key_plan(values) is copying.messages(values) is None
-
-
-@pytest.mark.parametrize("name", ["failed_objects", "limits", "slowdowns"])
-def test_what_both_copies_ask_is_asked_in_the_same_words(name):
-    texts = {(ROOT / f"queries/{folder}/{name}.cwli").read_text() for folder in ("copy", "copy_host")}
-    assert len(texts) == 1

@@ -254,12 +254,16 @@ def test_the_key_turns_goes_after_a_week_and_is_for_this_bucket_through_s3(deplo
     }
 
 
-def test_there_is_no_function_and_saved_queries_are_bound_to_the_hosts_log_group(deployments):
+def test_there_is_no_function_and_saved_queries_also_those_of_copy_are_bound_to_the_hosts_log_group(deployments, infra):
     resources = deployments["defaults"]
 
     assert not [address for address in resources if "aws_lambda" in address]
     saved = [values for address, values in resources.items() if address.startswith("aws_cloudwatch_query_definition.")]
-    assert saved
+    folders = [infra.parent / "queries" / name for name in ("common", "copy", "copy_host")]
+    texts = {path.stem: path.read_text() for folder in folders for path in folder.glob("*.cwli")}
+    assert {one["name"]: one["query_string"] for one in saved} == {
+        f"stampede/copy_host/{name}": text for name, text in texts.items()
+    }
     assert {tuple(one["log_group_names"]) for one in saved} == {("/stampede/stampede-copy-host",)}
 
 

@@ -84,6 +84,37 @@ def test_a_message_that_never_came_to_its_end_is_open(tmp_path):
     assert "never came to their end" in page(folder).text
 
 
+def account(folder, **counts):
+    rows = [{"cell": f"parallel_limit={limit}", "objects": counts} for limit in SPEEDS]
+    (folder / "accounting.json").write_text(json.dumps(rows))
+
+
+def test_an_account_of_other_objects_than_the_records_tell_is_told(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    account(folder, planned=2000, copied=1999, already_there=1, failed=0)
+    found = page(folder).text
+    assert "a limit of 10: accounting.json says copied = 1,999 objects, the records 2,000." in found
+    assert "accounting.json says planned" not in found and "Every planned object is accounted for" not in found
+
+
+def test_objects_of_a_message_that_succeeded_twice_may_be_accounted_for_otherwise(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    rows = copied_run.records(folder)
+    again = [one | {"attempt": 2, "copied": 0, "already_there": 1000} for one in rows]
+    copied_run.save(folder, [*rows, *again])
+    account(folder, planned=2000, copied=0, already_there=2000, failed=0)
+    assert "Every planned object is accounted for" in page(folder).text
+
+
+def test_a_message_that_left_no_record_is_open(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    sent = [{name: one[name] for name in ("cell", "seq", "message_id")} for one in copied_run.records(folder)]
+    lost = sent[0] | {"seq": 9, "message_id": "lost"}
+    (folder / "sent.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [*sent, lost]))
+    assert [one.open for one in objects.of_cells(report.load(folder))] == [1, 0]
+    assert "never came to their end" in page(folder).text
+
+
 def test_a_second_success_of_a_message_is_counted_apart(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS)
     rows = copied_run.records(folder)
