@@ -36,6 +36,11 @@ class Stack:
         assert "Error:" not in result.stderr, result.stderr
         return result
 
+    def apply(self) -> None:
+        """Init, and apply for the first time: the provider waits 25 s for each of the two queues."""
+        assert self.run("init", "-input=false").returncode == 0
+        assert self.terraform("apply", "-auto-approve").returncode == 0
+
     def plan(self, **variables: object) -> int:
         return self.terraform("plan", "-detailed-exitcode", **variables).returncode
 
@@ -79,8 +84,8 @@ class Stack:
 
 
 @contextlib.contextmanager
-def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
-    """Apply the infra/ in `folder` with `variables`, as a user who has the policies documented for it.
+def stack_to_apply(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
+    """An embedded AWS for the infra/ in `folder`, and a user of it who has the policies documented for `variables`.
 
     It is where the command line looks for the local stack with this state folder. The embedded AWS goes at the end.
     """
@@ -91,16 +96,21 @@ def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapp
         own = f"permissions_{variables.get('experiment')}"
         iam, key = make_user(emulator.endpoint_url, *[name for name in NAMES if name in ("permissions", own)])
         account = {"AWS_ENDPOINT_URL": emulator.endpoint_url} | key
-        stack = Stack(
+        yield Stack(
             lambda *arguments: terraform(folder, *arguments, **account),
             emulator.endpoint_url,
             variables,
             iam,
             state_dir,
         )
-        assert terraform(folder, "init", "-input=false").returncode == 0
-        assert stack.terraform("apply", "-auto-approve").returncode == 0
-        yield stack
     finally:
         hosts.stop(state_dir)
         ministack.stop(state_dir)
+
+
+@contextlib.contextmanager
+def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
+    """As stack_to_apply, and applied."""
+    with stack_to_apply(folder, terraform, state_dir, variables) as stack:
+        stack.apply()
+        yield stack

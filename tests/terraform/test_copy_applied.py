@@ -1,13 +1,16 @@
 """The copy experiments on the embedded AWS, with real Terraform: up with the documented policies alone, swept, down."""
 
+import contextlib
 import json
 import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.terraform.applied import UNCHANGED, Stack, applied_stack
+from tests.terraform.applied import UNCHANGED, Stack, stack_to_apply
 from tests.terraform.conftest import ROOT
 from tests.unit.functions.transfer.transfer_program import transfer_program
 
@@ -38,14 +41,25 @@ def clone(tmp_path_factory, transfer_program) -> Path:
     return tree
 
 
-@pytest.fixture(scope="module", params=["copy", "copy_host"])
-def applied(request, clone, copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
-    """The stack of several workers that share a manifest, on an embedded AWS of its own."""
-    variables = {"experiment": request.param, **VARIABLES[request.param], **KEY_PLAN}
-    folder = copy_of_the_tree(request.param)
-    shutil.copytree(clone / BUILD, folder.parent / BUILD, dirs_exist_ok=True)
-    with applied_stack(folder, terraform, tmp_path_factory.mktemp("emulator"), variables) as stack:
-        yield stack
+@pytest.fixture(scope="module")
+def stacks(clone, copy_of_the_tree, terraform, tmp_path_factory) -> Iterator[dict[str, Stack]]:
+    """Both stacks, of several workers that share a manifest, each on an embedded AWS of its own."""
+    with contextlib.ExitStack() as opened:
+        stacks = {}
+        for name, own in VARIABLES.items():
+            folder = copy_of_the_tree(name)
+            shutil.copytree(clone / BUILD, folder.parent / BUILD, dirs_exist_ok=True)
+            place = (folder, terraform, tmp_path_factory.mktemp("emulator"))
+            stacks[name] = opened.enter_context(stack_to_apply(*place, {"experiment": name, **own, **KEY_PLAN}))
+        with ThreadPoolExecutor() as at_once:  # each waits nearly a minute for its queues
+            list(at_once.map(Stack.apply, stacks.values()))
+        yield stacks
+
+
+@pytest.fixture(scope="module", params=list(VARIABLES))
+def applied(request, stacks) -> Stack:
+    """One of them."""
+    return stacks[request.param]
 
 
 def test_a_second_plan_is_empty(applied):
