@@ -125,6 +125,24 @@ func TestExpiredCredentialsAreAskedForAgainOnceForAllCallsThatMetThem(t *testing
 	}
 }
 
+func TestAHeadWhoseCredentialsExpiredIsSentAgainWithNewOnesAlthoughS3GivesItNoReason(t *testing.T) {
+	client := answering(t, aws.NewCredentialsCache(&rotating{}), func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Amz-Security-Token") == "token-1" {
+			w.WriteHeader(400) // and the answer to a HEAD has no body
+			return
+		}
+		w.Header().Set("Etag", `"x"`)
+	})
+	var head Head
+	err := client.Retry.Do(context.Background(), func() {}, func() (err error) {
+		head, err = client.Head(context.Background(), counter{}, "k")
+		return err
+	})
+	if err != nil || head.ETag != `"x"` {
+		t.Error(err, head)
+	}
+}
+
 func TestWhiteSpaceWhileALargeObjectIsCopiedIsNoSilence(t *testing.T) {
 	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) {
 		for range 8 {

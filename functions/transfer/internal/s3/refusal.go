@@ -2,6 +2,7 @@ package s3
 
 import (
 	"encoding/xml"
+	"net/http"
 	"strings"
 
 	"stampede/transfer/internal/failure"
@@ -34,6 +35,8 @@ var byOperation = map[string]map[int]known{
 		503: {failure.SlowDown, "S3 asked to slow down on every try: wait for S3 to scale before the destination is emptied"},
 	},
 	headObject: {
+		400: {failure.S3, "S3 gives no reason to a HEAD: the credentials have expired, or the object is encrypted with a key of the customer's " +
+			"(SSE-C)"},
 		403: {failure.AccessDenied, "the role may not compare the source with what is at the destination: it needs s3:GetObject on both, and " +
 			"kms:Decrypt where they are encrypted with a KMS key"},
 		404: {failure.NoSuchKey, "the object went away while it was compared: leave both buckets alone during a run"},
@@ -72,9 +75,13 @@ func (a *Answer) refused(body []byte) error {
 	}
 	refused := failure.New(named.kind, "%s %d%s: %s", a.operation, a.Status, strings.TrimRight(" "+said.Code, " "), named.advice)
 	refused.Temporary = passing(a.Status, said.Code)
-	if expired(said.Code) {
+	unsaid := a.operation == headObject && a.Status == http.StatusBadRequest // which is what expired credentials get
+	if unsaid || expired(said.Code) {
 		a.client.renewCredentials(a.ctx, a.response.Request.Header.Get("X-Amz-Security-Token"))
-		refused.Type, refused.Temporary = failure.NoCredentials, true
+		refused.Temporary = true
+	}
+	if expired(said.Code) {
+		refused.Type = failure.NoCredentials
 	}
 	if a.operation == copyObject {
 		refusedCopy(refused, a.Status, said)
