@@ -130,11 +130,8 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 				try++
 			}
 		}
-		if !again && unknown && e.compare(calls, r, true) == nil {
-			return nil
-		}
 		if !again {
-			return e.give(calls, r, err)
+			return e.give(calls, r, unknown, err)
 		}
 		e.seen.retries.Add(1)
 		if err := sleep(begin, pause); err != nil {
@@ -143,8 +140,11 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 	}
 }
 
-// give gives a row up.
-func (e *engine) give(calls context.Context, r row, err error) error {
+// give gives a row up, unless one of its tries made the copy after all.
+func (e *engine) give(calls context.Context, r row, unknown bool, err error) error {
+	if unknown && e.compare(calls, r, true) == nil {
+		return nil
+	}
 	if calls.Err() != nil {
 		return context.Cause(calls)
 	}
