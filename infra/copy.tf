@@ -11,7 +11,7 @@ locals {
   copy_in_tmp = { mb = 0, what = "nothing" } # S3 copies: no byte passes through here
 
   # Keys in the source bucket begin with these.
-  source_prefix   = "source/"
+  sources_prefix  = "source/"
   masters_prefix  = "masters/"
   manifest_prefix = "manifest/"
 
@@ -23,6 +23,9 @@ locals {
 
   destination_arn = "arn:${local.partition}:s3:::${local.destination_bucket_name}"
   copies          = "${local.destination_arn}/${local.destination_prefix}*"
+
+  # All below it is copied, so another number of objects has another one: what a cell with more of them left would be copied too.
+  source_prefix = "${local.sources_prefix}${local.key_plan.objects}/"
 
   from_manifest = local.is_copy_host || (local.is_copy && var.from_manifest)
 
@@ -69,7 +72,7 @@ locals {
 
   # Masters and manifest, and what is listed where there is no manifest; of a host's one bucket also its copies.
   read_prefixes = concat(
-    [local.masters_prefix, local.manifest_prefix], local.is_copy_host ? [] : [local.source_prefix]
+    [local.masters_prefix, local.manifest_prefix], local.is_copy_host ? [] : [local.sources_prefix]
   )
   listed_prefixes = concat(local.read_prefixes, local.is_copy_host ? [local.copies_prefix] : [])
 

@@ -66,7 +66,7 @@ run "defaults" {
       experiment              = "copy"
       bucket_name             = "stampede-copy-123456789012-us-east-1"
       destination_bucket_name = "stampede-copy-copies-123456789012-us-east-1"
-      source_prefix           = "source/"
+      source_prefix           = "source/1000/"
       destination_prefix      = ""
       from_manifest           = false
       queue_name              = "stampede-copy"

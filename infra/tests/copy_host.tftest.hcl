@@ -74,7 +74,7 @@ run "defaults" {
       experiment              = "copy_host"
       bucket_name             = "stampede-copy-host-123456789012-us-east-1"
       destination_bucket_name = "stampede-copy-host-123456789012-us-east-1"
-      source_prefix           = "source/"
+      source_prefix           = "source/219120/"
       destination_prefix      = "copies/"
       from_manifest           = true
       queue_name              = "stampede-copy-host"
@@ -109,7 +109,7 @@ run "defaults" {
     condition = output.host_environment == {
       EXPERIMENT              = "copy_host"
       BUCKET_NAME             = "stampede-copy-host-123456789012-us-east-1"
-      SOURCE_PREFIX           = "source/"
+      SOURCE_PREFIX           = "source/219120/"
       DESTINATION_BUCKET_NAME = "stampede-copy-host-123456789012-us-east-1"
       DESTINATION_PREFIX      = "copies/"
       OBJECT_COUNT            = "219120"

@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.size_mb is not None:
         if target.experiment.key_plan is not None:
             raise UsageError(
-                f"--size-mb: {target['experiment']} counts bytes by the stack's object_bytes; leave it out, and apply "
-                "the stack with another object_bytes"
+                f"--size-mb: {target['experiment']} counts bytes by the size that its stack was given; leave it out, "
+                "and apply the stack with another size"
             )
         if len(objects) != 1:
             raise UsageError(f"--size-mb: {target['experiment']} has {len(objects):,} objects, not one; leave it out")

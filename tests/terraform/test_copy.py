@@ -40,7 +40,6 @@ def test_the_function_is_the_published_one_and_the_go_program(deployments):
 COMMON = {
     "EXPERIMENT": "copy",
     "BUCKET_NAME": SOURCE.rpartition(":")[2],
-    "SOURCE_PREFIX": "source/",
     "DESTINATION_BUCKET_NAME": COPIES.rpartition(":")[2],
     "DESTINATION_PREFIX": "",
     "EXPERIMENT_TAG": "experiment 01",
@@ -63,7 +62,8 @@ COMMON = {
     ],
 )
 def test_the_program_is_told_what_to_copy_and_where(deployments, run, own):
-    assert _function(deployments[run])["environment"][0]["variables"] == {**COMMON, **own}
+    source = {"SOURCE_PREFIX": f"source/{own['OBJECT_COUNT']}/"}  # of another number of objects nothing is left there
+    assert _function(deployments[run])["environment"][0]["variables"] == {**COMMON, **source, **own}
 
 
 def test_many_functions_are_reserved_and_the_trigger_is_capped_there(deployments):

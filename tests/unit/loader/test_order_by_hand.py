@@ -95,7 +95,7 @@ def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
 def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     status, _, err = by_hand("shares", "dataset", "--size-mb", "3", "--dry-run")
-    assert (status, "leave it out, and apply the stack with another object_bytes" in err) == (2, True)
+    assert (status, "leave it out, and apply the stack with another size" in err) == (2, True)
 
 
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
