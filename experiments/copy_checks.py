@@ -1,6 +1,6 @@
 """Checks of how a plan copies server-side, and what to know before money is spent on it.
 
-`checks` and `advice` are of cells whose workers are functions, `host_checks` and `host_advice` of those of hosts.
+`checks` are of cells whose workers are functions, `host_checks` of those of hosts.
 """
 
 from __future__ import annotations
@@ -137,9 +137,6 @@ def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
         "instead: UpdateObjectEncryption (January 2026) re-encrypts objects where they are, so that takes no copies",
         "limit: CopyObject refuses an object above 5 GB, and it is reported as failed; `aws s3 cp` copies it in parts",
     ]
-
-
-host_advice = advice
 
 
 def _unless_wrong(cells: Cells, findings: list[Finding]) -> list[Finding]:

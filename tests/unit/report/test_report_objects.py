@@ -165,6 +165,13 @@ def test_the_median_operation_stands_for_its_cell(tmp_path):
     assert isinstance(found.at_s, np.ndarray)
 
 
+def test_a_message_that_is_no_work_order_has_a_course_without_a_number(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [50]})
+    copied_run.save(folder, [one | {"seq": "first"} for one in copied_run.records(folder)])
+    assert [one.seq for one in trajectories(report.load(folder))] == [None]
+    assert "The median copy run of each cell over its time" in page(folder).text
+
+
 def test_the_guide_s_limit_is_a_line_only_on_aws(tmp_path):
     for target, there in (("aws", True), ("local", False)):
         folder = copied_run.write(tmp_path / target, {10: [100, 90]}, target=target)
