@@ -21,8 +21,8 @@ def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
     return (
         Axis("retry_attempts", "retry_attempts", "retry_attempts", "attempts", "{} attempts", default=attempts,
              in_order=True, allowed=range(1, 50 + 1)),
-        Axis("retry_mode", "retry_mode", "retry_mode", "retries", "{} retries", kind=str, default=mode, in_order=True,
-             allowed=("standard", "legacy")),
+        Axis("retry_mode", "retry_mode", "retry_mode", "retry mode", "{} retries", kind=str, default=mode,
+             in_order=True, allowed=("standard", "legacy")),
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from experiments.copy_usage import host_usage
 from experiments.experiment import Axis, Compare, Experiment, Matrix, Published
 
 USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
-# A program that the write-up set beside its own, by its word in the table.
-PROGRAMS = {"aws_cli_xargs": "AWS CLI through xargs", "python_boto3": "one Python program"}
+# The programs that the write-up set beside each other, by their words in the table.
+PROGRAMS = {"aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs"), "python_boto3": ("boto3", "one Python program")}
 
 COPY_HOST = Experiment(
     name="copy_host",
@@ -70,7 +70,7 @@ COPY_HOST = Experiment(
         *(
             Published(
                 "copy_host_cli",
-                f"AWS, published 2019, {words}",
+                f"{name}, published 2019",
                 f"10,800 objects by {words}, 100 at once; the instance isn't told",
                 columns={"parallel_limit": "parallel", "avg_s": "seconds"},
                 only={"program": program},
@@ -78,7 +78,7 @@ COPY_HOST = Experiment(
                 beside_any=("object_count", "instance_type"),
                 in_figure=False,
             )
-            for program, words in PROGRAMS.items()
+            for program, (name, words) in PROGRAMS.items()
         ),
     ),
     compare=(

@@ -74,6 +74,7 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
     reached = {Key.of_figures(axes, cell): cell["parallelism"] for cell in numbers["cells"]}
     sizes, theirs, speed = mean_bytes(run), published.every_cell(run.experiment), run.experiment.speed
     lines: list[Row] = []
+    told: set[int] = set()
     for key in sorted(found.keys() | set(run.cell_keys())):
         row, overlap = found.get(key, {"count": 0}), reached.get(key)
         figures = row | {
@@ -83,8 +84,10 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
         }
         source = f"{run.source}, a folder" if run.stand_ins([key]) else run.source
         lines.append(Row(key, source, measured=True, figures=figures))
-        for one in theirs:
-            if one.stands_beside(key):
+        for at, one in enumerate(theirs):
+            # What isn't of this very cell is told once, not beside every cell that it might stand beside.
+            if one.key == key or (one.stands_beside(key) and at not in told):
+                told.add(at)
                 figures = {**one.figures, speed.name: one.speed(speed)}
                 lines.append(Row(key, one.published.label, measured=False, figures=figures))
     return Beside(run.experiment, lines, caption(run, found))
@@ -113,8 +116,7 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
         sentences.append(f"Those who wrote this have never run {listed(names)} on AWS: look twice at what it says.")
     for table, keys in shown:
         if not table.object_bytes:
-            unit = run.experiment.speed.unit
-            sentences.append(f"{table.label}: {table.setting}; compare {unit} with it, and seconds only for as many.")
+            sentences.append(f"{table.label}: {table.setting}.")
             continue
         size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)
         if size_bytes == table.object_bytes:
@@ -126,5 +128,8 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
                 f"compare their seconds. Mbit/s can be compared, with care: a short {run.experiment.operation[0]} "
                 "spends a larger share of its time on connecting."
             )
+    if not all(table.object_bytes for table, _ in shown):
+        unit = run.experiment.speed.unit
+        sentences.append(f"Compare {unit} where objects are of like size, and seconds only where they are as many.")
     tables = "tables give" if len(shown) > 1 else "table gives"
     return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences

@@ -22,8 +22,7 @@ class Trajectory:
     """
 
     key: Key
-    cell: str
-    seq: int
+    seq: int | None
     pace: str
     at_s: np.ndarray
     copied_per_s: np.ndarray
@@ -80,4 +79,5 @@ def _parsed(key: Key, row: Mapping[str, Any]) -> Trajectory | None:
         return None
     if points.ndim != 2 or points.shape[1] != 4 or len(points) < 2 or not np.isfinite(points).all():
         return None
-    return Trajectory(key, str(row.get("cell")), int(row.get("seq") or 0), str(row.get("pace")), *points.T)
+    seq = row.get("seq")  # a message that isn't a work order has none
+    return Trajectory(key, seq if type(seq) is int else None, str(row.get("pace")), *points.T)

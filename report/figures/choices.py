@@ -33,7 +33,7 @@ def draw(drawn: Drawn, compare: Compare) -> Figure | None:
     ]
     where, experiment = place.words_without(compare.axes, told_apart(cells)), drawn.experiment
     label = f"{experiment.speed.unit} for one {experiment.worker[0]} with {where}"
-    return ranked.draw(lines, label) if len(lines) > 1 else None
+    return ranked.draw(lines, label, pattern=f"{{:,.{experiment.speed.digits}f}}") if len(lines) > 1 else None
 
 
 def _interval(drawn: Drawn, cell: Cell) -> Mapping[str, float] | None:

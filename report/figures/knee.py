@@ -23,7 +23,8 @@ READING = (
     "more buys less. A ring marks the knee, beyond which more buys nothing that could be told; a line without a ring "
     "still rises at its end. Grey is what was published, the bar there from the slowest to the fastest run."
 )
-_RING = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.8, "linestyle": "none"}
+_RING = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.8, "linestyle": "none",
+         "clip_on": False}  # fmt: skip
 # Published lines are told apart by their dashes: they are all grey.
 _DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
 MOST_SERIES = 9

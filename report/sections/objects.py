@@ -27,7 +27,6 @@ def render(page: Page) -> Block | None:
         failures=failures,
         file=FILE,
         problems=_problems(found, failures) + objects.differences(page.run, found),
-        open=sum(one.open for one in found),
         again=sum(one.again for one in found),
         several=any(one.per_s for one in found),
     )
@@ -96,6 +95,11 @@ def _problems(found: list[CellObjects], failures: Failures) -> list[str]:
     if failed != named.total():
         where = f"{FILE} names {named.total():,}" if failures.there else f"{FILE} isn’t there"
         problems.append(f"The records count {failed:,} failed objects; {where}.")
+    if unfinished := sum(one.open for one in found):
+        problems.append(
+            f"Messages that never came to their end: {unfinished:,}. What they planned isn’t in the other columns, and "
+            "part of it may have been copied."
+        )
     if failures.unreadable:
         problems.append(f"{failures.unreadable:,} lines of {FILE} can’t be read.")
     return problems

@@ -5,6 +5,7 @@ import csv
 import inspect
 import json
 import re
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,7 +76,9 @@ def built(experiment, saved, tmp_path_factory):
 
     def build(*settings, **options):
         folder = synthetic.write(tmp_path_factory.mktemp("runs") / "made", experiment, settings, **options)
-        report.build(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # a picture without room for what it shows
+            report.build(folder)
         return Report(experiment, folder)
 
     return build

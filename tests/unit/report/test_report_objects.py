@@ -81,7 +81,8 @@ def test_a_message_that_never_came_to_its_end_is_open(tmp_path):
     copied_run.save(folder, [first, *others])
     [cell, _] = objects.of_cells(report.load(folder))
     assert (cell.open, cell.counts["planned"]) == (1, 1000)
-    assert "never came to their end" in page(folder).text
+    found = page(folder).text
+    assert "Messages that never came to their end: 1." in found and "Every planned object is accounted for" not in found
 
 
 def account(folder, **counts):
@@ -112,7 +113,7 @@ def test_a_message_that_left_no_record_is_open(tmp_path):
     lost = sent[0] | {"seq": 9, "message_id": "lost"}
     (folder / "sent.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [*sent, lost]))
     assert [one.open for one in objects.of_cells(report.load(folder))] == [1, 0]
-    assert "never came to their end" in page(folder).text
+    assert "Messages that never came to their end: 1." in page(folder).text
 
 
 def test_a_second_success_of_a_message_is_counted_apart(tmp_path):
@@ -162,6 +163,13 @@ def test_the_median_operation_stands_for_its_cell(tmp_path):
     [found] = trajectories(report.load(folder))
     assert found.seq == 1
     assert isinstance(found.at_s, np.ndarray)
+
+
+def test_a_message_that_is_no_work_order_has_a_course_without_a_number(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [50]})
+    copied_run.save(folder, [one | {"seq": "first"} for one in copied_run.records(folder)])
+    assert [one.seq for one in trajectories(report.load(folder))] == [None]
+    assert "The median copy run of each cell over its time" in page(folder).text
 
 
 def test_the_guide_s_limit_is_a_line_only_on_aws(tmp_path):
