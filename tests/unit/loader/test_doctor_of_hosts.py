@@ -199,9 +199,9 @@ def test_a_host_may_work_for_12_hours_on_one_message():
 def test_what_s3_copies_by_itself_takes_no_disk_and_little_memory_here():
     cells = [a_cell_of("copy", target="local")]
     assert checks_machine.local_disk(cells, 50).status == OK
-    # 350 for the emulator, 1 for the object, 1 for 300 copies of it, 23 for the process and its 100 calls at once.
-    assert checks_machine.local_memory(cells, 375).status == OK
-    assert checks_machine.local_memory(cells, 374).status == PROBLEM
+    # 350 for the emulator, 1 for the object, 3 for 1,000 sources and copies, 23 for the process with its 100 calls.
+    assert checks_machine.local_memory(cells, 377).status == OK
+    assert checks_machine.local_memory(cells, 376).status == PROBLEM
 
 
 def test_the_connections_of_all_hosts_have_to_stay_below_the_limit_of_open_files():
