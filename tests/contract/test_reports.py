@@ -94,7 +94,7 @@ def values(experiment, axis):
     """Two values of an axis, the first as usual."""
     if axis.kind is int:
         return 1, 3
-    known = experiment.matrices["local"].swept.get(axis.variable, ())
+    known = experiment.matrices["local"].swept.get(axis.variable) or axis.allowed or ()
     before = [values(experiment, one)[0] for one in experiment.axes[: experiment.axes.index(axis)]]
     usual = known[0] if known else axis.default_of(before)
     return usual, next((one for one in known if one != usual), "another")
