@@ -50,7 +50,7 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest tests/terraform/test_configuration.py -k "formatted or configuration_is_valid"
-	$(BIN)/pytest tests/unit/functions/transfer/test_transfer_go.py -k "vet or formatted or go_mod"
+	$(BIN)/pytest tests/unit/test_go_sources.py -k "vet or formatted or go_mod"
 	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
 	$(CHECKOV) --config-file infra/.checkov.yaml
 	$(CFN_LINT) infra/modules/s3_files/*.yaml

@@ -7,7 +7,20 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import download, filesystem, flood, go_download, insights, machine, report, session, small_objects
+from bench import (
+    copies,
+    copy_memory,
+    copy_rate,
+    download,
+    filesystem,
+    flood,
+    go_download,
+    insights,
+    machine,
+    report,
+    session,
+    small_objects,
+)
 from bench.measure import Entry, save
 from bench.table import print_entries
 from loader.progress import say
@@ -36,6 +49,14 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     "filesystem_small_cpu": filesystem.small_cpu,
     "filesystem_small_wall": filesystem.small_wall,
     "filesystem_tree_wall": filesystem.tree_wall,
+    "copy_cpu": copies.cpu,
+    "copy_cpu_s5cmd": copies.cpu_s5cmd,
+    "copy_cpu_aws_cli": copies.cpu_aws_cli,
+    "copy_parallel_100": copies.parallel_100,
+    "copy_adaptive_rate": copy_rate.adaptive,
+    "copy_adaptive_rate_versitygw": copy_rate.adaptive_versitygw,
+    "copy_fair": copy_rate.fair,
+    "copy_memory": copy_memory.memory,
     flood.NAME: flood.latency_15ms,
     flood.NAME_LOOPBACK: flood.loopback,
     insights.NAME: insights.summary_1m,

@@ -15,10 +15,11 @@ import time
 RSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kilobytes on Linux, bytes on macOS
 
 
-def run_child(command: list[str], timeout_s: float = 600.0) -> dict[str, float]:
+def run_child(command: list[str], timeout_s: float = 600.0, printed: str = os.devnull) -> dict[str, float]:
     """Run a command to its end; returns wall_s, cpu_s (user + system) and peak_mb (MiB).
 
-    What it prints is dropped. Raises BenchError when it can't be started, fails, or isn't done after `timeout_s`.
+    What it prints goes to the file `printed`. Raises BenchError when it can't be started, fails, or isn't done after
+    `timeout_s`.
     """
     import subprocess
     import tempfile
@@ -26,11 +27,11 @@ def run_child(command: list[str], timeout_s: float = 600.0) -> dict[str, float]:
 
     from bench.errors import BenchError
 
-    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder, Path(printed).open("wb") as told:
         report = Path(folder) / "report.json"
         between = [sys.executable, "-I", "-S", __file__, str(report), *command]
         process = subprocess.Popen(
-            between, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+            between, stdin=subprocess.DEVNULL, stdout=told, stderr=subprocess.PIPE, start_new_session=True
         )
         try:
             _, complaint = process.communicate(timeout=timeout_s)

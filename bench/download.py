@@ -37,7 +37,7 @@ LONGEST_ANSWER_HEAD_BYTES = 4096
 
 @dataclass(frozen=True)
 class Gateway:
-    """A running versitygw that holds the object, and a RAM-backed folder for what is downloaded."""
+    """A running S3 server, and a RAM-backed folder for what its clients keep."""
 
     url: str
     folder: Path
@@ -78,20 +78,26 @@ def python(program: str, *arguments: str) -> list[str]:
 def gateway(*, tls: bool = False) -> Iterator[Gateway]:
     """Run versitygw with the object in it. Raises BenchError without Go (the first time), openssl (tls) or room."""
     with servers.certificate() if tls else _nothing() as certificate, servers.versitygw(ROOM_MB, certificate) as url:
-        environment = {
-            "AWS_ENDPOINT_URL": url,
-            "AWS_ACCESS_KEY_ID": servers.ACCESS_KEY,
-            "AWS_SECRET_ACCESS_KEY": servers.SECRET_KEY,
-            "AWS_REGION": servers.REGION,
-            "AWS_DEFAULT_REGION": servers.REGION,
-            "PYTHONPATH": sysconfig.get_path("purelib"),
-        }
-        if certificate is not None:
-            environment["AWS_CA_BUNDLE"] = str(certificate.certificate)
-        with tempfile.TemporaryDirectory(prefix="stampede-download-", dir=servers.RAM_FOLDER) as folder:
-            made = Gateway(url, Path(folder), environment)
-            made.client().create_bucket(Bucket=BUCKET)
+        bundle = {} if certificate is None else {"AWS_CA_BUNDLE": str(certificate.certificate)}
+        with place(url, **bundle) as made:
             yield made
+
+
+@contextmanager
+def place(url: str, **environment: str) -> Iterator[Gateway]:
+    """A running S3 server as a place for clients: the bucket is made, and a folder in memory."""
+    settings = {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": servers.ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": servers.SECRET_KEY,
+        "AWS_REGION": servers.REGION,
+        "AWS_DEFAULT_REGION": servers.REGION,
+        "PYTHONPATH": sysconfig.get_path("purelib"),
+    }
+    with tempfile.TemporaryDirectory(prefix="stampede-download-", dir=servers.RAM_FOLDER) as folder:
+        made = Gateway(url, Path(folder), settings | environment)
+        made.client().create_bucket(Bucket=BUCKET)
+        yield made
 
 
 def put_object(made: Gateway) -> None:

@@ -1,7 +1,7 @@
-"""`python -m bench.matrix`: every way to download beside every other client, in turn in one run.
+"""`python -m bench.matrix`: every way to download or copy beside every other client, in turn in one run.
 
-Three tables: 1 GiB over HTTP, the same over HTTPS, and 1,000 small objects. It prints them as Markdown and keeps them
-in results/bench-matrix.json.
+Four tables: 1 GiB over HTTP, the same over HTTPS, 1,000 small objects, and copies on the server. It prints them as
+Markdown and keeps them in results/bench-matrix.json.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import clients, download, machine, programs, rounds, session, tools
+from bench import clients, copies, copy_clients, download, machine, programs, rounds, session, tools
 from bench.download import Gateway, Side
 from bench.errors import BenchError
 from bench.matrix_table import Matrix, Row, keep, markdown
@@ -21,7 +21,7 @@ from loader.progress import say
 
 OUTPUT = Path("results/bench-matrix.json")
 GO_WAYS = [("stream", "discard"), ("stream", "tmp"), ("ranges", "memory"), ("ranges", "tmp")]
-SECONDS_A_LARGE_ROUND, SECONDS_A_SMALL_ROUND = 25, 13
+SECONDS_A_LARGE_ROUND, SECONDS_A_SMALL_ROUND, SECONDS_A_COPY_ROUND = 25, 13, 25
 
 
 def large(runs: int, *, tls: bool) -> Matrix:
@@ -58,10 +58,30 @@ def small(runs: int) -> Matrix:
     return Matrix("small", title, runs, boto.label, _rows(sides), tuple(notes))
 
 
+def copied(runs: int) -> Matrix:
+    """CopyObject with every client, told for 1,000 calls of each."""
+    with download.gateway() as made:
+        copy_clients.put_master(made)
+        ours = copy_clients.ours(made, copies.CALLS, copies.PARALLEL_LIMIT)
+        boto = copy_clients.boto3(made, copies.CALLS)
+        makers = [(copy_clients.s5cmd, copies.CALLS), (copy_clients.aws, copies.CLI_CALLS)]
+        others, notes = _there(made, [lambda made, make=make, calls=calls: make(made, calls) for make, calls in makers])
+        sides = [boto, ours, *others]
+        rounds.in_turn(sides, runs, SECONDS_A_COPY_ROUND)
+    median = rounds.median
+    rows = tuple(
+        # CPU-ms a call are CPU-s for 1,000.
+        Row(side.label, "bucket", 1000 / median(side, "calls_per_s"), median(side, "cpu_ms"), median(side, "peak_mb"))
+        for side in sides
+    )
+    return Matrix("copy", f"1,000 calls, from {copies.setting()}", runs, boto.label, rows, tuple(notes))
+
+
 TABLES: dict[str, Callable[[int], Matrix]] = {
     "http": lambda runs: large(runs, tls=False),
     "https": lambda runs: large(runs, tls=True),
     "small": small,
+    "copy": copied,
 }
 
 

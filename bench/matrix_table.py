@@ -10,7 +10,7 @@ from pathlib import Path
 from bench import measure
 from bench.errors import BenchError
 
-PLACES = {"discard": "nowhere", "memory": "memory", "tmp": "file"}
+PLACES = {"discard": "nowhere", "memory": "memory", "tmp": "file", "bucket": "bucket"}
 HEAD = ("client", "bytes go to", "wall s", "CPU-s", "peak MiB", "wall", "CPU")
 
 
@@ -43,10 +43,14 @@ def markdown(matrix: Matrix) -> str:
     lines = [_line(HEAD), "| --- | --- |" + " ---: |" * (len(HEAD) - 2)]
     for row in matrix.rows:
         figures = [f"{row.wall_s:.2f}", f"{row.cpu_s:.2f}", f"{row.peak_mb:.0f}"]
-        ratios = [f"{base.wall_s / row.wall_s:.1f} x", f"{base.cpu_s / row.cpu_s:.1f} x"]
+        ratios = [_times(base.wall_s / row.wall_s), _times(base.cpu_s / row.cpu_s)]
         lines.append(_line([row.client, PLACES[row.bytes_go_to], *figures, *ratios]))
     told = f"Medians of {matrix.runs} rounds; the ratios say how many times less than {matrix.baseline}."
     return "\n".join([f"{matrix.title}:", "", *lines, "", told, *matrix.notes])
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f} x" if ratio >= 0.1 else f"{ratio:.1g} x"
 
 
 def _line(cells: Sequence[str]) -> str:

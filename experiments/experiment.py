@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from experiments.finding import Finding
+from experiments.key_plan import KeyPlan
 from experiments.objects import DataObject
 from experiments.usage import Usage
 
@@ -22,7 +23,8 @@ class Axis:
 
     `name` is its column in cells.csv and its key in statistics.json, `record_field` the record's own word for it, and
     `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
-    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`. Where
+    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`, and `allowed`
+    are the values that there are (a range, or a few texts) where only those of `kind` and more don't work. Where
     `variable` is empty, only records tell it.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
@@ -39,6 +41,21 @@ class Axis:
     kind: type = int
     default: Any = NEEDED
     in_order: bool = False
+    allowed: Sequence[Any] = ()
+
+    def takes(self, value: Any) -> bool:
+        """Whether `value` is one of this axis."""
+        if type(value) is not self.kind:
+            return False
+        return value in self.allowed if self.allowed else self.kind is str or value >= 1 or value == self.default
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, in words."""
+        if self.kind is int:
+            bounds = f"{self.allowed[0]:,} to {self.allowed[-1]:,}" if self.allowed else "1 or more"
+            return f"a whole number of {bounds}"
+        return " or ".join(self.allowed) or "a text"
 
     @property
     def is_way(self) -> bool:
@@ -79,6 +96,10 @@ class Metric:
     reading: str = ""
 
 
+# What every operation has that moves bytes.
+MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher")
+
+
 @dataclass(frozen=True)
 class Matrix:
     """The default cells of a target: every combination of `swept`, with `fixed` the same in all of them."""
@@ -91,21 +112,29 @@ class Matrix:
 class Published:
     """A published table beside which ours stands: `experiments/published/<file>.csv`.
 
-    Its columns are named as ours are, but for those in `columns` (ours: its own); axes that it has no column for stand
-    at `fixed`, else at their default. `object_bytes` is what one operation moved there and `moved` the noun for it;
-    `reading` says how its speeds were counted, where that was otherwise than ours. `cell` gives the values of axes that
-    a row says in words of its own.
+    Its columns are named as ours are (axes, the five of the time, metrics), but for those in `columns` (ours: its own);
+    axes that it has no column for stand at `fixed`, else at their default. `object_bytes` is what one operation moved
+    there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; `reading` says
+    how its speeds were counted, where that was otherwise than ours. `cell` gives the values of axes that a row says in
+    words of its own. `only` are the rows that count, by column; rows of one cell are several runs of it, shown as their
+    mean, and so are the columns `runs_ms`. Whatever a cell has on the axes `beside_any`, the row stands beside it, for
+    its speed. What isn't `in_figure` is in the table alone.
     """
 
     file: str
     label: str
     setting: str
-    object_bytes: int
+    object_bytes: int = 0
     columns: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     moved: str = "object"
     reading: str = ""
     cell: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda row: {}
+    objects: int = 0
+    only: Mapping[str, str] = field(default_factory=dict)
+    runs_ms: Sequence[str] = ()
+    beside_any: Sequence[str] = ()
+    in_figure: bool = True
 
 
 @dataclass(frozen=True)
@@ -143,6 +172,19 @@ class Experiment:
     in whose place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
     one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
     data a month and one operation cost, in US dollars. `untried` are values of an axis that nobody has run on AWS yet.
+
+    An experiment whose messages each name their share of a list of keys has more to say. `messages(values)` is how
+    many a cell has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a
+    stack's. `of_message(values, index)` is what the index-th message of a flood
+    (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent and
+    comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
+    list, put as a manifest after the objects; None where there is none. With `objects_account` the records account
+    for objects as well as for messages: planned = copied + already_there + failed, and each failed one is in a log
+    line of its own. `advice(cells, prices)` are sentences on the values of all cells, to be read before money is spent;
+    `prices` are US dollars by their name in prices.json.
+
+    `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
+    is what carries an operation out, as a noun, one and many.
     """
 
     name: str
@@ -167,6 +209,14 @@ class Experiment:
     a_month: Callable[..., tuple[float, float] | None] | None = None
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    messages: Callable[[Mapping[str, Any]], int | None] | None = None
+    of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
+    preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
+    key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
+    objects_account: bool = False
+    knee: tuple[str, str] | None = None
+    worker: tuple[str, str] = ("function", "functions")
+    advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:
@@ -177,6 +227,11 @@ class Experiment:
     def record_fields(self) -> dict[str, str]:
         """The record's word for each axis by what sets it."""
         return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
+
+    @property
+    def speed(self) -> Metric:
+        """The metric by which cells of any size can be compared: the first of which more is better."""
+        return next((one for one in self.metrics if one.better == "higher"), MBIT_PER_S)
 
     @property
     def time_field(self) -> str:

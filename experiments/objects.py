@@ -17,10 +17,12 @@ LEAST_MULTIPART_BYTES = MEBIBYTE
 
 @dataclass(frozen=True)
 class DataObject:
-    """One object of a data set, in the stack's bucket."""
+    """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put before it, of which it
+    is a server-side copy."""
 
     key: str
     size_bytes: int
+    copy_of: str = ""
 
 
 def put_requests(size_bytes: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
 HOURS_IN_A_MONTH = 730
@@ -15,8 +15,9 @@ TMP_MARGIN_MB = 64
 class Use:
     """One line of the bill, beside those that every experiment has (Lambda, SQS, logs).
 
-    `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every message, `once` for the
-    run, and `per_hour` for every hour that the stack is up; where cells differ in the last two, the largest counts.
+    `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every operation, `per_cell` for
+    every cell, `per_cell_hour` for every hour that this cell is the one that is up, `once` for the run, and `per_hour`
+    for every hour that a stack is up; where cells differ in the last two, the largest counts.
     """
 
     service: str
@@ -25,16 +26,22 @@ class Use:
     each: float = 0
     once: float = 0
     per_hour: float = 0
+    per_cell: float = 0
+    per_cell_hour: float = 0
 
 
 @dataclass(frozen=True)
 class Usage:
     """One cell's needs. Sizes in MiB, rounded up to whole ones.
 
-    `seconds`: of one operation, expected, by target. `moved_mb`: what one operation moves, and at worst holds.
-    `data_mb`: what is put before the first flood. `process_mb`: a function's process on the embedded AWS, without what
-    it moves. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation smaller. `stack_s`: seconds
-    on AWS in which what only this experiment has is put up and taken down.
+    `seconds`: of one operation, expected, by target; `preparation_s` of what prepares a cell. `moved_mb`: what one
+    operation moves, and at worst holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood,
+    and `emulator_mb` what the embedded AWS keeps beside that.
+    `process_mb`: a client's process on this machine, without what it moves, and `connections` those that it opens
+    beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
+    smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
+    has is put up, filled and taken down, and `apply_s` those in which every change of the stack takes longer.
+    `instance_type`: of the N hosts on which it runs; empty where it runs in functions.
     """
 
     seconds: Mapping[str, float]
@@ -45,3 +52,15 @@ class Usage:
     sized_by: str
     uses: Sequence[Use]
     stack_s: float = 0
+    apply_s: float = 0
+    preparation_s: Mapping[str, float] = field(default_factory=dict)
+    within_s3: bool = False
+    emulator_mb: int = 0
+    connections: int = 0
+    faster_by: str = "more memory"
+    instance_type: str = ""
+
+    @property
+    def in_lambda(self) -> bool:
+        """Whether the operation runs in a function, and is billed as one."""
+        return not self.instance_type

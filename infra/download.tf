@@ -2,7 +2,7 @@
 
 locals {
   # What null means.
-  download_defaults = { architecture = "x86_64", ephemeral_storage_mb = 1200 }
+  download_defaults = { architecture = "x86_64", ephemeral_storage_mb = 1200, memory_size = 2048, timeout_s = 60 }
 
   is_download = var.experiment == "download"
 

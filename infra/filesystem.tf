@@ -4,7 +4,7 @@
 
 locals {
   # What null means.
-  filesystem_defaults = { architecture = "arm64", ephemeral_storage_mb = 1228 }
+  filesystem_defaults = { architecture = "arm64", ephemeral_storage_mb = 1228, memory_size = 2048, timeout_s = 60 }
 
   is_filesystem = var.experiment == "filesystem"
 
@@ -83,7 +83,7 @@ locals {
 
   in_the_network = {
     subnet_ids         = one(module.network[*].subnet_ids)
-    security_group_ids = module.network[*].functions_security_group_id
+    security_group_ids = module.mount_targets[*].inside_security_group_id
   }
 
   filesystem = {
@@ -118,7 +118,18 @@ module "network" {
   name         = local.name
   region       = var.region
   subnet_count = var.subnet_count
+  inside       = { name = "functions", description = "Functions: to S3 and to mount targets." }
   bucket_arns  = concat([module.bucket.arn], var.with_s3files ? ["arn:${local.partition}:s3:::${local.s3files_bucket_name}"] : [])
+  s3_actions   = ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]
+}
+
+module "mount_targets" {
+  source = "./modules/mount_targets"
+  count  = local.is_filesystem ? 1 : 0
+
+  name                  = local.name
+  vpc_id                = module.network[0].vpc_id
+  inside_security_group = module.network[0].inside_security_group
 }
 
 module "file_system" {
@@ -128,7 +139,7 @@ module "file_system" {
   name              = local.name
   throughput_mode   = var.throughput_mode
   subnet_ids        = module.network[0].subnet_ids
-  security_group_id = module.network[0].mount_targets_security_group_id
+  security_group_id = module.mount_targets[0].security_group_id
 }
 
 module "s3_files" {
@@ -142,7 +153,7 @@ module "s3_files" {
   region            = var.region
   account_id        = local.account_id
   subnet_ids        = module.network[0].subnet_ids
-  security_group_id = module.network[0].mount_targets_security_group_id
+  security_group_id = module.mount_targets[0].security_group_id
 }
 
 # Copies the data set from the bucket to a file system. Only invoked, and on its own: as large as it has to be, whatever the
@@ -173,4 +184,20 @@ module "placing" {
     STORAGE     = each.key
     MOUNT_PATH  = local.mount_path
   }
+}
+
+# From before there was a network without mount targets.
+moved {
+  from = module.network[0].aws_security_group.mount_targets
+  to   = module.mount_targets[0].aws_security_group.this
+}
+
+moved {
+  from = module.network[0].aws_vpc_security_group_egress_rule.to_mount_targets
+  to   = module.mount_targets[0].aws_vpc_security_group_egress_rule.to_mount_targets
+}
+
+moved {
+  from = module.network[0].aws_vpc_security_group_ingress_rule.from_functions
+  to   = module.mount_targets[0].aws_vpc_security_group_ingress_rule.from_inside
 }

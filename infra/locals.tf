@@ -7,28 +7,48 @@ locals {
   partition  = data.aws_partition.current.partition
 
   # No random part: the same variables always give the same names.
-  name        = "${var.prefix}-${var.experiment}"
+  name        = "${var.prefix}-${replace(var.experiment, "_", "-")}" # a bucket's name has no underscore
   bucket_name = coalesce(var.s3_bucket_name, "${local.name}-${local.account_id}-${var.region}")
   # Roles belong to the account, not to a region.
   role_name = "${local.name}-${var.region}"
 
   # What the experiment that is up says of itself: what null means, the most it puts into /tmp, and its function.
-  defaults = { download = local.download_defaults, filesystem = local.filesystem_defaults }[var.experiment]
-  in_tmp   = { download = local.download_in_tmp, filesystem = local.filesystem_in_tmp }[var.experiment]
-  function = { download = local.download, filesystem = local.filesystem }[var.experiment]
+  defaults = {
+    download   = local.download_defaults
+    filesystem = local.filesystem_defaults
+    copy       = local.copy_defaults
+    copy_host  = local.copy_host_defaults
+  }[var.experiment]
+  in_tmp = {
+    download   = local.download_in_tmp
+    filesystem = local.filesystem_in_tmp
+    copy       = local.copy_in_tmp
+    copy_host  = local.copy_in_tmp
+  }[var.experiment]
+  function = {
+    download   = local.download
+    filesystem = local.filesystem
+    copy       = local.copy
+    copy_host  = null # hosts take the messages
+  }[var.experiment]
 
+  memory_size          = coalesce(var.memory_size, local.defaults.memory_size)
+  timeout_s            = coalesce(var.timeout_s, local.defaults.timeout_s)
   architecture         = coalesce(var.architecture, local.defaults.architecture)
   ephemeral_storage_mb = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb)
   source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
 
-  visibility_timeout_s = coalesce(var.visibility_timeout_s, 6 * var.timeout_s)
+  visibility_timeout_s = coalesce(var.visibility_timeout_s, 6 * local.timeout_s)
   # AWS asks for at least 5, so that a throttled message doesn't end as a dead letter.
   max_receive_count = 5
+
+  # The one of the function, or of the hosts.
+  log_group_name = one(concat(module.worker[*].log_group_name, module.host[*].log_group_name))
 
   # The trigger's own cap starts at 2. For N = 1 that is one message too many at a time, which the reserved concurrency
   # throttles; without a cap the trigger would begin with five, four of them throttled, and each throttled one counts as
   # received on its way to the dead-letter queue. Provisioned pollers exclude the cap.
   maximum_concurrency = (
-    var.provisioned_pollers != null ? null : coalesce(var.maximum_concurrency, max(2, var.concurrency_value))
+    local.is_copy_host || var.provisioned_pollers != null ? null : coalesce(var.maximum_concurrency, max(2, var.concurrency_value))
   )
 }

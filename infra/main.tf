@@ -1,10 +1,13 @@
-# What every experiment has: a bucket with its data, a queue that floods, and the function that it floods.
+# What every experiment has: a bucket with its data, a queue that floods, and the function that it floods. Only copy_host has
+# hosts in the function's place.
 
 module "bucket" {
   source = "./modules/bucket"
 
-  name      = local.bucket_name
-  partition = local.partition
+  name        = local.bucket_name
+  partition   = local.partition
+  kms_key_arn = one(module.key[*].arn)
+  bucket_key  = var.bucket_key
 }
 
 module "queue" {
@@ -18,6 +21,7 @@ module "queue" {
 
 module "worker" {
   source = "./modules/worker"
+  count  = local.is_copy_host ? 0 : 1
 
   name                 = local.name
   description          = local.function.description
@@ -30,8 +34,8 @@ module "worker" {
   handler              = local.function.handler
   runtime              = local.function.runtime
   architecture         = local.architecture
-  memory_size_mb       = var.memory_size
-  timeout_s            = var.timeout_s
+  memory_size_mb       = local.memory_size
+  timeout_s            = local.timeout_s
   ephemeral_storage_mb = local.ephemeral_storage_mb
   reserved_concurrency = var.concurrency_value
   statements           = local.function.statements
@@ -49,6 +53,12 @@ module "worker" {
     CONCURRENCY_LIMIT = tostring(var.concurrency_value)
     BUCKET_NAME       = module.bucket.name
     EXPERIMENT_TAG    = var.experiment_tag
-    MEMORY_SIZE       = tostring(var.memory_size)
+    MEMORY_SIZE       = tostring(local.memory_size)
   })
+}
+
+# From before there was an experiment without a function.
+moved {
+  from = module.worker
+  to   = module.worker[0]
 }

@@ -27,7 +27,7 @@ output "bucket_name" {
 }
 
 output "queue_name" {
-  description = "Queue that triggers the function."
+  description = "Queue that triggers the function, or that the hosts poll."
   value       = module.queue.name
 }
 
@@ -47,22 +47,22 @@ output "dead_letter_queue_url" {
 }
 
 output "function_name" {
-  description = "The function."
-  value       = module.worker.function_name
+  description = "The function; null where hosts work."
+  value       = one(module.worker[*].function_name)
 }
 
 output "log_group_name" {
   description = "Log group with the records."
-  value       = module.worker.log_group_name
+  value       = local.log_group_name
 }
 
 output "memory_size" {
   description = "Memory of the function, in MB."
-  value       = var.memory_size
+  value       = local.memory_size
 }
 
 output "concurrency_value" {
-  description = "N, the function's reserved concurrency."
+  description = "N, the function's reserved concurrency, or the number of hosts."
   value       = var.concurrency_value
 }
 
@@ -73,7 +73,7 @@ output "experiment_tag" {
 
 output "timeout_s" {
   description = "Longest duration of one invocation, in seconds."
-  value       = var.timeout_s
+  value       = local.timeout_s
 }
 
 output "visibility_timeout_s" {
@@ -87,7 +87,7 @@ output "max_receive_count" {
 }
 
 output "maximum_concurrency" {
-  description = "The trigger's own cap; null with provisioned pollers."
+  description = "The trigger's own cap; null with provisioned pollers, and where hosts work."
   value       = local.maximum_concurrency
 }
 
@@ -97,7 +97,7 @@ output "provisioned_pollers" {
 }
 
 output "architecture" {
-  description = "Processor of the function."
+  description = "Processor of the function, or of the hosts."
   value       = local.architecture
 }
 
@@ -107,6 +107,6 @@ output "ephemeral_storage_mb" {
 }
 
 output "event_source_mapping_uuid" {
-  description = "Id of the trigger."
-  value       = module.worker.event_source_mapping_uuid
+  description = "Id of the trigger; null where hosts work."
+  value       = one(module.worker[*].event_source_mapping_uuid)
 }

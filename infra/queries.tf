@@ -1,9 +1,10 @@
-# Every saved query of the experiment and those that all share, ready in the console under Logs Insights, bound to the
-# function's log group.
+# Every saved query of the experiment and those that it shares, ready in the console under Logs Insights, bound to the
+# experiment's log group. copy_host shares those of copy, as its name says; its own of the same name stands in their
+# place.
 
 locals {
   saved_queries = merge([
-    for folder in ["common", var.experiment] : {
+    for folder in ["common", split("_", var.experiment)[0], var.experiment] : {
       for name in fileset("${path.root}/../queries/${folder}", "*.cwli") : name => "${path.root}/../queries/${folder}/${name}"
     }
   ]...)
@@ -14,5 +15,5 @@ resource "aws_cloudwatch_query_definition" "saved" {
 
   name            = "${var.prefix}/${var.experiment}/${trimsuffix(each.key, ".cwli")}"
   query_string    = file(each.value)
-  log_group_names = [module.worker.log_group_name]
+  log_group_names = [local.log_group_name]
 }

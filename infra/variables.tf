@@ -3,7 +3,7 @@
 
 variable "s3_bucket_name" {
   type        = string
-  description = "Name of the data bucket; null makes one from prefix, experiment, account and region."
+  description = "Name of the data bucket, from which the copy copies; null makes one from prefix, experiment, account and region."
   default     = null
 
   validation {
@@ -17,19 +17,21 @@ variable "s3_bucket_name" {
 
 variable "memory_size" {
   type        = number
-  description = "Memory of the function, in MB."
-  default     = 2048
-  nullable    = false
+  description = "Memory of the function, in MB; null means the published one, 2048 for download and filesystem, 512 for copy. A host's is its instance_type's."
+  default     = null
 
   validation {
-    condition     = var.memory_size >= 128 && var.memory_size <= 10240 && floor(var.memory_size) == var.memory_size
-    error_message = "memory_size = ${var.memory_size}: must be a whole number of MB from 128 to 10240."
+    condition     = var.memory_size == null ? true : var.memory_size >= 128 && var.memory_size <= 10240 && floor(var.memory_size) == var.memory_size
+    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be a whole number of MB from 128 to 10240."
   }
 
   # The download's rule. It stands here because a rule is part of its variable, and the one to change is this.
   validation {
-    condition     = var.experiment != "download" || local.sink != "memory" || var.memory_size >= var.object_size_mb + local.other_memory_mb
-    error_message = "memory_size = ${var.memory_size}: must be at least object_size_mb + ${local.other_memory_mb} = ${var.object_size_mb + local.other_memory_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp."
+    condition = (
+      var.experiment != "download" || local.sink != "memory" ||
+      coalesce(var.memory_size, local.defaults.memory_size) >= var.object_size_mb + local.other_memory_mb
+    )
+    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be at least object_size_mb + ${local.other_memory_mb} = ${var.object_size_mb + local.other_memory_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp; null means ${local.defaults.memory_size}."
   }
 }
 
@@ -49,7 +51,7 @@ variable "experiment_tag" {
 
 variable "concurrency_value" {
   type        = number
-  description = "N: how many functions may run at once. It is the function's reserved concurrency, taken from the account's."
+  description = "N: how many functions may run at once, or with copy_host how many hosts work. Of a function it is the reserved concurrency, taken from the account's."
   default     = 1
   nullable    = false
 
@@ -69,6 +71,12 @@ variable "concurrency_value" {
     condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * 10 >= var.concurrency_value
     error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / 10)}, because a poller has at most 10 invocations at once."
   }
+
+  # Each message empties the destination first: of two functions at once, one would delete what the other copies.
+  validation {
+    condition     = var.experiment != "copy" || var.from_manifest || var.concurrency_value == 1
+    error_message = "concurrency_value = ${var.concurrency_value}: must be 1 with experiment = copy, whose messages each empty the destination and copy all; set from_manifest = true to share one list among more functions."
+  }
 }
 
 variable "experiment" {
@@ -78,8 +86,8 @@ variable "experiment" {
   nullable    = false
 
   validation {
-    condition     = contains(["download", "filesystem"], var.experiment)
-    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download, filesystem."
+    condition     = contains(["download", "filesystem", "copy", "copy_host"], var.experiment)
+    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download, filesystem, copy, copy_host."
   }
 }
 
@@ -110,13 +118,12 @@ variable "prefix" {
 
 variable "timeout_s" {
   type        = number
-  description = "Longest duration of one invocation, in seconds."
-  default     = 60
-  nullable    = false
+  description = "Longest duration of one invocation, in seconds; null means 60 for download and filesystem, 900 for copy and copy_host. A host's work has no limit, but its messages stay hidden as long as a function's would."
+  default     = null
 
   validation {
-    condition     = var.timeout_s >= 1 && var.timeout_s <= 900 && floor(var.timeout_s) == var.timeout_s
-    error_message = "timeout_s = ${var.timeout_s}: must be a whole number of seconds from 1 to 900."
+    condition     = var.timeout_s == null ? true : var.timeout_s >= 1 && var.timeout_s <= 900 && floor(var.timeout_s) == var.timeout_s
+    error_message = "timeout_s = ${jsonencode(var.timeout_s)}: must be a whole number of seconds from 1 to 900."
   }
 }
 
@@ -128,9 +135,9 @@ variable "visibility_timeout_s" {
   # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
   validation {
     condition = var.visibility_timeout_s == null ? true : (
-      var.visibility_timeout_s >= 6 * var.timeout_s && var.visibility_timeout_s <= 43200 && floor(var.visibility_timeout_s) == var.visibility_timeout_s
+      var.visibility_timeout_s >= 6 * local.timeout_s && var.visibility_timeout_s <= 43200 && floor(var.visibility_timeout_s) == var.visibility_timeout_s
     )
-    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from 6 x timeout_s = ${6 * var.timeout_s} to 43200."
+    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from 6 x timeout_s = ${6 * local.timeout_s} to 43200."
   }
 }
 
@@ -202,18 +209,23 @@ variable "log_retention_days" {
 
 variable "architecture" {
   type        = string
-  description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and arm64 for filesystem."
+  description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and copy, arm64 for filesystem. A host's is its instance_type's."
   default     = null
 
   validation {
     condition     = var.architecture == null ? true : contains(["x86_64", "arm64"], var.architecture)
     error_message = "architecture = ${jsonencode(var.architecture)}: must be x86_64 or arm64."
   }
+
+  validation {
+    condition     = var.architecture == null || var.experiment != "copy_host" ? true : var.architecture == local.defaults.architecture
+    error_message = "architecture = ${jsonencode(var.architecture)}: must be ${local.defaults.architecture}, the processor of instance_type = ${var.instance_type}; leave it out, or choose another instance_type."
+  }
 }
 
 variable "ephemeral_storage_mb" {
   type        = number
-  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here); null means the published one, 1200 for download and 1228 for filesystem."
+  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here); null means the published one, 1200 for download and 1228 for filesystem, and Lambda's least, 512, for copy."
   default     = null
 
   validation {

@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from emulator.go_build import ProviderError
 from emulator.ministack import EmulatorError
 from experiments import EXPERIMENTS
+from experiments.key_plan import KeyPlanError
 from loader.errors import RunError, UsageError, one_line
 
 # verb -> (module, what it does); the order is the order of work.
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     try:
         return parsed.carry_out(parsed)
-    except UsageError as error:
+    except (UsageError, KeyPlanError) as error:
         return _complain(error, EXIT_USAGE)
     except (RunError, EmulatorError, ProviderError, ClientError, BotoCoreError) as error:
         return _complain(error, EXIT_RUN)

@@ -7,7 +7,8 @@ Everything goes with the CRC-32 of the bytes that were made here, and the comple
 that S3 refuses what was damaged on the way (S3 User Guide, "Checking object integrity for data uploads"). The checksum
 of an object in parts is of the composite type, one of the parts' checksums, which boto3 leaves alone on the way down
 (botocore.httpchecksum). One of the whole object it would compute again in every GET, and the functions would measure
-that; objects below LEAST_MULTIPART_BYTES have one, where it costs nothing.
+that; objects below LEAST_MULTIPART_BYTES have one, where it costs nothing. What is copied and never read has one as
+well: a copy has the same then, whatever its ETag, and that is how a copy is known for what it is.
 """
 
 from __future__ import annotations
@@ -15,62 +16,98 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from experiments.key_plan import MOST_COPY_BYTES
 from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
 from loader import target as targets
 from loader.errors import RunError, UsageError, one_line
+from loader.in_flight import in_flight
 from loader.progress import bar, say
 from loader.target import Target
 
 UPLOADS_AT_ONCE = 8
+# Heads and copies: S3 works and this machine waits. Far below what a prefix takes.
+CALLS_AT_ONCE = 32
+COPY_ATTEMPTS = 10  # of one copy; a thousand of them at once may meet SlowDown
 MAX_PARTS = 10_000  # S3's limit of parts in one multipart upload
 METADATA_KEY = "stampede-content"
 
 
 def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False) -> int:
-    """Put those of `objects` that aren't there yet; returns how many were uploaded.
+    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many.
 
-    Raises UsageError for a size S3 can't take in parts, RunError when S3 refuses.
+    Raises UsageError for a size S3 can't take in parts, or can't copy, RunError when S3 refuses.
     """
-    for one in objects:
-        if part_count(one.size_bytes) > MAX_PARTS:
-            size_mb = one.size_bytes // MEBIBYTE
-            raise UsageError(f"--size-mb: {size_mb} MiB needs more than S3's {MAX_PARTS:,} parts; use at most 160000")
-    s3, bucket = target.client("s3", max_pool_connections=UPLOADS_AT_ONCE), target["bucket_name"]
-    are_there = _each(target, "looking at", objects, lambda one: _is_there(s3, bucket, one, seed))
+    _check_sizes(objects)
+    copies = {"max_attempts": COPY_ATTEMPTS, "mode": "standard"}
+    s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=copies), target["bucket_name"]
+    are_there = _each(target, "looking at", objects, lambda one: _is_there(s3, bucket, one, seed), CALLS_AT_ONCE)
     there = [one for one, is_there in zip(objects, are_there, strict=True) if is_there]
     missing = [one for one, is_there in zip(objects, are_there, strict=True) if not is_there]
     if there:
         say(f"{_words(bucket, there)}, seed {seed}: already there")
-    if missing:
-        say(f"{'would upload' if dry_run else 'uploading'} {_words(bucket, missing)}, seed {seed}")
+    made = [one for one in missing if not one.copy_of]
+    copied = [one for one in missing if one.copy_of]
+    for doing, some in (("would upload", made), ("would copy", copied)):
+        if some and dry_run:
+            say(f"{doing} {_words(bucket, some)}, seed {seed}")
     if dry_run:
         return 0
-    small = [one for one in missing if one.size_bytes < LEAST_MULTIPART_BYTES]
+    if made:
+        say(f"uploading {_words(bucket, made)}, seed {seed}")
+        _upload(target, s3, made, seed)
+    if copied:
+        say(f"copying {_words(bucket, copied)} in S3, {CALLS_AT_ONCE} at once")
+        _each(target, "copying to", copied, lambda one: _copy(s3, bucket, one), CALLS_AT_ONCE)
+    return len(missing)
+
+
+def _check_sizes(objects: Sequence[DataObject]) -> None:
+    for one in objects:
+        if part_count(one.size_bytes) > MAX_PARTS:
+            size_mb = one.size_bytes // MEBIBYTE
+            raise UsageError(f"--size-mb: {size_mb} MiB needs more than S3's {MAX_PARTS:,} parts; use at most 160000")
+        if one.copy_of and one.size_bytes > MOST_COPY_BYTES:
+            raise UsageError(
+                f"{one.key}: {one.size_bytes:,} bytes are more than the {MOST_COPY_BYTES:,} that S3 copies in one "
+                "request; apply the stack with smaller objects"
+            )
+
+
+def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:
+    """Put objects of bytes that are made here."""
+    bucket = target["bucket_name"]
+    checksum_type = "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
+    small = [one for one in objects if one.size_bytes < LEAST_MULTIPART_BYTES]
     _each(target, "putting", small, lambda one: _put_whole(s3, bucket, one, seed))
-    for one in missing:
+    for one in objects:
         if one.size_bytes >= LEAST_MULTIPART_BYTES:
             with _explained(target, "putting", one):
                 _abort_leftovers(s3, bucket, one.key)
-                _Upload(s3, bucket, one, seed).put()
-    return len(missing)
+                _Upload(s3, bucket, one, seed, checksum_type).put()
+
+
+def _are_copied(target: Target) -> bool:
+    """Whether the experiment copies its objects and never reads them."""
+    return "experiment" in target.outputs and target.experiment.key_plan is not None
 
 
 def stored_objects(target: Target) -> list[DataObject]:
     """The objects of the experiment that is up, with their sizes in S3. Raises RunError when one isn't there."""
-    s3, bucket = target.client("s3", max_pool_connections=UPLOADS_AT_ONCE), target["bucket_name"]
+    s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE), target["bucket_name"]
 
     def stored(one: DataObject) -> DataObject:
-        if (head := _head(s3, bucket, one.key)) is None:
+        if (found := head(s3, bucket, one.key)) is None:
             raise RunError(f"no object s3://{bucket}/{one.key}; `stampede dataset` puts it there")
-        return DataObject(one.key, head["ContentLength"])
+        return replace(one, size_bytes=found["ContentLength"])
 
-    return _each(target, "looking at", target.experiment.objects(target), stored)
+    return _each(target, "looking at", target.experiment.objects(target), stored, CALLS_AT_ONCE)
 
 
 def content_name(size_bytes: int, seed: int) -> str:
@@ -78,14 +115,20 @@ def content_name(size_bytes: int, seed: int) -> str:
     return f"shake128-seed-{seed}-bytes-{size_bytes}"
 
 
-def _each(target: Target, doing: str, objects: Sequence[DataObject], work: Callable[[DataObject], Any]) -> list[Any]:
+def _each(
+    target: Target,
+    doing: str,
+    objects: Sequence[DataObject],
+    work: Callable[[DataObject], Any],
+    at_once: int = UPLOADS_AT_ONCE,
+) -> list[Any]:
     """What `work` gives for every object, several at once."""
 
     def one_of_them(one: DataObject) -> Any:
         with _explained(target, doing, one):
             return work(one)
 
-    with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(one_of_them, objects))
 
 
@@ -102,7 +145,7 @@ def _words(bucket: str, objects: Sequence[DataObject]) -> str:
     return f"{which}, {sum(one.size_bytes for one in objects) / MEBIBYTE:,.0f} MiB"
 
 
-def _head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
+def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
     """What S3 says of an object, None where there is none."""
     try:
         return s3.head_object(Bucket=bucket, Key=key)
@@ -113,19 +156,25 @@ def _head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
 
 
 def _is_there(s3: Any, bucket: str, one: DataObject, seed: int) -> bool:
-    head = _head(s3, bucket, one.key)
-    if head is None or head["ContentLength"] != one.size_bytes:
+    found = head(s3, bucket, one.key)
+    if found is None or found["ContentLength"] != one.size_bytes:
         return False
-    return head["Metadata"].get(METADATA_KEY) == content_name(one.size_bytes, seed)
+    return found["Metadata"].get(METADATA_KEY) == content_name(one.size_bytes, seed)
 
 
 def _put_whole(s3: Any, bucket: str, one: DataObject, seed: int) -> None:
     body = part(seed, 0, one.size_bytes)
     metadata = {METADATA_KEY: content_name(one.size_bytes, seed)}
-    s3.put_object(Bucket=bucket, Key=one.key, Body=body, Metadata=metadata, ChecksumCRC32=_crc32(body))
+    s3.put_object(Bucket=bucket, Key=one.key, Body=body, Metadata=metadata, ChecksumCRC32=crc32(body))
 
 
-def _crc32(body: bytes) -> str:
+def _copy(s3: Any, bucket: str, one: DataObject) -> None:
+    """Copy in S3, metadata included, which says what the content is."""
+    source = {"Bucket": bucket, "Key": one.copy_of}
+    s3.copy_object(Bucket=bucket, Key=one.key, CopySource=source, MetadataDirective="COPY")
+
+
+def crc32(body: bytes) -> str:
     """As S3 writes it: base64 of the four bytes, the highest first."""
     return base64.b64encode(zlib.crc32(body).to_bytes(4)).decode()
 
@@ -154,8 +203,8 @@ def _is_gone(error: ClientError) -> bool:
 class _Upload:
     """One multipart upload with a bounded number of parts in memory."""
 
-    def __init__(self, s3: Any, bucket: str, one: DataObject, seed: int) -> None:
-        self._s3, self._object, self._seed = s3, one, seed
+    def __init__(self, s3: Any, bucket: str, one: DataObject, seed: int, checksum_type: str) -> None:
+        self._s3, self._object, self._seed, self._checksum_type = s3, one, seed, checksum_type
         self._where = {"Bucket": bucket, "Key": one.key}
 
     def put(self) -> None:
@@ -164,7 +213,7 @@ class _Upload:
             ContentType="application/octet-stream",
             Metadata={METADATA_KEY: content_name(self._object.size_bytes, self._seed)},
             ChecksumAlgorithm="CRC32",
-            ChecksumType="COMPOSITE",
+            ChecksumType=self._checksum_type,
         )
         upload = {**self._where, "UploadId": created["UploadId"]}
         try:
@@ -198,31 +247,16 @@ class _Upload:
 
     def _parts(self, upload: dict[str, str]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []
-        waiting: set[Future] = set()
         total = part_count(self._object.size_bytes)
-        with bar() as progress, ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
+        with bar() as progress:
             task = progress.add_task("upload", total=total, note="parts of 16 MiB")
-            try:
-                for index in range(total):
-                    if len(waiting) >= UPLOADS_AT_ONCE:
-                        waiting = self._collect(waiting, parts, progress, task)
-                    waiting.add(pool.submit(self._put_part, upload, index))
-                while waiting:
-                    waiting = self._collect(waiting, parts, progress, task)
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+            for one in in_flight(lambda index: self._put_part(upload, index), range(total), UPLOADS_AT_ONCE):
+                parts.append(one)
+                progress.advance(task)
         return sorted(parts, key=lambda one: one["PartNumber"])
-
-    @staticmethod
-    def _collect(waiting: set[Future], parts: list[dict[str, Any]], progress: Any, task: Any) -> set[Future]:
-        done, rest = wait(waiting, return_when=FIRST_COMPLETED)
-        parts.extend(future.result() for future in done)
-        progress.advance(task, len(done))
-        return rest
 
     def _put_part(self, upload: dict[str, str], index: int) -> dict[str, Any]:
         body = part(self._seed, index, self._object.size_bytes)
-        named = {"PartNumber": index + 1, "ChecksumCRC32": _crc32(body)}
+        named = {"PartNumber": index + 1, "ChecksumCRC32": crc32(body)}
         answer = self._s3.upload_part(**upload, **named, Body=body)
         return named | {"ETag": answer["ETag"]}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from emulator import ministack, stack
+from emulator import hosts, ministack, stack
 from loader.progress import say
 from loader.target import local_terraform
 
@@ -28,4 +29,16 @@ def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
     say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
     terraform.init()
     terraform.apply(variables)
-    return terraform.outputs()
+    outputs = terraform.outputs()
+    run_hosts(outputs, endpoint_url)
+    return outputs
+
+
+def run_hosts(outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False) -> None:
+    """Let the hosts of the applied stack, if it has any, run on this machine, and say so. Raises EmulatorError."""
+    if running := hosts.ensure(stack.STATE_DIR, outputs, endpoint_url, follow_parent=follow_parent):
+        processes = ", ".join(str(host.pid) for host in running)
+        say(
+            f"hosts run as processes of this machine: {processes}; their logs: {stack.STATE_DIR}/host-*.log",
+            style="dim",
+        )

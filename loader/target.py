@@ -115,7 +115,8 @@ def resolve(arguments: argparse.Namespace) -> Target:
     if arguments.region is not None:
         target = replace(target, outputs=target.outputs | {"region": arguments.region})
     where = f" at {target.endpoint_url}" if target.endpoint_url else ""
-    say(f"stack: {target.kind}{where}, {target['function_name']} in {target.region}", style="dim")
+    worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
+    say(f"stack: {target.kind}{where}, {worker} in {target.region}", style="dim")
     return target
 
 
@@ -184,7 +185,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
 
 def local_terraform(endpoint_url: str) -> Terraform:
     """Terraform on the local copy of infra/, against the embedded AWS."""
-    return Terraform(stack.COPY / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
+    return Terraform(stack.FOLDER / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
 
 
 def aws_terraform() -> Terraform:

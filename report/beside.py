@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
-from experiments.experiment import Published
 from report import cells, published
 from report.cell_key import SETTINGS, Key, told_apart
 from report.measured import mean_bytes, moved_bytes, rate
@@ -18,8 +17,9 @@ class Row:
     """One line of the table.
 
     `figures` has count and the five of the time, None for a planned cell that has none and for what wasn't published;
-    `mbit_per_s`, what was moved over the mean time, 1 Mbit being 1,000,000 bits; and for measured rows `most_at_once`
-    and `share_at_full_n` (0 to 1), the overlap that was reached, and the other metrics of the saved query.
+    the experiment's speed (Mbit/s are what was moved over the mean time, 1 Mbit being 1,000,000 bits); and for measured
+    rows `most_at_once` and `share_at_full_n` (0 to 1), the overlap that was reached, and the other metrics of the saved
+    query.
     """
 
     key: Key
@@ -48,10 +48,11 @@ class Beside:
         """The columns of the table as a file: the published ones, the overlap, the way and what it took."""
         axes = self.experiment.axes
         more = [SETTINGS] if any(row.key.settings for row in self.rows) else []
-        taken = [metric.name for metric in cells.taken(self.experiment) if metric.how != "rate"]
+        speed = self.experiment.speed
+        taken = [metric.name for metric in cells.taken(self.experiment) if metric.name != speed.name]
         return [
             *(axis.name for axis in axes if not axis.is_way),
-            *("source", "count", *cells.SECONDS, "mbit_per_s", "most_at_once", "share_at_full_n"),
+            *("source", "count", *cells.SECONDS, speed.name, "most_at_once", "share_at_full_n"),
             *(axis.name for axis in axes if axis.is_way),
             *(*taken, *more),
         ]
@@ -71,32 +72,33 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
     axes = run.experiment.axes
     found = {Key.of_figures(axes, row): row for row in (cells.checked(row, run.experiment) for row in rows)}
     reached = {Key.of_figures(axes, cell): cell["parallelism"] for cell in numbers["cells"]}
-    sizes, theirs = mean_bytes(run), published.table(run.experiment)
+    sizes, theirs, speed = mean_bytes(run), published.every_cell(run.experiment), run.experiment.speed
     lines: list[Row] = []
+    told: set[int] = set()
     for key in sorted(found.keys() | set(run.cell_keys())):
         row, overlap = found.get(key, {"count": 0}), reached.get(key)
         figures = row | {
-            "mbit_per_s": rate(sizes.get(key), row.get("avg_s")),
+            speed.name: rate(sizes.get(key), row.get("avg_s")) if speed.how == "rate" else row.get(speed.name),
             "most_at_once": overlap and overlap["most_at_once"],
             "share_at_full_n": overlap and overlap["share_of_span_at_full"],
         }
         source = f"{run.source}, a folder" if run.stand_ins([key]) else run.source
         lines.append(Row(key, source, measured=True, figures=figures))
-        if key in theirs:
-            lines.append(_published_row(key, *theirs[key]))
+        for at, one in enumerate(theirs):
+            # What isn't of this very cell is told once, not beside every cell that it might stand beside.
+            if one.key == key or (one.stands_beside(key) and at not in told):
+                told.add(at)
+                figures = {**one.figures, speed.name: one.speed(speed)}
+                lines.append(Row(key, one.published.label, measured=False, figures=figures))
     return Beside(run.experiment, lines, caption(run, found))
-
-
-def _published_row(key: Key, table: Published, figures: Mapping[str, float]) -> Row:
-    speed = rate(table.object_bytes, figures.get("avg_s"))
-    return Row(key, table.label, measured=False, figures=figures | {"mbit_per_s": speed})
 
 
 def caption(run: Run, measured: Collection[Key]) -> list[str]:
     """What must be said with the table of the `measured` cells: whose figures, how much was moved, what can't be
     compared; of the published tables only those beside which a cell stands, where there are any."""
-    sentences, theirs = [], published.table(run.experiment)
-    beside = [(table, [key for key in measured if key in theirs and theirs[key][0] is table])
+    sentences, theirs = [], published.every_cell(run.experiment)
+    beside = [(table, [key for key in measured
+                       if any(one.published is table and one.stands_beside(key) for one in theirs)])
               for table in run.experiment.published]  # fmt: skip
     shown = [(table, keys) for table, keys in beside if keys] or beside
     if run.target == "local":
@@ -113,6 +115,9 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
         sentences.append(f"Those who wrote this have never run {listed(names)} on AWS: look twice at what it says.")
     for table, keys in shown:
+        if not table.object_bytes:
+            sentences.append(f"{table.label}: {table.setting}.")
+            continue
         size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)
         if size_bytes == table.object_bytes:
             sentences.append(f"One {table.moved} of {published_size} here, as published ({table.setting}).")
@@ -123,5 +128,8 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
                 f"compare their seconds. Mbit/s can be compared, with care: a short {run.experiment.operation[0]} "
                 "spends a larger share of its time on connecting."
             )
+    if not all(table.object_bytes for table, _ in shown):
+        unit = run.experiment.speed.unit
+        sentences.append(f"Compare {unit} where objects are of like size, and seconds only where they are as many.")
     tables = "tables give" if len(shown) > 1 else "table gives"
     return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences

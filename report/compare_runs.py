@@ -11,8 +11,8 @@ from report import atomic, templating, unfinished
 from report.cell_key import Key, told_apart
 from report.figures import Picture, drawing, run_ratios
 from report.grid import LEVELS, Column, Entry, Grid, coordinates, head_columns, number, ratio, single_lines, words
-from report.measured import moved_words
-from report.phrases import listed, seconds, speed
+from report.measured import moved_words, speed_of
+from report.phrases import listed, seconds
 from report.run import NoReport, Run, load
 from report.sections import downloads, environment
 from report.statistics import rules
@@ -180,8 +180,8 @@ def _facts(side: Side) -> list[tuple[str, str]]:
 
 def _grid(pair: Pair) -> Grid:
     base, other = pair.base.letter, pair.side.letter
-    told = told_apart(pair.effects)
-    heads = head_columns(pair.base.run.experiment.axes, told)
+    told, experiment = told_apart(pair.effects), pair.base.run.experiment
+    heads = head_columns(experiment.axes, told)
     columns = [
         *heads,
         *(Column("count", letter) for letter in (base, other)),
@@ -190,7 +190,7 @@ def _grid(pair: Pair) -> Grid:
         Column("95 %"),
         Column("Cliff’s delta"),
         Column("95 %"),
-        *(Column("Mbit/s per function", letter) for letter in (base, other)),
+        *(Column(f"{experiment.speed.unit} per {experiment.worker[0]}", letter) for letter in (base, other)),
         *(Column("most at once", letter) for letter in (base, other)),
         Column("says", words=True),
     ]
@@ -200,13 +200,14 @@ def _grid(pair: Pair) -> Grid:
 
 def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
     both = [side.cells[key].figures for side in (pair.base, pair.side)]
-    speeds = [cell["mbit_per_s"]["per_function"] for cell in both]
+    experiment = pair.base.run.experiment
+    speeds = [speed_of(cell, experiment) for cell in both]
     return [
         *(number(cell["count"]) for cell in both),
         *(number(cell["seconds"]["median_s"], seconds(cell["seconds"]["median_s"])) for cell in both),
         *ratio(found["ratio_of_medians"]),
         *ratio(found["cliffs_delta"], "{:+.2f}"),
-        *(number(value, speed(value)) for value in speeds),
+        *(number(value, value and f"{value:,.{experiment.speed.digits}f}") for value in speeds),
         *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
         words("= alike" if found["level"] == "holds" else LEVELS[found["level"]], found["level"]),
     ]

@@ -93,7 +93,8 @@ def head_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Column]:
 
 
 def interval(found: Interval | None, pattern: str = "{:.3f}") -> Entry:
-    """An entry of an interval, sorted by its lower end."""
+    """An entry of an interval, sorted by its lower end; a dash for None, or where it has no ends."""
+    found = found if found and found["low"] is not None else None
     return number(found and found["low"], between(found, pattern), "interval")
 
 

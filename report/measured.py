@@ -1,7 +1,7 @@
 """What the records say about each cell: spread, size, and its experiment's metrics. Nothing here reads the query."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,12 @@ def _figure(records: Records, metric: Metric) -> float | int | None:
     moved = records.known("bytes")
     size_bytes = 0 if moved is None else int(moved.sum())
     return total / size_bytes * BYTES_PER_GIB if size_bytes else None
+
+
+def speed_of(cell: Mapping[str, Any], experiment: Experiment) -> float | None:
+    """The experiment's speed of one worker in a cell of statistics.json."""
+    speed = experiment.speed
+    return cell["mbit_per_s"]["per_function"] if speed.how == "rate" else cell["client"][speed.name]
 
 
 def common_size(records: Records) -> int | None:

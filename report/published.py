@@ -1,14 +1,45 @@
 """The published figures, as data (`experiments/published/*.csv`; the README there names each setting)."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from experiments import Experiment
-from experiments.experiment import Published
+from experiments.experiment import Metric, Published
 from report.cell_key import Key
 from report.cells import SECONDS
+from report.measured import rate
+from report.spread import spread
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single runs."""
+
+    published: Published
+    key: Key
+    figures: Mapping[str, float]
+    runs_s: Sequence[float] = ()
+
+    def stands_beside(self, key: Key) -> bool:
+        """Whether it is of the cell `key`, whatever the axes say on which its table is beside any."""
+        without = self.published.beside_any
+        return self.key.without(without) == key.without(without)
+
+    def speed(self, metric: Metric) -> float | None:
+        """Its figure of the experiment's speed: as published, else what was done over the mean time."""
+        return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))
+
+    def speeds(self, metric: Metric) -> list[float]:
+        """The speed of each single run."""
+        return [found for run_s in self.runs_s if (found := self._over(metric, run_s))]
+
+    def _over(self, metric: Metric, seconds: float | None) -> float | None:
+        if metric.how == "rate":
+            return rate(self.published.object_bytes, seconds)
+        return self.published.objects / seconds if self.published.objects and seconds else None
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -17,18 +48,34 @@ def rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
+def every_cell(experiment: Experiment) -> list[Theirs]:
+    """All published cells of `experiment`, table by table."""
+    return [one for published in experiment.published for one in _of_table(experiment, published)]
+
+
 def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, float]]]:
-    """The published figures beside which cells of `experiment` stand, those of SECONDS that there are, by cell."""
-    found = {}
-    for published in experiment.published:
-        for row in _read(published.file):
+    """The published figures of the cells of `experiment` that were published as they are, by cell."""
+    return {one.key: (one.published, one.figures) for one in every_cell(experiment)}
+
+
+def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
+    wanted = (*SECONDS, *(metric.name for metric in experiment.metrics))
+    by_key: dict[Key, list[Mapping[str, str]]] = {}
+    for row in _read(published.file):
+        if published.only.items() <= row.items():
             named = row | {ours: row[its] for ours, its in published.columns.items()}
             told = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
             told = {**published.fixed, **told, **published.cell(row)}
             key = Key.of(experiment.axes, (told.get(axis.name) for axis in experiment.axes))
             if key is not None:
-                found[key] = (published, {name: float(named[name]) for name in SECONDS if name in named})
-    return found
+                by_key.setdefault(key, []).append(named)
+    for key, found in by_key.items():
+        figures = {name: sum(float(row[name]) for row in found) / len(found) for name in wanted if name in found[0]}
+        runs_s = [int(found[0][column]) / 1000 for column in published.runs_ms]
+        if runs_s:
+            counted = spread(runs_s)
+            figures = {name: figures.get(name, getattr(counted, name)) for name in SECONDS} | figures
+        yield Theirs(published, key, figures, runs_s)
 
 
 _read = cache(rows)

@@ -49,7 +49,8 @@ def to_rich(table: Beside, title: str | None = None) -> Group:
         grid.add_column(axis.unit or axis.label, justify=side, no_wrap=True, vertical="top" if phrased else "bottom")
     grid.add_column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", overflow="fold")
     more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
-    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", "Mbit\n/s", "at\nonce", *more):
+    speed = table.experiment.speed.unit.replace("/", "\n/")
+    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "at\nonce", *more):
         grid.add_column(name, justify="right", no_wrap=True)
     previous: Key | None = None
     for row in table.rows:
@@ -60,19 +61,19 @@ def to_rich(table: Beside, title: str | None = None) -> Group:
             grid.add_section()
         style = "bold" if row.measured else "dim"
         shown = [""] * len(named) if key == previous else named
-        grid.add_row(*shown, where, *figures_text(row), *taken_text(table, row), style=style)
+        grid.add_row(*shown, where, *figures_text(table, row), *taken_text(table, row), style=style)
         previous = key
     return Group(grid, "", *(Text(sentence, style="dim") for sentence in table.caption))
 
 
-def figures_text(row: Row) -> tuple[str, ...]:
-    """Count, the five times, Mbit/s and most at once of `row` for reading; a dash where there is nothing."""
+def figures_text(table: Beside, row: Row) -> tuple[str, ...]:
+    """Count, the five times, the speed and most at once of `row` for reading; a dash where there is nothing."""
     pattern, padding = ("{:.3f}", "") if row.measured else ("{:.2f}", FIGURE_SPACE)
-    times = [row[name] for name in cells.SECONDS]
+    times, speed = [row[name] for name in cells.SECONDS], table.experiment.speed
     return (
         NOTHING if row["count"] is None else f"{row['count']:,}",
         *(NOTHING if time is None else pattern.format(time) + padding for time in times),
-        NOTHING if row["mbit_per_s"] is None else f"{row['mbit_per_s']:,.0f}",
+        NOTHING if row[speed.name] is None else f"{row[speed.name]:,.{speed.digits}f}",
         NOTHING if row["most_at_once"] is None else f"{row['most_at_once']}",
     )
 
@@ -109,7 +110,7 @@ def to_markdown(table: Beside) -> str:
     names = (
         *(axis.unit or axis.label for axis in axes),
         *way,
-        *("where", "count", "min s", "p25 s", "avg s", "p75 s", "max s", "Mbit/s", "most at once"),
+        *("where", "count", "min s", "p25 s", "avg s", "p75 s", "max s", table.experiment.speed.unit, "most at once"),
         *(f"{metric.label} {metric.unit}".strip() for metric in _taken(table)),
     )
     lines = [
@@ -117,14 +118,15 @@ def to_markdown(table: Beside) -> str:
         "| " + " | ".join(":---" if name in (*texts, *way, "where") else "---:" for name in names) + " |",
     ]
     for row in table.rows:
-        figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(row)]
+        figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(table, row)]
         named = [*(str(row.key[axis.name]) for axis in axes), *([row.key.way_words] if way else [])]
         lines.append("| " + " | ".join([*named, row.source, *figures, *taken_text(table, row)]) + " |")
     return "\n".join([*lines, "", *table.caption]) + "\n"
 
 
 def _taken(table: Beside) -> list[Metric]:
-    return [metric for metric in cells.taken(table.experiment) if metric.how != "rate"] if table.told else []
+    speed = table.experiment.speed.name
+    return [metric for metric in cells.taken(table.experiment) if metric.name != speed] if table.told else []
 
 
 def _is_phrased(table: Beside) -> bool:

@@ -1,5 +1,5 @@
 // transfer moves objects from S3: as a Lambda function (provided.al2023) that does one operation for each message and
-// writes one record a log line, and as a program on a host.
+// writes one record a log line, as a service on a host that takes its messages itself, and as a program by hand.
 package main
 
 import (
@@ -14,14 +14,18 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"stampede/transfer/internal/copy"
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/worker"
 )
 
 // operations are what the function can do, by the experiment that it is of: each is a folder of its own.
 var operations = map[string]func(ctx context.Context, lookup func(string) string) sandbox.Operation{
-	"download": download.New,
+	"download":  download.New,
+	"copy":      copy.New,
+	"copy_host": copy.New, // the same on a host, by the verb work
 }
 
 // operationOf makes the operation that EXPERIMENT names. Without it that is the download, as Terraform's variable of this name
@@ -47,5 +51,6 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(host.Main(ctx, download.Verbs, os.Args[1:], os.Stdout, os.Stderr))
+	verbs := slices.Concat(download.Verbs, copy.Verbs, []host.Verb{worker.Verb(operationOf)})
+	os.Exit(host.Main(ctx, verbs, os.Args[1:], os.Stdout, os.Stderr))
 }

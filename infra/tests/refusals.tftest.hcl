@@ -10,6 +10,10 @@ mock_provider "aws" {
   mock_data "aws_availability_zones" {
     defaults = { names = ["us-east-1a", "us-east-1b"] }
   }
+
+  mock_data "aws_ec2_instance_type_offerings" {
+    defaults = { locations = ["us-east-1a"] }
+  }
 }
 
 run "too_small" {
@@ -109,7 +113,6 @@ run "capitals_slashes_quotes" {
     region             = "us_east_1"
     prefix             = "Stampede"
     log_retention_days = 8
-    architecture       = "arm"
     method             = "Stream"
   }
 
@@ -121,7 +124,6 @@ run "capitals_slashes_quotes" {
     var.region,
     var.prefix,
     var.log_retention_days,
-    var.architecture,
     var.method,
   ]
 }
@@ -136,6 +138,7 @@ run "addresses_wildcards_backslashes" {
     region         = ""
     prefix         = "stampede-"
     sink           = "/tmp"
+    architecture   = "arm"
   }
 
   expect_failures = [
@@ -145,6 +148,7 @@ run "addresses_wildcards_backslashes" {
     var.region,
     var.prefix,
     var.sink,
+    var.architecture,
   ]
 }
 
@@ -413,15 +417,17 @@ run "filesystem_too_small" {
   command = plan
 
   variables {
-    large_file_mb = 0
-    small_files   = 0
-    subnet_count  = 0
+    large_file_mb      = 0
+    small_files        = 0
+    subnet_count       = 0
+    objects_per_folder = 0
   }
 
   expect_failures = [
     var.large_file_mb,
     var.small_files,
     var.subnet_count,
+    var.objects_per_folder,
   ]
 }
 
@@ -429,15 +435,17 @@ run "filesystem_fractions_and_too_large" {
   command = plan
 
   variables {
-    large_file_mb = 1.5
-    small_files   = 100001
-    subnet_count  = 7
+    large_file_mb      = 1.5
+    small_files        = 100001
+    subnet_count       = 7
+    objects_per_folder = 1000001
   }
 
   expect_failures = [
     var.large_file_mb,
     var.small_files,
     var.subnet_count,
+    var.objects_per_folder,
   ]
 }
 
@@ -445,11 +453,12 @@ run "filesystem_unknown_words" {
   command = plan
 
   variables {
-    storage         = "S3"
-    read_method     = "boto3"
-    cache           = ""
-    throughput_mode = "provisioned"
-    direct_s3_read  = "ENABLED"
+    storage            = "S3"
+    read_method        = "boto3"
+    cache              = ""
+    throughput_mode    = "provisioned"
+    direct_s3_read     = "ENABLED"
+    objects_per_folder = 1.5
   }
 
   expect_failures = [
@@ -458,6 +467,7 @@ run "filesystem_unknown_words" {
     var.cache,
     var.throughput_mode,
     var.direct_s3_read,
+    var.objects_per_folder,
   ]
 }
 
@@ -512,5 +522,194 @@ run "small_files_that_do_not_fit" {
 
   expect_failures = [
     var.ephemeral_storage_mb,
+  ]
+}
+
+run "copy_too_small" {
+  command = plan
+
+  variables {
+    object_count = 0
+    object_bytes = 0
+    masters      = 0
+    slice_rows   = 0
+    data_seed    = -1
+  }
+
+  expect_failures = [
+    var.object_count,
+    var.object_bytes,
+    var.masters,
+    var.slice_rows,
+    var.data_seed,
+  ]
+}
+
+# 5 GiB is the most that one CopyObject copies.
+run "copy_too_large" {
+  command = plan
+
+  variables {
+    object_count = 100000001
+    object_bytes = 5368709121
+    masters      = 1001
+    slice_rows   = 100001
+    data_seed    = 4294967296
+  }
+
+  expect_failures = [
+    var.object_count,
+    var.object_bytes,
+    var.masters,
+    var.slice_rows,
+    var.data_seed,
+  ]
+}
+
+run "copy_fractions_and_unknown_words" {
+  command = plan
+
+  variables {
+    object_count  = 1.5
+    object_bytes  = 1.5
+    masters       = 1.5
+    slice_rows    = 1.5
+    data_seed     = 1.5
+    key_order     = "reversed"
+    instance_type = "m5a"
+  }
+
+  expect_failures = [
+    var.object_count,
+    var.object_bytes,
+    var.masters,
+    var.slice_rows,
+    var.data_seed,
+    var.key_order,
+    var.instance_type,
+  ]
+}
+
+run "a_first_day_that_is_in_no_calendar" {
+  command = plan
+
+  variables {
+    date_from = "2015-02-29"
+  }
+
+  expect_failures = [
+    var.date_from,
+  ]
+}
+
+run "a_last_day_in_other_words" {
+  command = plan
+
+  variables {
+    date_to = "31 December 2019"
+  }
+
+  expect_failures = [
+    var.date_to,
+  ]
+}
+
+run "days_in_the_wrong_order" {
+  command = plan
+
+  variables {
+    date_from = "2015-01-02"
+    date_to   = "2015-01-01"
+  }
+
+  expect_failures = [
+    var.date_to,
+  ]
+}
+
+run "copies_by_two_functions_that_each_empty_the_destination" {
+  command = plan
+
+  variables {
+    experiment        = "copy"
+    concurrency_value = 2
+  }
+
+  expect_failures = [
+    var.concurrency_value,
+  ]
+}
+
+# The published range has 43,824 hours, of 5 objects each.
+run "one_object_more_than_fits_into_the_folders" {
+  command = plan
+
+  variables {
+    experiment    = "copy"
+    from_manifest = true
+    object_count  = 219121
+  }
+
+  expect_failures = [
+    var.object_count,
+  ]
+}
+
+run "hosts_whose_own_count_does_not_fit_into_a_leap_year" {
+  command = plan
+
+  variables {
+    experiment = "copy_host"
+    date_from  = "2016-01-01"
+    date_to    = "2016-12-31"
+  }
+
+  expect_failures = [
+    var.object_count,
+  ]
+}
+
+# More hours than Terraform can count.
+run "an_object_in_each_of_ten_thousand_years_hours" {
+  command = plan
+
+  variables {
+    experiment         = "copy_host"
+    object_count       = 100000000
+    objects_per_folder = 1
+    date_from          = "0001-01-01"
+    date_to            = "9999-12-30"
+  }
+
+  expect_failures = [
+    var.object_count,
+  ]
+}
+
+run "a_processor_that_the_hosts_do_not_have" {
+  command = plan
+
+  variables {
+    experiment   = "copy_host"
+    architecture = "arm64"
+  }
+
+  expect_failures = [
+    var.architecture,
+  ]
+}
+
+# What another experiment would leave unused.
+run "a_manifest_and_a_key_for_the_download" {
+  command = plan
+
+  variables {
+    from_manifest = true
+    bucket_key    = false
+  }
+
+  expect_failures = [
+    var.from_manifest,
+    var.bucket_key,
   ]
 }

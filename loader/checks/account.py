@@ -1,4 +1,5 @@
-"""Checks of the AWS account: region, what Lambda allows, what earlier runs left.
+"""Checks of the AWS account: region, what Lambda allows, what earlier runs left. Where no function is used, what EC2
+allows stands for it (`hosts`).
 
 Asks little and waits little; whatever AWS doesn't answer or allow becomes a warning, and never a traceback.
 """
@@ -15,7 +16,7 @@ from botocore.exceptions import BotoCoreError
 from emulator import ministack, stack
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.account import network_quota
-from loader.checks import credentials
+from loader.checks import credentials, hosts
 from loader.checks.asking import Account, NotTold
 from loader.cost.demand import Demand
 from loader.target import Target
@@ -36,27 +37,33 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s:
     who = credentials.identity(account)
     if who.status == PROBLEM:
         return [who]
-    checks: dict[str, Callable[[], Finding]] = {
-        "region": lambda: enabled_region(account, region),
-        "concurrency": lambda: concurrency(account, cells, f"{prefix}-{experiment}"),
-        "memory cap": lambda: memory_cap(account, cells),
-        "network quota": lambda: network(account),
-        "leftovers": lambda: leftovers(account, f"{prefix}-"),
-    }
+    checks: dict[str, Callable[[], Finding]] = {"region": lambda: enabled_region(account, region)}
+    if cells[0].usage.in_lambda:
+        checks |= {
+            "concurrency": lambda: concurrency(account, cells, f"{prefix}-{experiment}"),
+            "memory cap": lambda: memory_cap(account, cells),
+            "network quota": lambda: network(account),
+            "leftovers": lambda: leftovers(account, f"{prefix}-"),
+        }
+    else:
+        checks |= hosts.checks(account, cells, f"{prefix}-")
     return [who, credentials.lifetime(run_s), *(_told(name, one) for name, one in checks.items())]
 
 
 def emulator(cells: list[Demand]) -> list[Finding]:
-    """The embedded AWS: whether it runs, answers, and takes N functions at once."""
-    running = ministack.running(stack.STATE_DIR)
+    """The embedded AWS: whether it runs, answers, and takes N functions at once, where functions are used."""
+    running, in_lambda = ministack.running(stack.STATE_DIR), cells[0].usage.in_lambda
     if running is None:
         here = Finding("emulator", OK, "not running; a sweep starts it and stops it again")
-        return [here, _emulator_concurrency(cells, ministack.account_concurrency(os.environ))]
+        limit = ministack.account_concurrency(os.environ)
+        return [here, _emulator_concurrency(cells, limit)] if in_lambda else [here]
     if not running.answers():
         found = f"process {running.pid} doesn't answer at {running.endpoint_url}"
         return [Finding("emulator", PROBLEM, found, "`stampede emulator stop`")]
     account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
     here = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
+    if not in_lambda:
+        return [here]
     return [
         here,
         _told("concurrency", lambda: _emulator_concurrency(cells, account.settings()["ConcurrentExecutions"])),

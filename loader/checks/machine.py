@@ -101,7 +101,7 @@ def provider_and_go() -> list[Finding]:
 
 
 def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
-    """Memory for the data set, the emulator and N functions; at worst each holds what it moves."""
+    """Memory for the data set, the emulator and N processes; at worst each holds what it moves."""
     if available_mb is None:
         return Finding("memory here", WARNING, "this system doesn't say how much is free", "watch it during the run")
     least = max(_local_mb(cell, copies=0) for cell in cells)
@@ -114,9 +114,9 @@ def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
 
 
 def local_disk(cells: list[Demand], free_mb: int) -> Finding:
-    """Disk for what N functions move at once."""
-    needed = max(cell.usage.moved_mb * cell.concurrency for cell in cells) + _results_mb(cells)
-    found = f"{free_mb:,} MB free, {needed:,} needed for what N functions move at once"
+    """Disk for what N processes move at once."""
+    needed = max(_held_mb(cell) * cell.concurrency for cell in cells) + _results_mb(cells)
+    found = f"{free_mb:,} MB free, {needed:,} needed for what N {cells[0].workers} move at once"
     if free_mb >= needed:
         return Finding("disk here", OK, found)
     way_out = f"put STAMPEDE_STATE_DIR on a larger disk, or use a smaller {_smaller(cells)} with --set"
@@ -124,17 +124,20 @@ def local_disk(cells: list[Demand], free_mb: int) -> Finding:
 
 
 def local_limits(cells: list[Demand], open_files: float, threads: float) -> Finding:
-    """What the system lets one process open (the emulator goes up to the hard limit) and one user start."""
-    most = max(cell.concurrency for cell in cells)
+    """What the system lets one process open (emulator and functions go up to the hard limit) and one user start."""
+    most, workers = max(cell.concurrency for cell in cells), cells[0].workers
     # Linux counts threads against a user's processes, other systems only processes.
     started = THREADS + most * THREADS_PER_FUNCTION if sys.platform == "linux" else THREADS + most
-    needed = {"-Hn": (OPEN_FILES + most * OPEN_FILES_PER_FUNCTION, open_files), "-u": (started, threads)}
+    opened = max(cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells)
+    needed = {"-Hn": (OPEN_FILES + opened, open_files), "-u": (started, threads)}
+    at_once = max(cell.usage.connections for cell in cells)
+    words = f"{most} {workers} at once" + (f" with up to {at_once:,} connections each" if at_once else "")
     for option, (need, limit) in needed.items():
         if need > limit:
-            found = f"`ulimit {option}` is {limit:,}, and {most} functions at once may take {need:,}"
-            way_out = f"raise it to {need}, or use a smaller --set concurrency_value"
-            return Finding("limits here", PROBLEM, found, way_out)
-    return Finding("limits here", OK, f"{most} functions at once stay below `ulimit -Hn` and `ulimit -u`")
+            found = f"`ulimit {option}` is {limit:,}, and {words} may take {need:,}"
+            fewer = "concurrency_value or fewer calls at once" if at_once else "concurrency_value"
+            return Finding("limits here", PROBLEM, found, f"raise it to {need}, or use a smaller --set {fewer}")
+    return Finding("limits here", OK, f"{words} stay below `ulimit -Hn` and `ulimit -u`")
 
 
 def results_disk(cells: list[Demand], free_mb: int) -> Finding:
@@ -204,7 +207,13 @@ def _limit(kind: int, which: int) -> float:
 def _local_mb(cell: Demand, *, copies: int) -> int:
     """Memory of the emulator with the data set, the cell's functions, and what `copies` of them hold."""
     usage = cell.usage
-    return EMULATOR_MB + cell.concurrency * usage.process_mb + usage.data_mb + copies * usage.moved_mb
+    held_mb = usage.data_mb + usage.emulator_mb + copies * _held_mb(cell)
+    return EMULATOR_MB + cell.concurrency * usage.process_mb + held_mb
+
+
+def _held_mb(cell: Demand) -> int:
+    """What one operation holds at worst."""
+    return 0 if cell.usage.within_s3 else cell.usage.moved_mb
 
 
 def _smaller(cells: list[Demand]) -> str:

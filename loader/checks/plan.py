@@ -1,4 +1,4 @@
-"""Checks of the matrix against the rules of Lambda and of infra/: arithmetic only.
+"""Checks of the matrix against the rules of Lambda, of SQS and of infra/: arithmetic only.
 
 Terraform refuses most of this too, but only when it comes to the cell; that may be the last of many.
 """
@@ -18,6 +18,8 @@ MEMORY_MB = range(128, 10_240 + 1)
 # What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
 TIMEOUT_S = range(1, 900 + 1)
+# SQS keeps a message that was received back for so long in all (SQS developer guide, visibility timeout).
+LONGEST_HOLD_S = 12 * 3600
 # An SQS trigger in standard mode caps at 1,000.
 MOST_WITHOUT_POLLERS = 1000
 # Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
@@ -28,21 +30,19 @@ MOST_POLLERS = range(2, 10_000 + 1)
 def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Finding]:
     """All checks of the matrix: those that every experiment has, and its own."""
     one, many = experiment.operation
-    return [
-        matrix(cells, many),
-        *experiment.checks([cell.values for cell in cells]),
-        memory(cells),
-        time_limit(cells, one, target),
-        trigger(cells),
-    ]
+    findings = [matrix(cells, many), *experiment.checks([cell.values for cell in cells])]
+    if cells[0].usage.in_lambda:
+        return [*findings, memory(cells), time_limit(cells, one, target), trigger(cells)]
+    return [*findings, hold(cells, one, target)]
 
 
 def matrix(cells: list[Demand], operations: str) -> Finding:
     """What the plan is; always ok."""
     most = max(cell.concurrency for cell in cells)
-    messages = sum(cell.all_messages for cell in cells)
-    sizes = ", ".join(str(size) for size in sorted({cell.usage.moved_mb for cell in cells}))
-    found = f"{len(cells)} cells, at most {most} functions at once, {messages:,} {operations} of {sizes} MiB"
+    messages = sum(cell.operations for cell in cells)
+    sizes = ", ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
+    workers = cells[0].workers
+    found = f"{len(cells)} cells, at most {most} {workers} at once, {messages:,} {operations} of {sizes} MiB"
     return Finding("matrix", OK, found)
 
 
@@ -58,10 +58,13 @@ def memory(cells: list[Demand]) -> Finding:
 
 
 def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
-    """One operation, with its wait at the start barrier, ends before the function's timeout."""
+    """One operation, with its wait at the start barrier, and what prepares a cell end before the function's timeout."""
+
+    def longest_s(cell: Demand) -> float:
+        return max(cell.usage.seconds[target], cell.preparation_s(target))
 
     def expected_s(cell: Demand) -> float:
-        return cell.usage.seconds[target] + cell.barrier_s + RECORD_MARGIN_S
+        return longest_s(cell) + cell.barrier_s + RECORD_MARGIN_S
 
     wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
     if wrong is not None:
@@ -79,7 +82,8 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
         )
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
-        f"one {operation} may take {slowest.usage.seconds[target]:.1f} s"
+        f"one {operation if longest_s(slowest) == slowest.usage.seconds[target] else 'preparation'} may take "
+        f"{longest_s(slowest):,.1f} s"
         + (f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else "")
         + f", timeout_s is {slowest.timeout_s}"
     )
@@ -90,8 +94,20 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     enough = 2 * math.ceil(expected_s(slowest))
     longer = f"use --set timeout_s={enough}, or " if enough in TIMEOUT_S else "use "
     smaller = f"{longer}a smaller {slowest.usage.sized_by}"
-    way_out = f"{smaller}, or more memory" if target == "aws" else f"{smaller} or N"
+    way_out = f"{smaller}, or {slowest.usage.faster_by}" if target == "aws" else f"{smaller} or N"
     return Finding("time limit", PROBLEM if too_long else WARNING, f"{found} ({slowest.name})", way_out)
+
+
+def hold(cells: list[Demand], operation: str, target: str) -> Finding:
+    """One operation of a host, which holds its message back while it works, ends while SQS lets it."""
+    slowest = max(cells, key=lambda cell: cell.usage.seconds[target])
+    found = f"one {operation} of a host may take {slowest.usage.seconds[target]:,.0f} s"
+    if slowest.usage.seconds[target] <= LONGEST_HOLD_S:
+        return Finding("time limit", OK, f"{found}, and its message is held back meanwhile")
+    way_out = f"use a smaller {slowest.usage.sized_by}, more hosts, or {slowest.usage.faster_by}"
+    return Finding(
+        "time limit", PROBLEM, f"{found}, and SQS gives its message to another after 12 h ({slowest.name})", way_out
+    )
 
 
 def trigger(cells: list[Demand]) -> Finding:

@@ -5,10 +5,11 @@ Pure arithmetic over prices.json. Left out: the free tier, retries, taxes, and w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments import EXPERIMENTS
 from experiments.usage import Use
 from loader.cost import durations
 from loader.cost.demand import Demand, demands, setting
@@ -25,8 +26,10 @@ INIT_S = 1.0
 LOG_BYTES_PER_MESSAGE = 1024
 # Every saved query once over all lines of the run.
 INSIGHTS_SCANS = 7
-# Five connections of Lambda's trigger, each asking every 20 s while the queue is empty; counted for the whole run.
-EMPTY_RECEIVES_PER_HOUR = 5 * 3600 / 20
+# While the queue is empty it is asked every 20 s: by five connections of Lambda's trigger, or by each host. Counted for
+# the whole run.
+EMPTY_RECEIVES_PER_HOUR = 3600 / 20
+TRIGGER_CONNECTIONS = 5
 # Lambda's guide (SQS event source mappings, provisioned mode): a poller makes up to 10 polls a second. Fewer while the
 # pollers aren't all needed, and how many an empty queue gets isn't documented, so this is the most there can be.
 POLLS_PER_POLLER_S = 10
@@ -66,7 +69,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cost on AWS and duration of a plan. `cells_s` has the seconds of each cell by name, on the plan's own target."""
+    """Cost on AWS and duration of a plan. `cells_s` has the seconds of each cell by name, on the plan's own target;
+    `advice` are sentences of the experiment's on what else does such work."""
 
     target: str
     region: str
@@ -75,6 +79,7 @@ class Estimate:
     items: tuple[Item, ...]
     cells_s: Mapping[str, float]
     around_s: float
+    advice: tuple[str, ...] = ()
 
     @property
     def total_usd(self) -> float:
@@ -108,10 +113,12 @@ class Estimate:
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
-        free_gb = sum(item.quantity for item in self.items if item.usd_per_unit == 0)
-        lines.append(f"free: {free_gb:,.0f} GB from S3 to Lambda in the same region; not counted: retries, free tier")
-        lines += [f"not counted: {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced]
-        return lines
+        free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
+        lines.append(f"free: {', '.join(free)}; not counted: retries, free tier")
+        lines += [
+            f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
+        ]
+        return [*lines, *self.advice]
 
     def services_text(self) -> str:
         """The dollars of each service in one phrase."""
@@ -133,6 +140,7 @@ class Estimate:
             "items": [item.as_dict() for item in self.items],
             "total_usd": round(self.total_usd, 6),
             "expected_s": round(self.total_s),
+            "advice": list(self.advice),
         }
 
 
@@ -145,7 +153,8 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
     prices = read_prices()
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
-    cells = demands(plan, defaults)
+    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
+    advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(
         target=plan.target,
         region=str(setting(plan, "region", defaults)),
@@ -154,6 +163,7 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
         items=tuple(_items(cells, durations.around_s(cells, "aws"), prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
         around_s=durations.around_s(cells, plan.target),
+        advice=tuple(advice),
     )
 
 
@@ -168,43 +178,57 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         what = ", ".join(item.what for item in estimate.unpriced)
         raise UsageError(
             f"--budget-usd {budget_usd:g}: can't be kept, because the price of {what} isn't known here; "
-            "leave those out (provisioned_pollers) or leave --budget-usd out"
+            "choose what has a price, or leave --budget-usd out"
         )
     if estimate.total_usd > budget_usd:
         raise UsageError(
             f"--budget-usd {budget_usd:g}: the sweep is estimated at {estimate.total_usd:.2f} USD "
-            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep less with "
-            "--set concurrency_value=... or --messages-per-concurrency"
+            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or "
+            "smaller cells with --set"
         )
 
 
 def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
-    def item(service: str, what: str, quantity: float, price: str) -> Item:
+    def item(service: str, what: str, price: str, quantity: float) -> Item:
         return Item(service, what, quantity, prices[price].unit, prices[price].usd, price)
 
     messages = sum(cell.all_messages for cell in cells)
     batches = sum(-(-count // BATCH) for cell in cells for count in (cell.messages, cell.warm_up_messages))
+    batches += sum(cell.preparations for cell in cells)
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
+    polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
+    asking = EMPTY_RECEIVES_PER_HOUR * max(_connections(cell) for cell in cells) + DRAIN_REQUESTS_PER_HOUR
+    return [
+        *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
+        *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
+        item("SQS", "send, receive, delete", "sqs_request", batches + 2 * messages),
+        item("SQS", "asking an empty queue", "sqs_request", hours * asking),
+        *([item("SQS", "provisioned polls, at most", "sqs_request", polls)] if polls else []),
+        item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
+        item("CloudWatch", "Logs Insights scans", "logs_scanned_gb", INSIGHTS_SCANS * logs_gb),
+    ]
+
+
+def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item]) -> list[Item]:
+    """The lines of what runs in functions."""
+    if not cells:
+        return []
     pollers_s = _pollers_s(cells, around_s)
-    polls = pollers_s * POLLS_PER_POLLER_S
     return [
         *(
-            item("Lambda", f"compute, {name}", _gb_s(cells, name), f"lambda_gb_s_{name}")
+            item("Lambda", f"compute, {name}", f"lambda_gb_s_{name}", _gb_s(cells, name))
             for name in sorted({cell.architecture for cell in cells})
         ),
-        item("Lambda", "requests", messages, "lambda_request"),
-        item("Lambda", "/tmp above 512 MB", sum(_tmp_gb_s(cell) for cell in cells), "lambda_tmp_gb_s"),
-        *([item("Lambda", "provisioned pollers", pollers_s / 3600, "lambda_poller_hour")] if pollers_s else []),
-        *(item(service, what, quantity, price) for (service, what, price), quantity in _used(cells, hours).items()),
-        item("SQS", "send, receive, delete", batches + 2 * messages, "sqs_request"),
-        item(
-            "SQS", "asking an empty queue", hours * (EMPTY_RECEIVES_PER_HOUR + DRAIN_REQUESTS_PER_HOUR), "sqs_request"
-        ),
-        *([item("SQS", "provisioned polls, at most", polls, "sqs_request")] if polls else []),
-        item("CloudWatch", "log lines", logs_gb, "logs_ingested_gb"),
-        item("CloudWatch", "Logs Insights scans", INSIGHTS_SCANS * logs_gb, "logs_scanned_gb"),
+        item("Lambda", "requests", "lambda_request", sum(cell.all_messages for cell in cells)),
+        item("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", sum(_tmp_gb_s(cell) for cell in cells)),
+        *([item("Lambda", "provisioned pollers", "lambda_poller_hour", pollers_s / 3600)] if pollers_s else []),
     ]
+
+
+def _connections(cell: Demand) -> int:
+    """Who asks the queue while it is empty."""
+    return TRIGGER_CONNECTIONS if cell.usage.in_lambda else cell.concurrency
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:
@@ -216,8 +240,9 @@ def _pollers_s(cells: list[Demand], around_s: float) -> float:
 def _billed_s(cell: Demand) -> float:
     """Seconds of Lambda in one cell: the operations, one cold start a function, and the wait at the start barrier."""
     one_s = min(cell.usage.seconds["aws"], cell.timeout_s)
-    environments = min(cell.concurrency, cell.all_messages)
-    return cell.all_messages * one_s + environments * (INIT_S + cell.barrier_s)
+    preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
+    environments = min(cell.concurrency, cell.operations)
+    return cell.operations * one_s + preparing_s + environments * (INIT_S + cell.barrier_s)
 
 
 def _gb_s(cells: list[Demand], architecture: str) -> float:
@@ -228,14 +253,20 @@ def _tmp_gb_s(cell: Demand) -> float:
     return max(0, cell.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(cell)
 
 
-def _used(cells: list[Demand], hours: float) -> dict[tuple[str, str, str], float]:
-    """The quantities of the experiment's own lines, by service, words and price, in their order."""
-    lines: dict[tuple[str, str, str], list[tuple[int, Use]]] = {}
-    for cell in cells:
+def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
+    """The quantities of the experiment's own lines, by service, words and price, in their order.
+
+    What is up with its cell alone is so for the cell's time; for that around all cells, with the first.
+    """
+    hours = [durations.cell_s(cell, "aws") / 3600 for cell in cells]
+    hours[0] += around_s / 3600
+    lines: dict[tuple[str, str, str], list[tuple[float, Use]]] = {}
+    for cell, up_hours in zip(cells, hours, strict=True):
         for use in cell.usage.uses:
-            lines.setdefault((use.service, use.what, use.price), []).append((cell.all_messages, use))
+            quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
+            lines.setdefault((use.service, use.what, use.price), []).append((quantity, use))
     return {
-        line: sum(messages * use.each for messages, use in uses)
-        + max(use.once + (use.per_hour and use.per_hour * hours) for _, use in uses)
+        line: sum(quantity for quantity, _ in uses)
+        + max(use.once + (use.per_hour and use.per_hour * sum(hours)) for _, use in uses)
         for line, uses in lines.items()
     }

@@ -28,7 +28,8 @@ class Pollers:
 @dataclass(frozen=True)
 class Demand:
     """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
-    times in seconds; `applies` unless the cell before has the same stack."""
+    times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
+    prepare the cell, `workers` what carries the others out, in the plural."""
 
     name: str
     memory_mb: int
@@ -42,11 +43,22 @@ class Demand:
     barrier_s: float = 0.0
     pollers: Pollers | None = None
     applies: bool = True
+    preparations: int = 0
+    workers: str = "functions"
+
+    @property
+    def operations(self) -> int:
+        """What is timed or warmed up in the cell, one a message."""
+        return self.messages + self.warm_up_messages
 
     @property
     def all_messages(self) -> int:
-        """Messages sent in the cell, warm-ups included."""
-        return self.messages + self.warm_up_messages
+        """Messages sent in the cell, whatever they are for."""
+        return self.operations + self.preparations
+
+    def preparation_s(self, target: str) -> float:
+        """Seconds of the message that prepares the cell; 0 without one."""
+        return self.usage.preparation_s.get(target, 0.0) * self.preparations
 
 
 def demands(plan: Plan, defaults: Mapping[str, Any]) -> list[Demand]:
@@ -84,19 +96,22 @@ def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
 def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: bool) -> Demand:
     experiment = EXPERIMENTS[plan.experiment]
     values = complete(experiment, {**defaults, **plan.values(cell)})
+    usage = experiment.usage(values)
     return Demand(
         name=cell.name,
         memory_mb=values["memory_size"],
         concurrency=values["concurrency_value"],
-        messages=plan.messages(cell),
+        messages=plan.messages(cell, values),
         warm_up_messages=plan.warm_up_messages(cell),
         timeout_s=values["timeout_s"],
         values=values,
-        usage=experiment.usage(values),
+        usage=usage,
         architecture=str(values["architecture"]),
         barrier_s=plan.start_barrier_s or 0.0,
         pollers=_pollers(values.get("provisioned_pollers")),
         applies=applies,
+        preparations=1 if usage.preparation_s else 0,
+        workers=experiment.worker[1],
     )
 
 

@@ -54,14 +54,16 @@ def flood_s(messages: int, one_s: float, concurrency: int, start: float, per_min
 
 
 def cell_s(demand: Demand, target: str) -> float:
-    """Expected seconds of one cell: apply (where it does), warm-up, flood, and the wait for the last log lines."""
+    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, and the wait for the last log
+    lines."""
     one_s, around = demand.usage.seconds[target], SURROUNDINGS[target]
+    apply_s = around.apply_s + (demand.usage.apply_s if target == "aws" else 0)
     start, per_minute = _ramp(demand, target)
     floods_s = sum(
         flood_s(messages, one_s, demand.concurrency, start, per_minute)
         for messages in (demand.warm_up_messages, demand.messages)
     )
-    return around.apply_s * demand.applies + floods_s + demand.barrier_s + around.settle_s
+    return apply_s * demand.applies + demand.preparation_s(target) + floods_s + demand.barrier_s + around.settle_s
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:
@@ -74,8 +76,8 @@ def around_s(cells: Sequence[Demand], target: str) -> float:
 
 def _ramp(demand: Demand, target: str) -> tuple[float, float]:
     """Functions at once at the start of a flood, and how many are added each minute."""
-    if target == "local":
-        return demand.concurrency, STANDARD_PER_MINUTE  # the emulator has no ramp
+    if target == "local" or not demand.usage.in_lambda:
+        return demand.concurrency, STANDARD_PER_MINUTE  # neither the emulator nor hosts that ask the queue have a ramp
     if demand.pollers:
         return demand.pollers.minimum * INVOCATIONS_PER_POLLER, PROVISIONED_PER_MINUTE
     return STANDARD_START, STANDARD_PER_MINUTE

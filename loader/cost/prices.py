@@ -28,8 +28,13 @@ class Prices:
     by_name: Mapping[str, Price]
 
     def __getitem__(self, name: str) -> Price:
-        """A price; raises KeyError where there is none of that name."""
-        return self.by_name[name]
+        """A price; `<what>:<kind>` without one of its own has that of `<what>`. Raises KeyError where there is none."""
+        return self.by_name.get(name) or self.by_name[name.partition(":")[0]]
+
+    @property
+    def known_usd(self) -> dict[str, float]:
+        """US dollars for one unit, by name, where they are known."""
+        return {name: price.usd for name, price in self.by_name.items() if price.usd is not None}
 
     @property
     def date(self) -> str:

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from experiments import of_run
 from loader.errors import RunError
+from loader.run.failed_objects import FAILED_OBJECTS
 from loader.run.folder import RunFolder
 from loader.run.message_marks import DEAD, ERRED, OK, SENT, CellMarks
+from loader.run.objects_account import ObjectsAccount, ObjectsLedger
 from report.cell_settings import CellSettings
 
 
@@ -25,7 +28,7 @@ class CellAccount:
     records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
     records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
     sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
-    figure, though their messages have come to their end.
+    figure, though their messages have come to their end. `objects`: where records account for objects too.
     """
 
     cell: str
@@ -37,15 +40,28 @@ class CellAccount:
     duplicates: int
     unexpected: int
     foreign: int = 0
+    objects: ObjectsAccount | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether something of the cell can't be accounted for."""
-        return bool(self.unaccounted or self.foreign)
+        return bool(self.unaccounted or self.foreign or (self.objects and self.objects.is_open))
+
+    @property
+    def owing(self) -> int:
+        """Messages whose log lines haven't all come."""
+        return self.unaccounted + (self.objects.owing if self.objects else 0)
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
-        return asdict(self)
+        counts = asdict(self)
+        return counts if self.objects else {name: value for name, value in counts.items() if name != "objects"}
+
+    def as_row(self, *, objects: bool) -> dict[str, Any]:
+        """The account as a row without nesting, with that of `objects` or without."""
+        counts = self.as_dict()
+        told = counts.pop("objects", {})
+        return counts | {f"objects_{name}": value for name, value in told.items() if objects}
 
     def sentence(self) -> str:
         """The account as one line of words."""
@@ -60,25 +76,31 @@ class CellAccount:
             (self.foreign, "records with other settings than the cell's, KEPT OUT of the figures"),
         ):
             line += f"; {count} {word}" if count else ""
-        return line
+        return line + (f"; {self.objects.sentence()}" if self.objects else "")
 
 
 class Ledger:
     """What is known of every message of a run, in one byte a message: a million take 1 MB. Rows are read once, in any
     order, and not kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, objects: ObjectsLedger | None = None) -> None:
+        """With `objects` they are accounted for too."""
+        self._objects = objects
         self._cells: dict[str, CellMarks] = {}
         self._foreign: Counter[str] = Counter()
 
     def sent(self, row: Mapping[str, Any]) -> None:
         """A row of sent.jsonl."""
         self._mark(row, SENT)
+        if self._objects is not None:
+            self._objects.sent(row)
 
     def record(self, row: Mapping[str, Any], *, is_foreign: bool = False) -> None:
         """A record: a success, or an error; `is_foreign` where its settings aren't those of its cell."""
         self._mark(row, OK if row["status"] == "ok" else ERRED)
         self._foreign[row["cell"]] += is_foreign
+        if self._objects is not None:
+            self._objects.record(row)
 
     def dead_letter(self, row: Mapping[str, Any]) -> None:
         """A message that was seen in the dead-letter queue."""
@@ -87,8 +109,12 @@ class Ledger:
     def accounts(self, cell: str | None = None) -> list[CellAccount]:
         """One account a cell, or of `cell` only, in the order in which their first rows came."""
         names = self._cells if cell is None else {cell} & self._cells.keys()
-        accounts = (_cell_account(name, self._cells[name], self._foreign[name]) for name in names)
+        accounts = (self._account(name) for name in names)
         return [one for one in accounts if one.sent or one.unexpected]
+
+    def _account(self, cell: str) -> CellAccount:
+        objects = None if self._objects is None else self._objects.account(cell)
+        return _cell_account(cell, self._cells[cell], self._foreign[cell], objects)
 
     def _mark(self, row: Mapping[str, Any], mark: int) -> None:
         cell = row["cell"]
@@ -102,26 +128,32 @@ def account(
     records: Iterable[Mapping[str, Any]],
     dead_letters: Iterable[Mapping[str, Any]],
     settings: CellSettings | None = None,
+    failed_objects: Iterable[Mapping[str, Any]] | None = None,
 ) -> list[CellAccount]:
     """Set sent messages against records and dead letters of one run, and records against the settings of their cells;
-    one account a cell, in order of sending."""
-    ledger = Ledger()
+    one account a cell, in order of sending. With `failed_objects` (rows, in any number) objects are accounted for."""
+    objects = None if failed_objects is None else ObjectsLedger()
+    ledger = Ledger(objects)
     for row in sent:
         ledger.sent(row)
     for row in records:
         ledger.record(row, is_foreign=settings is not None and settings.difference(row) is not None)
     for row in dead_letters:
         ledger.dead_letter(row)
+    for row in failed_objects or ():
+        objects.failed_object(row)
     return ledger.accounts()
 
 
 def stored_accounts(folder: RunFolder) -> list[CellAccount]:
     """The account of a whole run, counted again from what its folder holds."""
     files = (folder.rows(name) for name in ("sent.jsonl", "records.jsonl", "dead_letters.jsonl"))
-    return account(*files, CellSettings(folder.read_json("run.json", {})))
+    description = folder.read_json("run.json", {})
+    failed = folder.rows(FAILED_OBJECTS) if of_run(description).objects_account else None
+    return account(*files, CellSettings(description), failed)
 
 
-def _cell_account(cell: str, marks: CellMarks, foreign: int) -> CellAccount:
+def _cell_account(cell: str, marks: CellMarks, foreign: int, objects: ObjectsAccount | None) -> CellAccount:
     return CellAccount(
         cell=cell,
         sent=marks.count(all_of=SENT),
@@ -132,6 +164,7 @@ def _cell_account(cell: str, marks: CellMarks, foreign: int) -> CellAccount:
         duplicates=marks.repeated[OK],
         unexpected=marks.count(all_of=OK, none_of=SENT) + marks.count(all_of=ERRED, none_of=SENT | OK),
         foreign=foreign,
+        objects=objects,
     )
 
 
@@ -139,5 +172,10 @@ def check(accounts: Iterable[CellAccount]) -> None:
     """Raise RunError naming the cells in which something can't be accounted for."""
     open_cells = [one for one in accounts if one.is_open]
     if open_cells:
-        what = "message is accounted for" if any(one.unaccounted for one in open_cells) else "record is of its own cell"
+        if any(one.unaccounted for one in open_cells):
+            what = "message is accounted for"
+        elif any(one.foreign for one in open_cells):
+            what = "record is of its own cell"
+        else:
+            what = "object is accounted for"
         raise RunError(f"not every {what}: " + "; ".join(one.sentence() for one in open_cells))

@@ -7,11 +7,14 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from experiments import of_run
 from loader.errors import RunError
 from loader.progress import say
 from loader.run.accounting import CellAccount, Ledger
+from loader.run.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from loader.run.folder import RunFolder
 from loader.run.log_events import OVERLAP_MS, LogEvents, records
+from loader.run.objects_account import ObjectsLedger
 from loader.run.patience import State
 from loader.run.unfinished_cell import abandoned_keys
 from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
@@ -28,14 +31,17 @@ class Collecting:
         """Take up what is stored. Raises RunError when the run sent nothing, UsageError without credentials."""
         self._target, self._folder, self._cell = target, folder, cell
         self._sqs = target.client("sqs")
-        self._settings = CellSettings(folder.read_json("run.json", {}))
-        self._ledger = Ledger()
+        description = folder.read_json("run.json", {})
+        self._settings = CellSettings(description)
+        self._objects = ObjectsLedger() if of_run(description).objects_account else None
+        self._ledger = Ledger(self._objects)
         self._abandoned = abandoned_keys(folder)
         self._strangers = 0
         self._is_full_said = False
         self._first_sent_ms: dict[str, int] = {}
         self._read_sent()
         self._read_records()
+        self._read_failed_objects()
         known = folder.rows("log_events.jsonl")
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
         logs, group = target.client("logs"), target["log_group_name"]
@@ -49,8 +55,8 @@ class Collecting:
 
     def look(self) -> State:
         """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
-        pending, in_flight = self._counts("queue_url")
-        dead_count = sum(self._counts("dead_letter_queue_url"))
+        pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
+        dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
         for page in self._events.fetch():
             self._store(page)
         self._read_dead_letters(dead_count)
@@ -59,18 +65,18 @@ class Collecting:
             sent=sum(one.sent for one in accounts),
             finished=sum(one.succeeded + one.dead_lettered for one in accounts),
             failed=sum(one.failed for one in accounts),
-            without_record=sum(one.unaccounted for one in accounts),
+            without_record=sum(one.owing for one in accounts),
             pending=pending,
             in_flight=in_flight,
             dead=sum(one.dead_lettered for one in accounts),
         )
 
     def look_again(self) -> int:
-        """Read all log lines again since the first message of the cells that owe records; returns how many were new.
+        """Read all log lines again since the first message of the cells that owe some; returns how many were new.
 
         CloudWatch may show a line minutes after its time, where `look` doesn't ask any more. Raises what boto3 raises.
         """
-        owing = [one.cell for one in self._ledger.accounts(self._cell) if one.unaccounted]
+        owing = [one.cell for one in self._ledger.accounts(self._cell) if one.owing]
         if not owing:
             return 0
         since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
@@ -117,6 +123,28 @@ class Collecting:
             stored += 1
         self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
 
+    def _read_failed_objects(self) -> None:
+        """Enter the stored rows, and add those whose events alone are stored, as with records."""
+        if self._objects is None:
+            return
+        self._folder.appending(FAILED_OBJECTS).close()  # an empty file says that none failed
+        stored = 0
+        for row in self._folder.rows(FAILED_OBJECTS):
+            self._objects.failed_object(row)
+            stored += 1
+        lines = failed_lines(self._folder.rows("log_events.jsonl"))
+        self._add_failed_objects(itertools.islice(failed_rows(self._of_this_run(lines)), stored, None))
+
+    def _add_failed_objects(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Store and count rows one by one: there may be millions."""
+
+        def counted() -> Iterator[dict[str, Any]]:
+            for row in rows:
+                yield row
+                self._objects.failed_object(row)
+
+        self._folder.append(FAILED_OBJECTS, counted())
+
     def _take_up_dead_letters(self) -> DeadLetters:
         self._folder.appending("dead_letters.jsonl").close()  # an empty file says that none were found
         known = []
@@ -137,13 +165,23 @@ class Collecting:
 
     def _own(self, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The records of this run among log events."""
-        return (record for record in records(events) if record["run_id"] == self._folder.run_id)
+        return self._of_this_run(records(events))
+
+    def _of_this_run(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        return (line for line in lines if line["run_id"] == self._folder.run_id)
 
     def _store(self, fresh: list[dict[str, Any]]) -> None:
         self._strangers += sum(record["run_id"] is None for record in records(fresh))
-        fresh = [event for event in fresh if not any(map(self._is_abandoned, self._own([event])))]
+        if self._abandoned:
+            fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]
         self._folder.append("log_events.jsonl", fresh)
         self._add_records(self._own(fresh))
+        if self._objects is not None:
+            self._add_failed_objects(failed_rows(self._of_this_run(failed_lines(fresh))))
+
+    def _lines_of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The event as a line of this run that belongs to a message, if it is one."""
+        return self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
 
     def _add_records(self, own: Iterable[dict[str, Any]]) -> None:
         new = list(own)
@@ -159,11 +197,11 @@ class Collecting:
         """Whether it is of an attempt at a cell that was set aside, and came late."""
         return (row["cell"], row["seq"]) in self._abandoned
 
-    def _counts(self, url_name: str) -> tuple[int, int]:
-        names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
-        answer = self._sqs.get_queue_attributes(
-            QueueUrl=self._target[url_name],
-            AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"],
-        )["Attributes"]
-        visible = sum(int(answer[name]) for name in names)
-        return visible, int(answer["ApproximateNumberOfMessagesNotVisible"])
+
+def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:
+    """Messages that wait in a queue, and those in flight, as SQS counts them: approximately."""
+    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
+    answer = sqs.get_queue_attributes(
+        QueueUrl=queue_url, AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"]
+    )["Attributes"]
+    return sum(int(answer[name]) for name in names), int(answer["ApproximateNumberOfMessagesNotVisible"])

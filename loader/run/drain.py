@@ -127,7 +127,7 @@ class _Waiting:
         now = self._clock()
         if self._state is None or state != self._state:
             self._changed = now
-        if self._state is None or state.progress != self._state.progress:
+        if self.patience.is_moving(state, self._state):
             self._moved = now
         self._state = state
 

@@ -28,6 +28,7 @@ def flood(
     count: int,
     *,
     order: Mapping[str, Any],
+    share: Callable[[int], Mapping[str, Any]] | None = None,
     queue_url: str | None = None,
     warm_up: bool = False,
     start_at_ms: int | None = None,
@@ -35,14 +36,15 @@ def flood(
 ) -> Outcome:
     """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
 
-    Each says `order`, the experiment's part. `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the
-    functions wait until then. Where an earlier flood of the cell may have been killed (`knows_all_sent` false) a gap is
-    left for what it sent last. Returns the outcome even when some were refused (`check` raises for that). Raises
-    RunError when the queue can't be reached.
+    Each says `order`, the experiment's part, and the index-th of this flood (from 0) `share(index)`. `warm_up` orders
+    count in no figure; with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier flood of the cell
+    may have been killed (`knows_all_sent` false) a gap is left for what it sent last. Returns the outcome even when
+    some were refused (`check` raises for that). Raises RunError when the queue can't be reached.
     """
     extras = {**order, "warm_up": int(warm_up)}
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
+    first = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     say(f"flooding {target['queue_name']} with {count} messages")
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")
@@ -56,7 +58,7 @@ def flood(
             outcome = send(
                 target,
                 queue_url or target["queue_url"],
-                orders(folder.run_id, cell, count, extras, first_seq(folder, cell, knows_all_sent=knows_all_sent)),
+                orders(folder.run_id, cell, count, extras, first, share),
                 accepted,
             )
     say(outcome.sentence(), style="red" if outcome.failed else None)
@@ -89,15 +91,28 @@ def check(outcome: Outcome) -> None:
         )
 
 
-def orders(run_id: str, cell: str, count: int, extras: Mapping[str, Any], first_seq: int = 0) -> Iterator[Order]:
+def orders(
+    run_id: str,
+    cell: str,
+    count: int,
+    extras: Mapping[str, Any],
+    first_seq: int = 0,
+    share: Callable[[int], Mapping[str, Any]] | None = None,
+) -> Iterator[Order]:
     """The work orders of one flood, made one by one: a million of them need no memory.
 
-    They differ in `seq` alone, so the rest of the JSON is made once.
+    They differ in `seq` and in what `share` gives for their place alone, so the rest of the JSON is made once.
     """
     before = json.dumps({"run_id": run_id, "cell": cell})[:-1] + ', "seq": '
-    after = "".join(f", {json.dumps(name)}: {json.dumps(value)}" for name, value in extras.items()) + "}"
-    for seq in range(first_seq, first_seq + count):
-        yield Order(seq, f"{before}{seq}{after}")
+    after = _members(extras)
+    for index, seq in enumerate(range(first_seq, first_seq + count)):
+        own = "" if share is None else _members(share(index))
+        yield Order(seq, f"{before}{seq}{after}{own}}}")
+
+
+def _members(values: Mapping[str, Any]) -> str:
+    """Members of a JSON object, each after a comma."""
+    return "".join(f", {json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
 
 
 @contextmanager

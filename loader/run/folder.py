@@ -7,6 +7,7 @@ file names.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -86,12 +87,19 @@ class RunFolder:
             return default
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Append rows as JSON lines, with one write and a flush."""
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        if not text:
+        """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
+        rows = iter(rows)
+        if (first := next(rows, None)) is None:
             return
         with self.appending(name) as file:
-            file.write(text)
+            file.writelines(json.dumps(row) + "\n" for row in itertools.chain([first], rows))
+
+    def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""
+        beside = self.path / f".{name}.part"
+        with beside.open("w") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        beside.replace(self.path / name)
 
     def appending(self, name: str) -> TextIO:
         """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row

@@ -15,6 +15,9 @@ SETTLE_S = {"local": 5.0, "aws": 90.0}
 LATE_S = {"local": 10.0, "aws": 600.0}
 # While records are owed and the queue is empty, all log lines of the cell are read again this often.
 READ_AGAIN_S = {"local": 3.0, "aws": 30.0}
+# For so long a host hides a message, whatever the queue's own timeout is (functions/transfer/internal/worker).
+# One that has just been applied boots and fetches its program, for which it has 5 minutes (infra/modules/host).
+HOST_HIDES_S, HOST_START_S = 60.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class State:
     """What one look showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
 
     `finished` messages have succeeded or are dead letters, `failed` ones have left error records only, `without_record`
-    no trace at all.
+    no trace at all, or not the lines that name their failed objects.
     """
 
     sent: int
@@ -41,7 +44,7 @@ class State:
     @property
     def is_done(self) -> bool:
         """Every message has succeeded or is dead-lettered, and the queue is empty."""
-        return self.is_empty and self.finished >= self.sent
+        return self.is_empty and self.finished >= self.sent and not self.without_record
 
     @property
     def progress(self) -> tuple[int, ...]:
@@ -61,7 +64,8 @@ class Patience:
     """Seconds between looks, until an empty queue is believed, for late log lines, and until a drain gives up.
 
     `deadline_s` counts from the start of the drain where the user gave it (`is_given`), else from the last time that a
-    message made progress.
+    message made progress; a message in flight counts as progress where its worker `holds` it, saying again and again
+    that it is at work: how long one takes, nobody knows, and a worker that has died says nothing.
     """
 
     poll_s: float
@@ -70,6 +74,7 @@ class Patience:
     read_again_s: float
     deadline_s: float
     is_given: bool
+    holds: bool = False
 
     @classmethod
     def of(cls, target: Target, deadline_s: float | None) -> Patience:
@@ -82,7 +87,12 @@ class Patience:
             READ_AGAIN_S[kind],
             default_deadline_s(target) if deadline_s is None else deadline_s,
             deadline_s is not None,
+            holds=_has_hosts(target),  # a function is cut off at its timeout; a host isn't
         )
+
+    def is_moving(self, state: State, before: State | None) -> bool:
+        """Whether a message has made progress since the last look, or is held by a worker."""
+        return before is None or state.progress != before.progress or (self.holds and state.in_flight > 0)
 
     def is_at_rest(self, state: State, quiet_s: float, *, is_long_past: bool) -> bool:
         """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing
@@ -109,6 +119,12 @@ def default_deadline_s(target: Target) -> float:
 
     SQS moves a message to the dead-letter queue at the receive after the last of `max_receive_count` visibility
     timeouts (SQS guide, dead-letter queues). One more for the receive that begins them, and the time that log lines may
-    be late.
+    be late. Hosts that never come up cost money by the hour: theirs is as short as it can be.
     """
-    return (target["max_receive_count"] + 1) * target["visibility_timeout_s"] + LATE_S["aws"]
+    hidden_s, start_s = (HOST_HIDES_S, HOST_START_S) if _has_hosts(target) else (target["visibility_timeout_s"], 0.0)
+    return (target["max_receive_count"] + 1) * hidden_s + start_s + LATE_S["aws"]
+
+
+def _has_hosts(target: Target) -> bool:
+    """Whether hosts take the messages, and no function."""
+    return not target.outputs.get("function_name")

@@ -78,9 +78,11 @@ class Plan:
         """N of a cell."""
         return int(self.values(cell).get("concurrency_value", 1))
 
-    def messages(self, cell: Cell) -> int:
-        """Messages that are measured in a cell."""
-        return self.concurrency(cell) * self.messages_per_concurrency
+    def messages(self, cell: Cell, values: Mapping[str, Any]) -> int:
+        """Messages that are measured in a cell, whose experiment knows it by `values`."""
+        count = EXPERIMENTS[self.experiment].messages
+        own = count(values) if count else None
+        return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
 
     def warm_up_messages(self, cell: Cell) -> int:
         """Messages sent first in a cell, recorded and counted in no figure."""
@@ -165,9 +167,8 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
             'quotes ("a, b"), an object is written {minimum=2,maximum=20}'
         ) from None
     for value in values if axis else ():
-        if type(value) is not axis.kind or (axis.kind is int and value < 1):
-            rule = "a whole number of 1 or more" if axis.kind is int else "a text"
-            raise UsageError(f"{option} {name}: must be {rule}, got {value!r}")
+        if not axis.takes(value):
+            raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
     return values
 
 

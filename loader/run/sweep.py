@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -16,9 +17,11 @@ from loader import target as targets
 from loader.cost import Estimate
 from loader.dataset import put_objects
 from loader.errors import RunError
+from loader.manifest import put_manifest
 from loader.placing import place
 from loader.progress import say
 from loader.run.accounting import CellAccount, stored_accounts
+from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import Collecting
 from loader.run.description import RunDescription
 from loader.run.drain import drain
@@ -28,10 +31,14 @@ from loader.run.folder import RunFolder
 from loader.run.plan import Cell, Plan
 from loader.run.swept_stack import SweptStack
 from loader.run.unfinished_cell import set_aside
+from loader.sqs.sending import Outcome
 from loader.target import Target
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}
+# A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after 15 s at most, and
+# has 20 s for the calls under way (functions/transfer/internal/worker).
+HOST_ENDS_S = 40.0
 
 
 class SweepRun:
@@ -101,11 +108,12 @@ class SweepRun:
             self._description.describe(self._target, self._stack.terraform)
         self._objects = self._target.experiment.objects(self._target)
         put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
+        put_manifest(self._target)
         place(self._target)
         return self._target
 
     def _cell(self, target: Target, cell: Cell) -> None:
-        """Warm up, flood and drain one cell; it is finished once every message has come to rest.
+        """Warm up, prepare, flood and drain one cell; it is finished once every message has come to rest.
 
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
@@ -113,20 +121,24 @@ class SweepRun:
             _empty_queue(target)
         started_at = datetime.now(UTC)
         in_order = self._plan.in_order(cell)
-        order = target.experiment.order({**target.outputs, **in_order}, self._objects)
+        load = CellLoad.of(target, in_order, self._objects)
         self._description.begin_cell(cell.name, target, in_order)
         if warm_ups := self._plan.warm_up_messages(cell):
             say(f"warming up with {warm_ups} messages")
-            check_flood(flood(target, self._folder, cell.name, warm_ups, order=order, warm_up=True))
+            check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
             self._drain(target, cell, quiet=True)
+        prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
         start_at_ms = None
         if self._plan.start_barrier_s is not None:
             start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
-        count = self._plan.messages(cell)
-        outcome = flood(target, self._folder, cell.name, count, order=order, start_at_ms=start_at_ms)
+        count = self._plan.messages(cell, {**target.outputs, **in_order})
+        outcome = self._flood(target, cell, count, load, share=load.share, start_at_ms=start_at_ms)
         self._drain(target, cell)
         check_flood(outcome)
         self._description.finished_cell(cell, started_at)
+
+    def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
+        return flood(target, self._folder, cell.name, count, order=load.order, **options)
 
     def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> None:
         drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
@@ -166,13 +178,20 @@ class SweepRun:
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
-    """Messages of `cells` without a trace."""
-    return sum(one.unaccounted for one in accounts if one.cell in cells)
+    """Messages of `cells` without a trace, or with failed objects that no line has named yet."""
+    return sum(one.owing for one in accounts if one.cell in cells)
 
 
 def _empty_queue(target: Target) -> None:
-    """Drop what an attempt that was cut off left in the queue: it would run beside the new attempt."""
+    """Drop what an attempt that was cut off left in the queue: it would run beside the new attempt.
+
+    What runs already can't be dropped. Where the cell is prepared, that is undone by work that goes on, so wait as long
+    as one invocation can take, or until a host has missed its message; locally nothing outlives the emulator of the run
+    that was killed.
+    """
     wait_s = PURGE_S[target.kind]
+    if target.kind == "aws" and target.experiment.preparation is not None:
+        wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
     say(f"emptying the queue of the attempt that was cut off ({wait_s:.0f} s)")
     try:
         target.client("sqs").purge_queue(QueueUrl=target["queue_url"])

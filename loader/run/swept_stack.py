@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from emulator import ministack, stack
+from emulator import hosts, ministack, stack
 from emulator.providers import prepare
 from loader import embedded
 from loader import target as targets
@@ -63,7 +63,9 @@ class SweptStack:
         self.terraform.apply(variables)
         outputs = self.terraform.outputs()
         if self._kind == "local":
-            return targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+            endpoint_url = self.terraform.environment["AWS_ENDPOINT_URL"]
+            embedded.run_hosts(outputs, endpoint_url, follow_parent=not self.keep)
+            return targets.local(outputs, endpoint_url)
         return Target("aws", outputs)
 
     def take_down(self, variables: Mapping[str, Any]) -> None:
@@ -79,6 +81,7 @@ class SweptStack:
         say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
         try:
             if is_local:
+                hosts.stop(stack.STATE_DIR)
                 self._delete_local_queues()
             self.terraform.destroy(self._applied, refresh=not is_local)
             stack_lock.disown(self._kind)

@@ -10,10 +10,11 @@ import json
 from typing import Any
 
 from loader.progress import say
+from loader.run.failed_objects import FAILED_OBJECTS
 from loader.run.folder import RunFolder
 
 ABANDONED = "abandoned.jsonl"
-_FILES = ("sent.jsonl", "records.jsonl", "dead_letters.jsonl", "log_events.jsonl")
+_FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", "log_events.jsonl")
 
 
 def set_aside(folder: RunFolder, cell: str) -> int:
@@ -27,8 +28,7 @@ def set_aside(folder: RunFolder, cell: str) -> int:
     known = abandoned_keys(folder)
     folder.append(ABANDONED, (row for row in sent if (row["cell"], row["seq"]) not in known))
     for name in reversed(_FILES):
-        kept = [row for row in folder.rows(name) if not _is_of(row, cell)]
-        folder.write_text(name, "".join(json.dumps(row) + "\n" for row in kept))
+        folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell)))
     say(f"{cell}: set aside {len(sent)} messages of an attempt that was cut off; running it again")
     return len(sent)
 

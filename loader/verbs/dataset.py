@@ -1,4 +1,4 @@
-"""`stampede dataset`: puts the objects that the functions read."""
+"""`stampede dataset`: puts the objects that the operations read, and the manifest where they take one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from loader import target as targets
 from loader.arguments import positive_int, whole_number
 from loader.dataset import put_objects
 from loader.errors import UsageError
+from loader.manifest import put_manifest
 from loader.placing import place
 from loader.run.stack_lock import holding
 
@@ -39,11 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments)
     objects = target.experiment.objects(target)
     if arguments.size_mb is not None:
+        if target.experiment.key_plan is not None:
+            raise UsageError(
+                f"--size-mb: {target['experiment']} counts bytes by the size that its stack was given; leave it out, "
+                "and apply the stack with another size"
+            )
         if len(objects) != 1:
             raise UsageError(f"--size-mb: {target['experiment']} has {len(objects):,} objects, not one; leave it out")
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
     with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its operations
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
+        put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
             place(target)
     for one in objects:

@@ -77,7 +77,8 @@ def refuse_if_impossible(plan: Plan) -> None:
     problems = checks.problems(plan)
     if not problems:
         return
-    more = f" ({len(problems) - 1} more: `stampede doctor --target {plan.target}`)" if len(problems) > 1 else ""
+    same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
+    more = f" ({len(problems) - 1} more: {same})" if len(problems) > 1 else ""
     raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
 
 

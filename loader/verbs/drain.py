@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments)
     with holding(target.kind, "drain", folder.run_id):
         drained = drain(target, folder, deadline_s=arguments.deadline_s)
-    print_rows([one.as_dict() for one in drained.accounts], arguments.format)
+    # A table has no room for two accounts; the sentence of each cell tells both.
+    print_rows([one.as_row(objects=arguments.format != "table") for one in drained.accounts], arguments.format)
     drained.check()
     return 0

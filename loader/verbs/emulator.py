@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from emulator import ministack, stack
+from emulator import hosts, ministack, stack
 from experiments import EXPERIMENTS
 from loader import embedded
 from loader.errors import UsageError
@@ -75,6 +75,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _stop() -> int:
+    hosts.stop(stack.STATE_DIR)  # while there is a queue to hand their messages back to
     stopped = ministack.stop(stack.STATE_DIR)
     stack.forget_state()
     disown("local")

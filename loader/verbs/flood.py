@@ -1,4 +1,8 @@
-"""`stampede flood`: sends N x 10 work orders to the queue, so that N functions run at once."""
+"""`stampede flood`: sends N x 10 work orders to the queue, so that N functions run at once.
+
+Where the messages share a list of keys, there are as many as shares, and one goes before them, is waited for, and
+prepares the place that is copied to.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,10 @@ from loader import target as targets
 from loader.arguments import positive_int
 from loader.dataset import stored_objects
 from loader.errors import UsageError
+from loader.manifest import check_manifest
 from loader.progress import say
+from loader.run.cell_load import CellLoad, prepare
+from loader.run.collecting import message_counts
 from loader.run.description import settings_of
 from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
@@ -59,25 +66,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
     target = targets.resolve(arguments)
-    count = arguments.messages or target["concurrency_value"] * target.experiment.messages_per_concurrency
     in_order = _in_order(target, arguments.order)
     applied = [axis.variable for axis in target.experiment.axes if not (axis.is_way or axis.in_order)]
     cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
-    order = target.experiment.order({**target.outputs, **in_order}, stored_objects(target))
+    load = CellLoad.of(target, in_order, stored_objects(target))
+    count = _count(arguments, target, load)
+    check_manifest(target)
     if arguments.dry_run:
-        first = next(orders("RUN_ID", cell, 1, order))
-        say(f"would send {count} messages to {target['queue_name']}; the first one:")
-        print(first.body)
+        _print_dry_run(target, cell, load, count)
         return 0
     queue_url = _queue_url(target, arguments.queue_name)
     with holding(target.kind, "flood", arguments.run or "") as note_run:
+        if load.preparation is not None:
+            _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
         _describe(folder, target, cell, in_order)
-        outcome = flood(target, folder, cell, count, order=order, queue_url=queue_url, knows_all_sent=False)
+        prepared = prepare(target, folder, cell, load, knows_all_sent=False)
+        outcome = flood(
+            target,
+            folder,
+            cell,
+            count,
+            order=load.order,
+            share=load.share,
+            queue_url=queue_url,
+            knows_all_sent=prepared is not None,
+        )
     print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
+
+
+def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int:
+    """How many messages to send. Raises UsageError where the options don't fit what the messages share."""
+    if load.count is not None and arguments.messages not in (None, load.count):
+        raise UsageError(
+            f"--messages: the {target['experiment']} that is up takes {load.count:,}, which share one list of keys, "
+            f"got {arguments.messages}; leave it out"
+        )
+    if load.preparation is not None and arguments.queue_name is not None:
+        raise UsageError(
+            f"--queue-name: {target['experiment']} is prepared by a message that is waited for on the stack's own "
+            "queue; leave it out"
+        )
+    usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
+    return load.count or arguments.messages or usual
+
+
+def _refuse_beside_others(target: Target) -> None:
+    """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation would take from
+    under them what they do."""
+    try:
+        there = sum(message_counts(target.client("sqs"), target["queue_url"]))
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, "looking at the queue", target) from None
+    if there:
+        raise UsageError(
+            f"{target['experiment']}: {there} messages of an earlier flood are in the queue or at work, and this one "
+            "begins with emptying what they copy to; `stampede drain` waits for them"
+        )
+
+
+def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> None:
+    if load.preparation is not None:
+        [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
+        say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
+    say(f"would send {count} messages to {target['queue_name']}; the first one:")
+    print(next(orders("RUN_ID", cell, 1, load.order, share=load.share)).body)
 
 
 def _in_order(target: Target, given: Sequence[str]) -> dict[str, Any]:

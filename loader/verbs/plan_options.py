@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from experiments import EXPERIMENTS
 from loader.arguments import positive_int, seconds, whole_number
+from loader.cost.demand import demands
+from loader.errors import UsageError
+from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan, make_plan
 
 
@@ -49,7 +53,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe; raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
-    return make_plan(
+    plan = make_plan(
         experiment,
         arguments.target,
         arguments.set,
@@ -59,3 +63,16 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         seed=arguments.seed,
         start_barrier_s=arguments.start_barrier_s,
     )
+    if arguments.messages_per_concurrency is not None and experiment.messages is not None:
+        _refuse_another_count(plan)
+    return plan
+
+
+def _refuse_another_count(plan: Plan) -> None:
+    """Raise UsageError where a cell's messages are as many as the shares of its list of keys."""
+    for cell in demands(plan, infra_defaults(os.environ)):
+        if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
+            raise UsageError(
+                f"--messages-per-concurrency: {cell.name} takes {count:,} messages, which share one list of keys; "
+                "leave it out, and use --repeats for more runs"
+            )

@@ -91,14 +91,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_query(name: str, experiment: str | None = None) -> str:
-    """The text of a query by path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
+    """The text of a query by path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has; an
+    experiment `a_b` shares those of `a` (infra/queries.tf).
 
     Raises UsageError.
     """
     saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
     namesakes = [one for one in saved if one.partition("/")[2] == name]
     if not (path := Path(name)).is_file():
-        found = [one for one in (name, f"{experiment}/{name}", f"common/{name}") if one in saved]
+        folders = (experiment, (experiment or "").partition("_")[0], "common")
+        found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
         meant = found[:1] or namesakes
         if not meant:
             raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {', '.join(saved)}")

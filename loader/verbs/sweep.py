@@ -7,12 +7,15 @@ kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, a
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from experiments import EXPERIMENTS
 from loader.arguments import dollars
 from loader.cost import Estimate, check_budget
+from loader.cost.demand import demands
 from loader.errors import UsageError
+from loader.infra_variables import infra_defaults
 from loader.progress import say
 from loader.run.accounting import check
 from loader.run.folder import FORMAT, RunFolder
@@ -109,12 +112,8 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
 def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     """The plan on stdout, and what it takes."""
     rows = [
-        {
-            "cell": cell.name,
-            "warm_up_messages": plan.warm_up_messages(cell),
-            "messages": plan.messages(cell),
-        }
-        for cell in plan.cells()
+        {"cell": cell.name, "warm_up_messages": cell.warm_up_messages, "messages": cell.messages}
+        for cell in demands(plan, infra_defaults(os.environ))
     ]
     print_rows(rows, form)
     for line in estimate.sentences():

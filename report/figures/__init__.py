@@ -31,9 +31,12 @@ def picture(module: ModuleType, figure: Figure | None, drawn: Drawn, like: Modul
     if figure is None:
         return None
     one, many = drawn.operation
+    worker, workers = drawn.experiment.worker
     title, reading = (
         text.replace("{one}", one)
         .replace("{many}", many)
+        .replace("{worker}", worker)
+        .replace("{workers}", workers)
         .replace("{few}", str(drawn.numbers["rules"]["minimum_for_p5_p95"]))
         for text in ((like or module).TITLE, (like or module).READING)
     )

@@ -1,41 +1,43 @@
 """What one function gets, ranked: a panel for each of the cells in which several were tried, most functions first."""
 
+from collections.abc import Mapping
+
 from matplotlib.figure import Figure
 
 from experiments.experiment import Compare
 from report.cell_key import Key, told_apart
 from report.figures import drawing, ranked
-from report.figures.series import Drawn
+from report.figures.series import Cell, Drawn
+from report.measured import speed_of
 
 NAME = "choices"
 
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    speeds = drawn.told(lambda cell: f"{cell['mbit_per_s']['per_function']:.0f}"
-                        if cell["mbit_per_s"]["per_function"] else None)  # fmt: skip
-    return f"Mbit/s of one function, ranked. All figures: {speeds}."
+    speeds = drawn.told(lambda cell: f"{found:.0f}" if (found := speed_of(cell, drawn.experiment)) else None)
+    return f"{drawn.experiment.speed.unit} of one {drawn.experiment.worker[0]}, ranked. All figures: {speeds}."
 
 
 @drawing.styled
 def draw(drawn: Drawn, compare: Compare) -> Figure | None:
     """The picture; None without a speed."""
-    cells = {key: (one, cell) for one in drawn.series for key, cell in one.cells if cell["mbit_per_s"]["per_function"]}
+    cells = {key: (one, cell) for one in drawn.series for key, cell in one.cells if speed_of(cell, drawn.experiment)}
     place = _place(drawn, compare)
     if place is None:
         return None
     lines = [
-        (
-            key.words_of(compare.axes),
-            cell["mbit_per_s"]["per_function"],
-            cell["mbit_per_s"]["per_function_interval"],
-            one,
-        )
+        (key.words_of(compare.axes), speed_of(cell, drawn.experiment), _interval(drawn, cell), one)
         for key, (one, cell) in cells.items()
         if key.without(compare.axes) == place.without(compare.axes)
     ]
-    where = place.words_without(compare.axes, told_apart(cells))
-    return ranked.draw(lines, f"Mbit/s for one function with {where}") if len(lines) > 1 else None
+    where, experiment = place.words_without(compare.axes, told_apart(cells)), drawn.experiment
+    label = f"{experiment.speed.unit} for one {experiment.worker[0]} with {where}"
+    return ranked.draw(lines, label, pattern=f"{{:,.{experiment.speed.digits}f}}") if len(lines) > 1 else None
+
+
+def _interval(drawn: Drawn, cell: Cell) -> Mapping[str, float] | None:
+    return cell["mbit_per_s"]["per_function_interval"] if drawn.experiment.speed.how == "rate" else None
 
 
 def _place(drawn: Drawn, compare: Compare) -> Key | None:

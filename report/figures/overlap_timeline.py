@@ -1,5 +1,7 @@
 """How many functions really ran at once, over time, a small plot a cell."""
 
+from textwrap import fill
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -12,14 +14,16 @@ from report.phrases import share
 NAME = "overlap_timeline"
 TITLE = "How many ran at once"
 READING = (
-    "One small plot a cell: time from its first start on, and how many functions were at it at that moment. The "
+    "One small plot a cell: time from its first start on, and how many {workers} were at it at that moment. The "
     "dashed line is N. The full-overlap window, from the first to the last moment at which N ran at once, is shaded; "
-    "left of it is the ramp, right of it the tail. Figures “at N” describe N functions only inside it. The percentage "
+    "left of it is the ramp, right of it the tail. Figures “at N” describe N {workers} only inside it. The percentage "
     "is the share of all {one} time that was spent with at least N running. Further repeats are thin lines."
 )
 # Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.
 MOST_PANELS = 48
-PANEL_IN = 1.18
+PANEL_IN, LINE_IN = 1.18, 0.17
+# By the number of columns; the share of time stands beside it.
+TITLE_LETTERS = {1: 80, 2: 32, 3: 20}
 
 
 def words(drawn: Drawn) -> str:
@@ -35,16 +39,20 @@ def draw(drawn: Drawn) -> Figure | None:
     if not rows:
         return None
     columns = max(map(len, rows))
-    height = PANEL_IN * len(rows) + 0.75
+    letters = TITLE_LETTERS[columns]
+    further_in = LINE_IN * max(fill(_title(*panel), letters).count("\n") for row in rows for panel in row if panel)
+    height = (PANEL_IN + further_in) * len(rows) + 0.75
     figure = Figure(figsize=(drawing.WIDTH_IN, height))
     grid = figure.subplots(len(rows), columns, squeeze=False)
     for row, line in zip(rows, grid, strict=True):
         for at, axes in enumerate(line):
             if at < len(row) and row[at]:
                 _panel(axes, *row[at])
+                axes.set_title(fill(_title(*row[at]), letters), fontsize=10.5, loc="left", pad=4)
             else:
                 axes.set_axis_off()
-    figure.subplots_adjust(0.075, 0.52 / height, 0.985, 1 - 0.62 / height, wspace=0.16, hspace=0.85)
+    top, hspace = 1 - (0.62 + further_in) / height, 0.85 + 1.85 * further_in / PANEL_IN
+    figure.subplots_adjust(0.075, 0.52 / height, 0.985, top, wspace=0.16, hspace=hspace)
     figure.supxlabel("seconds since the first start of the cell", fontsize=11, y=0.06 / height)
     figure.legend(handles=_legend(), loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1 - 0.02 / height))
     return figure
@@ -90,7 +98,6 @@ def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
     axes.set_xlim(0, span_s or 1)
     axes.set_yticks([0, n])
     axes.locator_params(axis="x", nbins=4)
-    axes.set_title(f"{series.label}, N = {n}", fontsize=10.5, loc="left", pad=4)
     axes.set_title(
         share(cell["parallelism"]["share_of_download_time_at_full"]),
         fontsize=10.5,
@@ -98,6 +105,10 @@ def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
         pad=4,
         color=drawing.MUTED,
     )
+
+
+def _title(series: Series, n: int, _: Cell) -> str:
+    return f"{series.label}, N = {n}"
 
 
 def _legend() -> list[Patch | Line2D]:

@@ -1,6 +1,7 @@
 """Small multiples: a panel a series, where more than a few lines on top of each other can't be told apart."""
 
 from collections.abc import Callable, Sequence
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from report.figures.series import Series
 
 # As many series can share one set of axes.
 MOST_TOGETHER = 3
-PANEL_IN = 1.75
+PANEL_IN, LINE_IN, NAME_LETTERS = 1.75, 0.17, 20
 COLUMNS = 3
 
 
@@ -25,7 +26,11 @@ def panels(
     once all are there; `label` and `across` name what stands upwards and across in all of them."""
     columns = min(COLUMNS, len(series))
     rows = -(-len(series) // columns)
-    figure = Figure(figsize=(drawing.WIDTH_IN, PANEL_IN * rows + 0.6), layout="constrained")
+    # A panel is too narrow for a name in one line.
+    names = ["\n".join(fill(part, NAME_LETTERS) for part in one.label.split(", ")) for one in series]
+    further_lines = max(0, max(name.count("\n") for name in names) - 2)
+    height_in = (PANEL_IN + LINE_IN * further_lines) * rows + 0.6
+    figure = Figure(figsize=(drawing.WIDTH_IN, height_in), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for at, axes in enumerate(grid.flat):
         if at >= len(series):
@@ -35,8 +40,7 @@ def panels(
         drawing.plain(axes)
         axes.grid(axis="y", color=drawing.GRID, linewidth=0.8)
         draw(axes, series[at])
-        name = series[at].label.replace(", ", "\n")  # a panel is too narrow for one line
-        axes.set_title(name, fontsize=10.5, loc="left", pad=4, color=series[at].colour, weight="bold")
+        axes.set_title(names[at], fontsize=10.5, loc="left", pad=4, color=series[at].colour, weight="bold")
     finish(grid.flat[0])
     figure.supylabel(label, fontsize=11)
     if across:

@@ -1,6 +1,7 @@
 """A ranked dot plot: one line a series, the best on top, each with its interval and its figure."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -8,11 +9,12 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from report.figures import drawing
 from report.figures.series import Series
 
-TITLE = "What one function gets, the best on top"
+TITLE = "What one {worker} gets, the best on top"
 READING = (
-    "Each line is what one {one} moved over its mean time, for one function, with the 95 % interval of the mean "
+    "Each line is what one {one} got through, for one {worker}, with the 95 % interval of the mean "
     "(hollow marker: too few {many} for one)."
 )
+LABEL_LETTERS = 64
 Line = tuple[str, float, Mapping[str, float] | None, Series]
 
 
@@ -36,5 +38,5 @@ def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pat
     axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.set_xlabel(label)
+    axes.set_xlabel(fill(label, LABEL_LETTERS))
     return figure

@@ -17,7 +17,7 @@ READING = (
     "Each box is one cell. The box holds the middle half of its {many} (p25 to p75), the line in it is the median, "
     "the marker the mean; the whiskers reach to the fastest and the slowest {one}. Cells with fewer than {few} "
     "{many} also show each of them as a dot: there, a box promises more than it knows. Boxes at one height for "
-    "every N mean that a function is not slowed down by its neighbours."
+    "every N mean that a {worker} is not slowed down by its neighbours."
 )
 Times = Mapping[Key, Sequence[float]]
 

@@ -29,7 +29,7 @@ def _grid(page: Page) -> Grid:
         Column("together", "Mbit/s"),
         Column("in the window", "Mbit/s"),
     ]
-    caption = "Overlap that was reached, and what all functions got together"
+    caption = f"Overlap that was reached, and what all {page.experiment.worker[1]} got together"
     lines = [(cell, _overlap(cell["parallelism"], page.key(cell).n)) for cell in page.numbers["cells"]]
     return page.grid("parallelism", caption, columns, lines)
 

@@ -69,7 +69,9 @@ class Page:
     def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
         """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""
         one, many = self.experiment.operation
+        worker, workers = self.experiment.worker
         context = {"run": self.run, "numbers": self.numbers, "one": one, "many": many} | more
+        context |= {"worker": worker, "workers": workers}
         named = {picture.name: picture for picture in pictures if picture}
         html = rendered(f"sections/{name}.html.j2", context | {"pictures": named})
         return Block(name, heading, html, list(named.values()))

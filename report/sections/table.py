@@ -5,17 +5,8 @@ from report.beside import Row as Line
 from report.cell_key import Key
 from report.cells import SECONDS
 from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
-from report.phrases import seconds, share, speed
+from report.phrases import seconds, share
 from report.sections.page import Block, Page
-
-COLUMNS = [
-    Column("where", words=True),
-    Column("count"),
-    *(Column(name, "s") for name in ("min", "p25", "avg", "p75", "max")),
-    Column("per function", "Mbit/s"),
-    Column("most at once"),
-    Column("time at N"),
-]
 
 
 def render(page: Page) -> Block:
@@ -30,6 +21,7 @@ def render(page: Page) -> Block:
         published_readings=list(dict.fromkeys(table.reading for table in experiment.published if table.reading)),
         taken=_taken(page),
         readings=[metric.reading for metric in told],
+        is_rate=experiment.speed.how == "rate",
         sums=[f"“{metric.label}”" for metric in experiment.metrics if metric.how == "sum"],
         origin=summary.origin,
         checked=summary.compared and bool(len(page.run.done)) and not summary.problems,
@@ -42,14 +34,24 @@ def _beside(page: Page) -> Grid:
     groups: dict[Key, list[Row]] = {}
     for line in page.beside.rows:
         group = groups.setdefault(line.key, [])
-        group.append(_row(line, told, again=bool(group)))
+        group.append(_row(page, line, again=bool(group)))
     caption = f"Seconds for one {page.experiment.operation[0]} by cell, measured and published"
-    heads = head_columns(page.experiment.axes, told)
-    return Grid("cells", caption, [*heads, *COLUMNS], list(groups.values()), heads=len(heads), looks="beside")
+    heads, speed = head_columns(page.experiment.axes, told), page.experiment.speed
+    columns = [
+        *heads,
+        Column("where", words=True),
+        Column("count"),
+        *(Column(name, "s") for name in ("min", "p25", "avg", "p75", "max")),
+        Column(speed.label, speed.unit),
+        Column("most at once"),
+        Column("time at N"),
+    ]
+    return Grid("cells", caption, columns, list(groups.values()), heads=len(heads), looks="beside")
 
 
-def _row(line: Line, told: frozenset[str], *, again: bool) -> Row:
-    count, *times, _, _ = table.figures_text(line)
+def _row(page: Page, line: Line, *, again: bool) -> Row:
+    told, speed = page.beside.told, page.experiment.speed
+    count, *times, got, _ = table.figures_text(page.beside, line)
     most, at_n = line["most_at_once"], line["share_at_full_n"]
     short = most is not None and most < line.key.n
     entries: list[Entry] = [
@@ -57,7 +59,7 @@ def _row(line: Line, told: frozenset[str], *, again: bool) -> Row:
         words(line.source, "source"),
         number(line["count"], count),
         *(number(line[name], text) for name, text in zip(SECONDS, times, strict=True)),
-        number(line["mbit_per_s"], speed(line["mbit_per_s"])),
+        number(line[speed.name], got),
         number(most, looks="short" if short else ""),
         number(at_n, share(at_n)),
     ]
@@ -67,7 +69,7 @@ def _row(line: Line, told: frozenset[str], *, again: bool) -> Row:
 def _taken(page: Page) -> Grid | None:
     """The metrics beside the time, for comparing ways; None when no record tells what the function spent."""
     metrics = page.experiment.metrics[1:]
-    spent = [metric.name for metric in metrics if metric.how != "rate"]
+    spent = [metric.name for metric in metrics if metric.name != page.experiment.speed.name]
     if all(cell["client"][name] is None for cell in page.numbers["cells"] for name in spent):
         return None
     lines = []
@@ -81,4 +83,6 @@ def _taken(page: Page) -> Grid | None:
         ]  # fmt: skip
         lines.append((cell, [number(cell["count"]), number(median, seconds(median)), *entries]))
     columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
-    return page.grid("taken", f"What a {page.experiment.operation[0]} took of the function", columns, lines)
+    return page.grid(
+        "taken", f"What a {page.experiment.operation[0]} took of the {page.experiment.worker[0]}", columns, lines
+    )

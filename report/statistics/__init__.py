@@ -1,8 +1,9 @@
 """Every number of the report, counted from the records alone: the content of statistics.json.
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
-`comparisons` sets them against each other (`effect`, `bootstrap`), `verdict` and `headline` find the words, and `rules`
-holds what counts as enough. Nothing here reads the saved query; tests/unit/report/recompute.py counts all of it again.
+`comparisons` sets them against each other (`effect`, `bootstrap`), `knee` finds up to where more buys anything,
+`verdict` and `headline` find the words, and `rules` holds what counts as enough. Nothing here reads the saved query;
+tests/unit/report/recompute.py counts all of it again.
 """
 
 import json
@@ -17,6 +18,7 @@ from report.run import Run
 from report.statistics import rules
 from report.statistics.cell_figures import failed, measured
 from report.statistics.comparisons import comparisons
+from report.statistics.knee import knees
 from report.statistics.selection import cells, first_of_each
 from report.statistics.verdict import verdict
 
@@ -25,20 +27,23 @@ FORMAT = 1
 
 def statistics(run: Run) -> dict[str, Any]:
     """The content of statistics.json for `run`, ready for JSON: the same records give the same numbers."""
-    found = [measured(cell, run.experiment) for cell in cells(run)]
+    sorted_out = cells(run)
+    found = [measured(cell, run.experiment) for cell in sorted_out]
     figures = [cell.figures for cell in found]
     compared = comparisons(found, run.experiment)
+    own = {"knees": knees(sorted_out, run.experiment)} if run.experiment.knee else {}
     return {
         "format": FORMAT,
         "run_id": run.run_id,
         "experiment": run.experiment.name,
         "target": run.target,
-        "rules": rules.as_dict(run.experiment.operation[1]),
-        "verdict": verdict(run, figures, compared),
+        "rules": rules.as_dict(run.experiment),
+        "verdict": verdict(run, figures, compared, own.get("knees")),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,
         "errors": _errors(run),
+        **own,
     }
 
 

@@ -102,7 +102,7 @@ class _Sentences:
     """Sentences about one cell against its base."""
 
     def __init__(self, experiment: Experiment, compare: Compare, told: frozenset[str]) -> None:
-        self._one, self._many = experiment.operation
+        self._one, self._worker = experiment.operation[0], experiment.worker[0]
         self._compare, self._told = compare, told
         self._is_n = is_of_n(experiment, compare)
         self._label = next((axis.label for axis in experiment.axes if axis.name == compare.axes[0]), "")
@@ -120,7 +120,7 @@ class _Sentences:
 
     def _conclusion(self, found: dict[str, Any]) -> str:
         if self._is_n:
-            return conclusion(found)
+            return conclusion(found, self._worker)
         if found["level"] == "holds":
             return f"no difference beyond {_within()}"
         if found["level"] not in ("slower", "faster"):
@@ -135,17 +135,17 @@ def took_words(ratio: dict[str, float]) -> str:
     return f"{low} ×" if low == high else f"{low} to {high} ×"
 
 
-def conclusion(found: dict[str, Any]) -> str:
-    """What the level of an effect means for the throughput of one function."""
+def conclusion(found: dict[str, Any], worker: str) -> str:
+    """What the level of an effect means for the throughput of one `worker`."""
     ratio = found["ratio_of_medians"]
     low, high = 1 / ratio["high"], 1 / ratio["low"]
     if found["level"] == "holds":
-        return f"throughput per function holds, within {_within()}"
+        return f"throughput per {worker} holds, within {_within()}"
     if found["level"] == "slower":
-        return f"throughput per function falls to {_about(low, high)}{share_words(low, high)}"
+        return f"throughput per {worker} falls to {_about(low, high)}{share_words(low, high)}"
     if found["level"] == "faster":
-        return f"throughput per function rises to {share_words(low, high)}"
-    return _unclear(ratio, "whether throughput per function holds")
+        return f"throughput per {worker} rises to {share_words(low, high)}"
+    return _unclear(ratio, f"whether throughput per {worker} holds")
 
 
 def _unclear(ratio: dict[str, float], whether: str) -> str:

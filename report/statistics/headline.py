@@ -6,7 +6,8 @@ from typing import Any
 
 from experiments.experiment import Compare, is_of_n
 from report.cell_key import Key, told_apart
-from report.phrases import between, listed, speed
+from report.measured import speed_of
+from report.phrases import between, listed, quantity, speed
 from report.run import Run
 from report.statistics.comparisons import conclusion, share_words, took_words
 
@@ -15,11 +16,15 @@ Figures = Mapping[str, Any]
 LONGEST = 200
 
 
-def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]]) -> str:
-    """At most LONGEST letters. `cells` and `comparisons` are those of statistics.json."""
+def headline(
+    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
+) -> str:
+    """At most LONGEST letters. `cells`, `comparisons` and `knees` are those of statistics.json."""
     told = _Headline(run, cells)
     if not any(cell["count"] for cell in cells):
-        return f"Can’t tell what a function gets: this run has no {told.one} on record."
+        return f"Can’t tell what a {told.worker} gets: this run has no {told.one} on record."
+    if knees and knees["series"]:
+        return _shortest_that_fits(told.of_knees(knees["series"]))
     for compare in run.experiment.compare:
         rows = comparisons.get(compare.name, ())
         measured = [one for one in rows if one["all"]["count"]]
@@ -40,10 +45,12 @@ class _Headline:
     """The versions of a run's headline, the fullest first."""
 
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
-        self._axes, self._metrics = run.experiment.axes, run.experiment.metrics
+        self._experiment, self._axes, self._metrics = run.experiment, run.experiment.axes, run.experiment.metrics
         self._cells = {self._key(cell): cell for cell in cells}
         self._told = told_apart(self._cells)
+        self._speed = run.experiment.speed
         self.one, self.many = run.experiment.operation
+        self.worker, _ = run.experiment.worker
         self._is_n = lambda compare: is_of_n(run.experiment, compare)
         self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
             run.target, f"On {run.source}"
@@ -56,20 +63,39 @@ class _Headline:
         """Nothing was swept: what a function gets."""
         timed = {key: cell for key, cell in self._cells.items() if cell["count"]}
         key, cell = max(timed.items(), key=lambda item: item[0].n)
-        found, median_s = cell["mbit_per_s"], cell["seconds"]["median_s"]
-        gets = (
-            f"gets {speed(found['per_function'])} Mbit/s"
-            if found["per_function"]
-            else f"takes {median_s:.3g} s for one {self.one}"
-        )
-        interval = found["per_function_interval"]
+        gets = f"takes {cell['seconds']['median_s']:.3g} s for one {self.one}"
+        if found := self._gets(cell):
+            gets = f"gets {found}"
+        interval = cell["mbit_per_s"]["per_function_interval"] if self._speed.how == "rate" else None
         also = f" ({between(interval, '{:,.0f}')}, 95 %)" if interval else ""
         only = "; nothing was swept, so there is nothing to compare" if len(timed) == 1 else ""
         return [
-            f"{self._where}, one function {gets}{also} with {key.words}{only}.",
-            f"One function {gets} with {key.words}.",
-            f"One function {gets}.",
+            f"{self._where}, one {self.worker} {gets}{also} with {key.words}{only}.",
+            f"One {self.worker} {gets} with {key.words}.",
+            f"One {self.worker} {gets}.",
         ]
+
+    def _gets(self, cell: Figures) -> str:
+        """The speed of a cell in words; empty where it isn't known."""
+        found, words = speed_of(cell, self._experiment), speed if self._speed.how == "rate" else quantity
+        return f"{words(found)} {self._speed.unit}" if found else ""
+
+    def of_knees(self, series: Sequence[Figures]) -> list[str]:
+        """Up to where more bought something, where that is the same in all series; else where it was how much."""
+        first, *rest = series
+        if not rest:
+            words = first["words"]
+            return [f"{self._where}, {words}.", f"{words[0].upper()}{words[1:]}.", _until(words, ", the best"),
+                    _until(words, ": ")]  # fmt: skip
+        starts = Counter(one["words"].partition(":")[0] for one in series)
+        (most, count), *others = starts.most_common()
+        if not others:
+            where = "both" if len(series) == 2 else f"all {len(series)}"
+            return [f"{self._where}, {most}, in {where} series.", f"{most[0].upper()}{most[1:]}."]
+        told = f"{most} in {count} of {len(series)} series"
+        also = [f"{words} in {number}" for words, number in others]
+        return [f"{self._where}, {'; '.join([told, *also])}.", f"{self._where}, {told}; the others differ.",
+                f"{told[0].upper()}{told[1:]}."]  # fmt: skip
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
         """Several were tried: which is the fastest, where most ran at once; at the first of such places that can tell,
@@ -184,9 +210,9 @@ class _Headline:
         if whole["level"] == "mixed":
             low, high = 1 / took["high"], 1 / took["low"]
             holds = sum(one["all"]["level"] == "holds" for one in told)
-            says = f"throughput per function holds in {holds} of {len(told)} series; at worst and best it is"
+            says = f"throughput per {self.worker} holds in {holds} of {len(told)} series; at worst and best it is"
             return [f"{self._where}, {far} {says} {share_words(low, high)} of what it was."]
-        says = conclusion(whole)
+        says = conclusion(whole, self.worker)
         claim = f"{says}{',' if ', within' in says else ''} {far}"
         return [
             f"{self._where}, {claim}: the median {self.one} takes {took_words(took)} as long{apart}.",
@@ -218,6 +244,12 @@ class _Headline:
 
     def _key(self, figures: Figures) -> Key:
         return Key.of_figures(self._axes, figures)
+
+
+def _until(words: str, end: str) -> str:
+    """The beginning of `words`, as a sentence."""
+    begins = words.partition(end)[0]
+    return f"{begins[0].upper()}{begins[1:]}."
 
 
 def _is_behind(found: Figures | None) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from experiments import Experiment
+
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 
@@ -25,8 +27,8 @@ SHORTEST_S = 1e-9
 NO_TIME = "one took no measurable time"
 
 
-def as_dict(many: str) -> dict[str, Any]:
-    """The rules as they stand in statistics.json, for an experiment whose operations are called `many`."""
+def as_dict(experiment: Experiment) -> dict[str, Any]:
+    """The rules as they stand in statistics.json, in the words of `experiment`."""
     return {
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
@@ -37,7 +39,7 @@ def as_dict(many: str) -> dict[str, Any]:
         "minimum_for_p99_interval": MINIMUM_FOR_P99_INTERVAL,
         "holds_within": HOLDS_WITHIN,
         "nearly_full": NEARLY_FULL,
-    } | {name: words.format(many=many) for name, words in WORDS.items()}
+    } | {name: _named(words, experiment) for name, words in WORDS.items()}
 
 
 WORDS = {
@@ -52,7 +54,7 @@ WORDS = {
         "version of NumPy may draw other resamples."
     ),
     "independence": (
-        "The intervals take the {many} of a cell as independent of each other. They share functions, network and "
+        "The intervals take the {many} of a cell as independent of each other. They share {workers}, network and "
         "minutes, so the intervals describe this run; only repeats say how much another run would differ."
     ),
     "duplicates": (
@@ -61,11 +63,11 @@ WORDS = {
     ),
     "overlap": (
         "Every attempt runs from its started_at_ms up to, not including, its finished_at_ms: failed and duplicate ones "
-        "occupied a function too. On AWS the clocks of the functions differ a little, so a count above N can appear."
+        "occupied a {worker} too. On AWS the clocks of the {workers} differ a little, so a count above N can appear."
     ),
     "window": (
         "The full-overlap window runs from the first to the last moment at which N ran at once. Between two messages a "
-        "function is idle, so the overlap dips below N inside it. Long {many} fit into a short window less often: "
+        "{worker} is idle, so the overlap dips below N inside it. Long {many} fit into a short window less often: "
         "with few {many} inside, their figures lean to the short ones."
     ),
     "bandwidth": (
@@ -80,6 +82,11 @@ WORDS = {
 }
 
 
-def independence(many: str) -> str:
+def independence(experiment: Experiment) -> str:
     """What the intervals don't know."""
-    return WORDS["independence"].format(many=many)
+    return _named(WORDS["independence"], experiment)
+
+
+def _named(words: str, experiment: Experiment) -> str:
+    worker, workers = experiment.worker
+    return words.format(many=experiment.operation[1], worker=worker, workers=workers)

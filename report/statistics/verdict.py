@@ -19,11 +19,13 @@ ENOUGH_AT_FULL = 0.5
 NAMED = 3
 
 
-def verdict(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]]) -> dict[str, Any]:
-    """Level, headline, whether throughput per function holds as N grows, for all else that was swept one by one,
+def verdict(
+    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
+) -> dict[str, Any]:
+    """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells` and `comparisons` are those of statistics.json.
+    `cells`, `comparisons` and `knees` are those of statistics.json.
     """
     against = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
     per_place = _per_place(run, cells, against)
@@ -32,7 +34,7 @@ def verdict(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequen
     words = _Words(run, cells)
     return {
         "level": level,
-        "headline": headline(run, cells, comparisons),
+        "headline": headline(run, cells, comparisons, knees),
         "per_memory": per_place,
         "reached": words.reached(),
         "caveats": words.caveats(against),
@@ -109,7 +111,7 @@ class _Words:
             found.append("Nothing on record says where this ran.")
         found += [*self._apart(), *self._seldom_full(), *self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
-            found.append(rules.independence(self._many))
+            found.append(rules.independence(self._run.experiment))
         return found
 
     def _apart(self) -> list[str]:
@@ -147,7 +149,7 @@ class _Words:
         """Where it matters whether only what lies inside the full-overlap window counts."""
         found = [
             f"{took_words(one['inside_window']['ratio_of_medians'])} as long with {self._named(one)} as with "
-            f"{self._key(one['base']).words}, so {conclusion(one['inside_window'])}"
+            f"{self._key(one['base']).words}, so {conclusion(one['inside_window'], self._run.experiment.worker[0])}"
             for one in against
             if one["inside_window"]["level"] not in ("cant_tell", one["all"]["level"])
         ]

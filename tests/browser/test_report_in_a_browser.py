@@ -6,6 +6,7 @@ import re
 import pytest
 
 import report
+from tests.unit.report import copied_run
 
 MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}, "unfinished": 1, "warm_ups": 1}
 PAGES = {
@@ -265,3 +266,20 @@ def test_two_runs_are_compared_on_a_page_that_keeps_the_same_promises(runs, open
     told = [float(text) for text in tab.run(ratios) if text != "–"]
     assert told == sorted(float(text) for text in before if text != "–")
     assert json.dumps(before) != "[]"
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("experiment", ["copy", "copy_host"])
+def test_a_page_of_objects_a_knee_and_courses_loads_whole_and_never_scrolls_sideways(
+    tmp_path, open_tab, experiment, width
+):
+    speeds = {1: [5, 6, 5, 4, 5], 100: [300, 310, 290, 305, 301], 1000: [280, 310, 305, 290, 300]}
+    folder = copied_run.write(tmp_path / "run", speeds, experiment=experiment, settings=["pace=fixed,adaptive"])
+    report.build(folder)
+    tab = open_tab(folder / "report.html", width)
+    assert tab.complaints() == []
+    assert {"knee", "rate", "objects"} <= set(tab.run("[...document.querySelectorAll('h2')].map(h => h.id)"))
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert tab.run("document.documentElement.scrollWidth") <= tab.run("innerWidth") == width
+    sizes = tab.run("[...document.querySelectorAll('figure svg')].map(s => [s.clientWidth, s.clientHeight])")
+    assert all(wide >= 340 and high >= 80 for wide, high in sizes)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from experiments import Experiment
 from loader.infra_variables import declared
+from report.objects import COUNTS as OBJECTS
+from report.phrases import listed
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
@@ -63,6 +65,11 @@ def _axes(experiment: Experiment) -> Iterator[str]:
 
 
 def _metrics(experiment: Experiment) -> Iterator[str]:
+    metrics = {metric.field for metric in experiment.metrics}
+    if experiment.objects_account and (missing := set(OBJECTS) - metrics):
+        yield f"its records account for objects, so {listed(sorted(missing))} must be metrics"
+    if experiment.knee and experiment.knee[0] not in {axis.name for axis in experiment.axes if axis.kind is int}:
+        yield f"knee: there is no axis of numbers {experiment.knee[0]}"
     if experiment.time_field != RECORD["time"].get(experiment.name):
         yield f"the first metric must be the time of its records, {RECORD['time'].get(experiment.name)}"
     for metric in experiment.metrics:
@@ -111,7 +118,13 @@ def _published(experiment: Experiment) -> Iterator[str]:
             continue
         rows = list(csv.DictReader(file.read_text().splitlines()))
         header, told = set(rows[0]), set(table.cell(rows[0]))
-        ours = {axis.name for axis in experiment.axes} | SPREAD
+        for column in sorted({*table.only, *table.runs_ms} - header):
+            yield f"published {table.file}: it has no column {column}"
+        if not any(table.only.items() <= row.items() for row in rows):
+            yield f"published {table.file}: it has no row of {dict(table.only)}"
+        for name in sorted(set(table.beside_any) - {axis.name for axis in experiment.axes}):
+            yield f"published {table.file}: beside any {name}, which is no axis"
+        ours = {axis.name for axis in experiment.axes} | SPREAD | {metric.name for metric in experiment.metrics}
         needed = {axis.name for axis in experiment.axes if not axis.is_way} - table.fixed.keys() - told
         for name in sorted((table.columns.keys() | table.fixed.keys()) - ours):
             yield f"published {table.file}: {name} is no column of ours"

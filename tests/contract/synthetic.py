@@ -37,7 +37,7 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     before: list[Any] = []
     for one in experiment.axes:
         before.append(demand.values[one.variable] if one.variable else one.default_of(before))
-    values |= {one.record_field: value for one, value in zip(experiment.axes, before, strict=True)}
+    values |= {one.record_field: value or None for one, value in zip(experiment.axes, before, strict=True)}
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "warm_up": 0, "cold_start": 0, "status": "ok"}
     values |= {"message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
@@ -71,7 +71,10 @@ def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), un
         "cells": [one for one in plan.as_dict()["cells"] if one["cell"] in {cell.name for cell in measured}],
         "cost": cost.estimate(plan).as_dict(),
     }
-    for name, rows in {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}.items():
+    files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
+    if experiment.objects_account:
+        files["failed_objects"] = failed_objects(made)
+    for name, rows in files.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for name, content in {"run": manifest, "accounting": accounts}.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -93,9 +96,31 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
             "sandbox_id": f"sandbox-{worker}",
             "cold_start": int(at < demand.concurrency),
         }
+        if experiment.objects_account:
+            happened |= _objects(demand, seconds, failed=int(at == 1))
         if at == 0:
             happened |= {"status": "error", "error_type": "ThrottlingError", "error_message": "slow down", "bytes": 0}
         yield record(experiment, demand, seq, 2 if seq == 0 and at else 1, **happened)
+
+
+def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:
+    """What a record says of its objects, a message's share of them."""
+    planned = max(2, demand.values["object_count"] // demand.messages)
+    counts = {"planned": planned, "copied": planned - failed, "already_there": 0, "failed": failed, "malformed": 0}
+    per_s = (planned - failed) / seconds
+    course = " ".join(f"{at}:{per_s:.0f}:{demand.values['parallel_limit']}:{at % 2}" for at in range(1, 5))
+    return counts | {"calls": planned + 3, "calls_per_s": per_s, "slowdowns": 3, "trajectory": course}
+
+
+def failed_objects(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of failed_objects.jsonl for these records."""
+    return [
+        {name: one[name] for name in ("cell", "seq", "attempt")}
+        | {"slice": 0, "line": 3, "source": "a b", "destination": "2015/01/01/00/a b"}
+        | {"error_type": "AccessDenied", "error_message": "Access Denied"}
+        for one in records
+        if one.get("failed") == 1
+    ]
 
 
 def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -104,7 +129,10 @@ def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         at, request = one["finished_at_ms"], one["request_id"]
         ran = f"Duration: {at - one['started_at_ms']}.00 ms\tBilled Duration: {at - one['started_at_ms']} ms"
         sizes = f"Memory Size: {one['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
-        texts = (f"START RequestId: {request} Version: $LATEST", json.dumps(one), f"END RequestId: {request}",
+        named = ("run_id", "cell", "seq", "attempt")
+        lost = [{name: row[name] for name in row if name not in named} for row in failed_objects([one])]
+        lines = [json.dumps({"failed_objects": lost} | {name: one.get(name) for name in named})] if lost else []
+        texts = (f"START RequestId: {request} Version: $LATEST", *lines, json.dumps(one), f"END RequestId: {request}",
                  f"REPORT RequestId: {request}\t{ran}\t{sizes}")  # fmt: skip
         yield from ({"timestamp": at, "message": f"{text}\n", "logStream": one["sandbox_id"]} for text in texts)
 

@@ -11,10 +11,11 @@ from emulator import ministack
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
-NAMES = ("permissions", "permissions_filesystem")
+NAMES = ("permissions", "permissions_filesystem", "permissions_copy", "permissions_copy_host")
 # Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
 # against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. What a request to EFS
-# says in its query or body, and not in its path, the embedded AWS doesn't look at: any file system.
+# says in its query or body, and not in its path, the embedded AWS doesn't look at: any file system. It knows no
+# ARN of an instance profile (the role's, where one is named), and no tags of a key.
 ASKED_OTHERWISE = (
     "lambda:CreateFunction",
     "lambda:CreateEventSourceMapping",
@@ -25,6 +26,18 @@ ASKED_OTHERWISE = (
     "elasticfilesystem:DescribeAccessPoints",
     "elasticfilesystem:CreateMountTarget",
     "elasticfilesystem:DescribeMountTargets",
+    "iam:CreateInstanceProfile",
+    "iam:GetInstanceProfile",
+    "iam:AddRoleToInstanceProfile",
+    "iam:RemoveRoleFromInstanceProfile",
+    "iam:DeleteInstanceProfile",
+    "kms:CreateKey",
+    "kms:DescribeKey",
+    "kms:EnableKeyRotation",
+    "kms:GetKeyPolicy",
+    "kms:GetKeyRotationStatus",
+    "kms:ListResourceTags",
+    "kms:ScheduleKeyDeletion",
 )
 
 

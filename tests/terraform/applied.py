@@ -1,6 +1,8 @@
 """A stack on an embedded AWS of its own, put up by Terraform from a copy of infra/ with the overrides laid over it."""
 
 import contextlib
+import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +12,8 @@ from typing import Any
 
 import boto3
 
-from emulator import ministack
+from emulator import hosts, ministack
+from tests.emulator.applied_stack import STAMPEDE
 from tests.emulator.documented_policy import NAMES, make_user
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +28,7 @@ class Stack:
     endpoint_url: str
     variables: Mapping[str, Any]
     iam: Any
+    state_dir: Path
 
     def terraform(self, command: str, *arguments: str, **variables: object) -> subprocess.CompletedProcess:
         flags = [f"-var={name}={value}" for name, value in {**self.variables, **variables}.items()]
@@ -32,17 +36,34 @@ class Stack:
         assert "Error:" not in result.stderr, result.stderr
         return result
 
+    def apply(self) -> None:
+        """Init, and apply for the first time: the provider waits 25 s for each of the two queues."""
+        assert self.run("init", "-input=false").returncode == 0
+        assert self.terraform("apply", "-auto-approve").returncode == 0
+
     def plan(self, **variables: object) -> int:
         return self.terraform("plan", "-detailed-exitcode", **variables).returncode
 
-    def client(self, service: str):
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint_url,
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
+    def outputs(self) -> dict[str, Any]:
+        return {name: one["value"] for name, one in json.loads(self.run("output", "-json").stdout).items()}
+
+    def stampede(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+        """The command line on this stack, run in `folder` (whose packages it takes, where it has some)."""
+        environment = os.environ | {"STAMPEDE_STATE_DIR": str(self.state_dir)}
+        return subprocess.run(
+            [*STAMPEDE, *arguments],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=250,
+            check=False,
         )
+
+    def client(self, service: str, **key: str):
+        """A client of the root user's, unless another `key` is given."""
+        key = key or {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+        return boto3.client(service, endpoint_url=self.endpoint_url, region_name="us-east-1", **key)
 
     def left(self) -> dict[str, list]:
         """Everything that the stack could have left behind."""
@@ -63,21 +84,33 @@ class Stack:
 
 
 @contextlib.contextmanager
-def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
-    """Apply the infra/ in `folder` with `variables`, as a user who has the documented policies and nothing else.
+def stack_to_apply(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
+    """An embedded AWS for the infra/ in `folder`, and a user of it who has the policies documented for `variables`.
 
-    The embedded AWS goes at the end.
+    It is where the command line looks for the local stack with this state folder. The embedded AWS goes at the end.
     """
     shutil.copytree(ROOT / "emulator/local_override", folder, dirs_exist_ok=True)
+    (state_dir / "local").symlink_to(folder.parent)
     emulator = ministack.start(state_dir, follow_parent=True)
     try:
-        iam, key = make_user(emulator.endpoint_url, *NAMES)
+        own = f"permissions_{variables.get('experiment')}"
+        iam, key = make_user(emulator.endpoint_url, *[name for name in NAMES if name in ("permissions", own)])
         account = {"AWS_ENDPOINT_URL": emulator.endpoint_url} | key
-        stack = Stack(
-            lambda *arguments: terraform(folder, *arguments, **account), emulator.endpoint_url, variables, iam
+        yield Stack(
+            lambda *arguments: terraform(folder, *arguments, **account),
+            emulator.endpoint_url,
+            variables,
+            iam,
+            state_dir,
         )
-        assert terraform(folder, "init", "-input=false").returncode == 0
-        assert stack.terraform("apply", "-auto-approve").returncode == 0
-        yield stack
     finally:
+        hosts.stop(state_dir)
         ministack.stop(state_dir)
+
+
+@contextlib.contextmanager
+def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
+    """As stack_to_apply, and applied."""
+    with stack_to_apply(folder, terraform, state_dir, variables) as stack:
+        stack.apply()
+        yield stack

@@ -1,5 +1,6 @@
 """A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/ stays untouched."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -74,3 +75,22 @@ def infra(copy_of_the_tree, terraform) -> Path:
     result = terraform(folder, "init", "-backend=false", "-input=false", "-no-color")
     assert result.returncode == 0, result.stderr
     return folder
+
+
+@pytest.fixture
+def planned_wrong(infra, terraform) -> Callable[[str, str], list[str]]:
+    """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line)."""
+
+    def plan(name: str, variables: str) -> list[str]:
+        text = (infra / f"tests/{name}.tftest.hcl").read_text().partition('\nrun "')[0]
+        folder = infra / "wrong"
+        folder.mkdir()
+        run = f'run "wrong" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n}}\n'
+        (folder / "wrong.tftest.hcl").write_text(f"{text}\n{run}")
+        try:
+            lines = map(json.loads, terraform(infra, "test", "-json", "-test-directory=wrong").stdout.splitlines())
+            return [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
+        finally:
+            shutil.rmtree(folder)
+
+    return plan

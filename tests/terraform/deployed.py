@@ -1,4 +1,7 @@
-"""What `terraform test` put up, with a provider that only answers with made-up ids: resources by run and address."""
+"""What `terraform test` put up, with a provider that only answers with made-up ids.
+
+Resources by run and address, outputs by run and name.
+"""
 
 import json
 from pathlib import Path
@@ -9,20 +12,26 @@ Resources = dict[str, dict[str, Any]]
 
 def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
     """Run infra/tests/<name>.tftest.hcl once: {run: {address: values}}."""
-    result = terraform(infra, "test", "-json", "-verbose", f"-filter=tests/{name}.tftest.hcl")
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-    wrong = [line["@message"] for line in lines if line["@level"] == "error"]
-    assert (result.returncode, wrong) == (0, [])
-    return {
-        line["@testrun"]: _by_address(_values(line["test_state"])["root_module"])
-        for line in lines
-        if line["type"] == "test_state"
-    }
+    return {run: _by_address(state["root_module"]) for run, state in _states(infra, terraform, name).items()}
+
+
+def outputs(infra: Path, terraform: Any, name: str, *runs: str) -> dict[str, dict[str, Any]]:
+    """The outputs of `runs` of infra/tests/<name>.tftest.hcl: {run: {name: value}}."""
+    states = _states(infra, terraform, name)
+    return {run: {one: found["value"] for one, found in states[run]["outputs"].items()} for run in runs}
 
 
 def statements(policy: str) -> list[dict]:
     """The statements of an IAM policy."""
     return json.loads(policy)["Statement"]
+
+
+def _states(infra: Path, terraform: Any, name: str) -> dict[str, dict]:
+    result = terraform(infra, "test", "-json", "-verbose", f"-filter=tests/{name}.tftest.hcl")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    wrong = [line["@message"] for line in lines if line["@level"] == "error"]
+    assert (result.returncode, wrong) == (0, [])
+    return {line["@testrun"]: _values(line["test_state"]) for line in lines if line["type"] == "test_state"}
 
 
 def _values(state: dict) -> dict:

@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED_DEFAULTS = {
     "s3_bucket_name": None,  # required there, optional here
     "s3_file_name": "sample_large_file.dat",
-    "memory_size": 2048,
     "experiment_tag": "experiment 01",
     "concurrency_value": 1,
 }
@@ -23,6 +22,8 @@ OUTPUTS = """
     ephemeral_storage_mb timeout_s visibility_timeout_s max_receive_count maximum_concurrency provisioned_pollers
     architecture event_source_mapping_uuid method sink range_parallel range_part_mb
     storage read_method cache large_file_mb small_files subnet_count throughput_mode placing_function_name
+    destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count key_order
+    host_environment instance_ids instance_type
 """
 
 

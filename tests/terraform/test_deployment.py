@@ -24,11 +24,11 @@ def deployments(infra, terraform) -> dict[str, Resources]:
 
 
 def _function(resources: Resources) -> dict[str, Any]:
-    return resources["module.worker.aws_lambda_function.worker"]
+    return resources["module.worker[0].aws_lambda_function.worker"]
 
 
 def _trigger(resources: Resources) -> dict[str, Any]:
-    return resources["module.worker.aws_lambda_event_source_mapping.queue[0]"]
+    return resources["module.worker[0].aws_lambda_event_source_mapping.queue[0]"]
 
 
 def test_the_function_is_the_published_one(deployments):
@@ -109,7 +109,7 @@ def test_every_message_is_one_invocation_and_fails_alone(deployments):
 def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_group(deployments):
     resources = deployments["defaults"]
 
-    assert statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"]) == [
+    assert statements(resources["module.worker[0].aws_iam_role_policy.worker"]["policy"]) == [
         {
             "Sid": "ReadTheObject",
             "Effect": "Allow",
@@ -134,7 +134,7 @@ def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_g
             "Resource": "arn:aws:logs:us-east-1:123456789012:log-group:made-up:*",
         },
     ]
-    assert statements(resources["module.worker.aws_iam_role.worker"]["assume_role_policy"]) == [
+    assert statements(resources["module.worker[0].aws_iam_role.worker"]["assume_role_policy"]) == [
         {
             "Effect": "Allow",
             "Principal": {"Service": "lambda.amazonaws.com"},
@@ -147,7 +147,7 @@ def test_the_role_may_read_one_object_take_from_one_queue_and_write_to_one_log_g
 def test_the_role_has_no_other_policy(deployments):
     for resources in deployments.values():
         policies = [address for address in resources if ".aws_iam_" in address and "policy" in address]
-        assert policies == ["module.worker.aws_iam_role_policy.worker"]
+        assert policies == ["module.worker[0].aws_iam_role_policy.worker"]
 
 
 def test_the_bucket_is_private_encrypted_and_goes_with_its_content(deployments):
@@ -217,7 +217,7 @@ def test_given_names_and_sizes_reach_every_resource(deployments):
     function = _function(resources)
 
     assert resources["module.bucket.aws_s3_bucket.data"]["bucket"] == "my.own-bucket"
-    read = statements(resources["module.worker.aws_iam_role_policy.worker"]["policy"])[0]
+    read = statements(resources["module.worker[0].aws_iam_role_policy.worker"]["policy"])[0]
     assert read["Resource"] == "arn:aws:s3:::my.own-bucket/data/big-file's_(1).bin"
     assert function["environment"][0]["variables"]["FILE_NAME"] == "data/big-file's_(1).bin"
     assert function["architectures"] == ["arm64"]
@@ -227,13 +227,13 @@ def test_given_names_and_sizes_reach_every_resource(deployments):
     assert _trigger(resources)["scaling_config"] == [{"maximum_concurrency": 100}]
     assert resources["module.queue.aws_sqs_queue.work"]["visibility_timeout_seconds"] == 43200
     assert resources["module.queue.aws_sqs_queue.work"]["name"] == "herd-download"
-    assert resources["module.worker.aws_iam_role.worker"]["name"] == "herd-download-eu-west-1"
-    group = resources["module.worker.aws_cloudwatch_log_group.worker"]
+    assert resources["module.worker[0].aws_iam_role.worker"]["name"] == "herd-download-eu-west-1"
+    group = resources["module.worker[0].aws_cloudwatch_log_group.worker"]
     assert (group["name"], group["retention_in_days"]) == ("/aws/lambda/herd-download", 30)
 
 
 def test_log_lines_are_kept_for_a_week(deployments):
-    group = deployments["defaults"]["module.worker.aws_cloudwatch_log_group.worker"]
+    group = deployments["defaults"]["module.worker[0].aws_cloudwatch_log_group.worker"]
 
     assert (group["name"], group["retention_in_days"]) == ("/aws/lambda/stampede-download", 7)
 
@@ -296,7 +296,7 @@ def test_the_way_to_download_reaches_the_function(deployments):
 
 def test_the_crt_comes_as_a_layer_of_the_python_function(deployments):
     resources = deployments["crt"]
-    layer = resources["module.worker.aws_lambda_layer_version.packages[0]"]
+    layer = resources["module.worker[0].aws_lambda_layer_version.packages[0]"]
 
     assert (layer["compatible_runtimes"], layer["compatible_architectures"]) == (["python3.12"], ["x86_64"])
     assert _function(resources)["layers"] == [layer["arn"]]

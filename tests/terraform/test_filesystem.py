@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from typing import Any
 
 import pytest
@@ -80,11 +79,11 @@ def download(infra, terraform) -> Resources:
     return deployed(infra, terraform, "download")["defaults"]
 
 
-def _function(resources: Resources, module: str = "module.worker") -> dict[str, Any]:
+def _function(resources: Resources, module: str = "module.worker[0]") -> dict[str, Any]:
     return resources[f"{module}.aws_lambda_function.worker"]
 
 
-def _may(resources: Resources, module: str = "module.worker") -> list[dict]:
+def _may(resources: Resources, module: str = "module.worker[0]") -> list[dict]:
     return statements(resources[f"{module}.aws_iam_role_policy.worker"]["policy"])
 
 
@@ -134,7 +133,7 @@ def test_only_the_published_control_is_outside_the_network_and_only_file_systems
         resources = deployments[run]
         function, storage = _function(resources), ENVIRONMENTS[run][0]
         subnets = [values["id"] for values in _of_type(resources, "aws_subnet").values()]
-        group = resources["module.network[0].aws_security_group.functions"]["id"]
+        group = resources["module.network[0].aws_security_group.inside"]["id"]
         networks = [(sorted(one["subnet_ids"]), one["security_group_ids"]) for one in function["vpc_config"]]
         assert networks == ([] if storage == "s3" else [(sorted(subnets), [group])])
         mounts = [(one["arn"], one["local_mount_path"]) for one in function["file_system_config"]]
@@ -187,7 +186,7 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     assert may[:3] == own
     assert [one["Sid"] for one in may[3:]] == [*IN_THE_NETWORK, "WriteLogs"]
     assert list(_of_type(resources, "aws_lambda_event_source_mapping")) == [
-        "module.worker.aws_lambda_event_source_mapping.queue[0]"
+        "module.worker[0].aws_lambda_event_source_mapping.queue[0]"
     ]
 
 
@@ -221,13 +220,14 @@ def test_functions_reach_s3_and_mount_targets_and_nobody_else_reaches_those(depl
         for address, rule in _of_type(resources, f"aws_vpc_security_group_{kind}_rule").items()
     }
     ids = {
-        name: resources[f"module.network[0].aws_security_group.{name}"]["id"] for name in ("functions", "mount_targets")
+        "functions": resources["module.network[0].aws_security_group.inside"]["id"],
+        "mount_targets": resources["module.mount_targets[0].aws_security_group.this"]["id"],
     }
     s3 = resources["module.network[0].aws_vpc_endpoint.s3"]["prefix_list_id"]
     assert rules == {
         "to_s3": (ids["functions"], s3, "tcp", (443, 443)),
         "to_mount_targets": (ids["functions"], ids["mount_targets"], "tcp", (2049, 2049)),
-        "from_functions": (ids["mount_targets"], ids["functions"], "tcp", (2049, 2049)),
+        "from_inside": (ids["mount_targets"], ids["functions"], "tcp", (2049, 2049)),
     }
     closed = resources["module.network[0].aws_default_security_group.closed"]
     assert not closed.get("ingress") and not closed.get("egress")
@@ -255,7 +255,7 @@ def test_the_file_system_is_encrypted_and_reached_over_tls_from_every_subnet(dep
     assert (point["posix_user"][0]["uid"], point["root_directory"][0]["path"]) == (1000, "/data")
     targets = _of_type(resources, "aws_efs_mount_target").values()
     assert {one["subnet_id"] for one in targets} == {one["id"] for one in _of_type(resources, "aws_subnet").values()}
-    group = resources["module.network[0].aws_security_group.mount_targets"]["id"]
+    group = resources["module.mount_targets[0].aws_security_group.this"]["id"]
     assert all(one["security_groups"] == [group] for one in targets)
 
 
@@ -271,24 +271,12 @@ def test_an_experiment_that_is_not_up_has_no_resources(deployments, download):
     assert {address.partition(".aws_")[0].partition(".data")[0] for address in download if "module" in address} == {
         "module.bucket",
         "module.queue",
-        "module.worker",
+        "module.worker[0]",
     }
     assert _types(deployments["s3files"]) - _types(deployments["defaults"]) == {
         "aws_cloudformation_stack",
         "aws_s3_bucket_versioning",
     }
-
-
-def test_what_the_loader_takes_null_for_is_what_terraform_does(deployments, download):
-    from experiments import EXPERIMENTS
-
-    stacks = {"download": download, "filesystem": deployments["defaults"]}
-    for name, experiment in EXPERIMENTS.items():
-        function = _function(stacks[name])
-        assert experiment.defaults == {
-            "architecture": function["architectures"][0],
-            "ephemeral_storage_mb": function["ephemeral_storage"][0]["size"],
-        }
 
 
 def test_s3_files_stands_over_a_versioned_bucket_of_its_own_with_a_mount_target_in_every_subnet(deployments):
@@ -311,7 +299,7 @@ def test_s3_files_stands_over_a_versioned_bucket_of_its_own_with_a_mount_target_
     assert {one["parameters"]["SubnetId"] for one in targets} == {
         one["id"] for one in _of_type(resources, "aws_subnet").values()
     }
-    group = resources["module.network[0].aws_security_group.mount_targets"]["id"]
+    group = resources["module.mount_targets[0].aws_security_group.this"]["id"]
     assert {one["parameters"]["SecurityGroupId"] for one in targets} == {group}
     assert {one["parameters"]["FileSystemId"] for one in targets} == {"fs-0123456789abcdef1"}
 
@@ -329,17 +317,7 @@ def test_the_role_of_s3_files_is_for_the_service_and_for_its_bucket(deployments)
     assert on_s3 == {FILES_BUCKET, f"{FILES_BUCKET}/*"}
 
 
-def test_more_subnets_than_the_region_has_zones_are_refused_in_one_line(infra, terraform):
-    text = (infra / "tests/filesystem.tftest.hcl").read_text().partition('\nrun "')[0]
-    folder = infra / "zones"
-    folder.mkdir()
-    run = 'run "zones" {\n  command = plan\n  variables { subnet_count = 4 }\n}\n'
-    (folder / "zones.tftest.hcl").write_text(f"{text}\n{run}")
-    try:
-        lines = map(json.loads, terraform(infra, "test", "-json", "-test-directory=zones").stdout.splitlines())
-    finally:
-        shutil.rmtree(folder)
-    (found,) = [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
-    assert found == (
-        "subnet_count = 4: must be at most 3, the zones of us-east-1 that Lambda can use; there is one subnet a zone."
-    )
+def test_more_subnets_than_the_region_has_zones_are_refused_in_one_line(planned_wrong):
+    assert planned_wrong("filesystem", "subnet_count = 4") == [
+        "subnet_count = 4: must be at most 3, the zones of us-east-1 that can be used; there is one subnet a zone."
+    ]

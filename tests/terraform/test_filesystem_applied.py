@@ -1,10 +1,18 @@
-"""The file system experiment on the embedded AWS, with real Terraform. Nothing is mounted there: a folder stands in."""
+"""The file system experiment on the embedded AWS, with real Terraform: applied, and swept as a user sweeps it.
 
+Nothing is mounted there: a folder stands in.
+"""
+
+import csv
 import json
+import os
 import re
+import signal
+import subprocess
 
 import pytest
 
+from tests.emulator.applied_stack import STAMPEDE
 from tests.emulator.documented_policy import policy
 from tests.terraform.applied import UNCHANGED, Stack, applied_stack
 
@@ -43,6 +51,39 @@ def handler(event, context):
 """
 
 
+FILES = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sweep(tmp_path_factory):
+    """A sweep over S3 and EFS with an emulator of its own, beside the other tests: it mostly waits for queues."""
+    work, state = tmp_path_factory.mktemp("filesystem"), tmp_path_factory.mktemp("state")
+    command = [
+        *STAMPEDE, "sweep", "filesystem", "--set", f"small_files={FILES}", "--set", "large_file_mb=1",
+        "--set", "timeout_s=20", "--messages-per-concurrency", "3", "--format", "json",
+    ]  # fmt: skip
+    environment = os.environ | {"STAMPEDE_STATE_DIR": str(state / "local")}
+    with (work / "said").open("w") as said, (work / "printed").open("w") as printed:
+        process = subprocess.Popen(
+            command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=printed, stderr=said
+        )
+    yield process, work
+    if process.poll() is None:  # nobody has waited for it
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def swept(sweep):
+    """The table that the sweep printed, what it said, and its results folder."""
+    process, work = sweep
+    status = process.wait(timeout=200)
+    said = (work / "said").read_text()
+    assert status == 0, said[-3000:]
+    [folder] = (work / "results").iterdir()
+    return json.loads((work / "printed").read_text()), said, folder
+
+
 @pytest.fixture(scope="module")
 def applied(copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
     """The stack with its defaults, its placing function a probe, and the folder that stands in for the mount."""
@@ -74,7 +115,7 @@ def test_from_storage_to_storage_only_the_function_and_its_policy_change(applied
     result = applied.terraform("apply", "-auto-approve", storage=storage)
 
     changed = set(re.findall(r"(?m)^(\S+): Modifications complete", result.stdout))
-    assert changed == {"module.worker.aws_iam_role_policy.worker", "module.worker.aws_lambda_function.worker"}
+    assert changed == {"module.worker[0].aws_iam_role_policy.worker", "module.worker[0].aws_lambda_function.worker"}
     assert not re.findall(r"(?m)^\S+: (?:Creation|Destruction) complete", result.stdout)
     assert applied.plan(storage=storage) == UNCHANGED
 
@@ -112,3 +153,43 @@ def test_destroy_leaves_nothing(applied):
     assert all(left().values())
     assert applied.destroy().returncode == 0
     assert left() == {name: [] for name in left()}
+
+
+def test_every_storage_and_data_set_has_its_first_read_and_its_repeats(swept):
+    rows = {(row["storage"], row["dataset"], row["read"]): row for row in swept[0] if row["count"]}
+    assert {key: row["count"] for key, row in rows.items()} == {
+        (storage, dataset, read): count
+        for storage in ("s3", "efs") for dataset in ("large", "small") for read, count in (("first", 1), ("repeat", 2))
+    }  # fmt: skip
+    assert {row["source"] for (storage, *_), row in rows.items() if storage == "efs"} == {"this machine, a folder"}
+    assert {(storage, row["method"]) for (storage, *_), row in rows.items()} == {
+        ("s3", "download_file"),
+        ("efs", "copy"),
+    }
+
+
+def test_the_records_say_what_was_copied_and_how(swept):
+    records = [json.loads(line) for line in (swept[2] / "records.jsonl").read_text().splitlines()]
+    assert {(one["dataset"], one["files"], one["bytes"]) for one in records} == {
+        ("large", 1, 2**20), ("small", FILES, 2 * 550_000)
+    }  # fmt: skip
+    assert {one["storage"] for one in records if one["listing_seconds"] is not None} == {"s3"}
+    assert {one["read_order"] for one in records} == {1, 2, 3}
+
+
+def test_cells_that_differ_in_their_work_orders_share_an_apply(swept):
+    lines = swept[1].splitlines()
+    assert sum(": applying" in line for line in lines) == 2
+    assert sum(": on the stack as it is" in line for line in lines) == 2
+    assert sum("copying the data set to the file system" in line for line in lines) == 2
+
+
+def test_the_published_figures_stand_beside_and_the_page_has_its_own_sections(swept):
+    _, _, folder = swept
+    page = (folder / "report.html").read_text()
+    assert all(f'id="{name}"' in page for name in ("choice", "crossover", "reads", "monthly"))
+    assert "Not everything is there" not in page
+    assert "The figures below are in doubt" not in page
+    with (folder / "cells.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 8
+    assert "AWS, published" in (folder / "table.md").read_text()

@@ -5,7 +5,7 @@ resource "aws_s3_bucket" "data" {
   #checkov:skip=CKV2_AWS_62:Nothing waits for changes of the bucket.
   #checkov:skip=CKV_AWS_144:The content can be made again from a size and a seed.
   #checkov:skip=CKV_AWS_21:The content can be made again from a size and a seed, and versions would be billed.
-  #checkov:skip=CKV_AWS_145:S3's own keys and not KMS: see the encryption below.
+  #checkov:skip=CKV_AWS_145:S3's own keys, unless a key of KMS is given: see the encryption below.
   bucket        = var.name
   force_destroy = true
 }
@@ -38,15 +38,18 @@ resource "aws_s3_bucket_ownership_controls" "data" {
   }
 }
 
-# S3's own keys and not KMS: each of N concurrent reads would need a call to KMS, whose request quota and latency would
-# become part of what is measured.
+# S3's own keys, unless asked: with KMS each of N concurrent requests would need a call to it, or with a bucket key one in many,
+# and its request quota and latency would become part of what is measured.
 resource "aws_s3_bucket_server_side_encryption_configuration" "data" {
   bucket = aws_s3_bucket.data.bucket
 
   rule {
     apply_server_side_encryption_by_default {
-      sse_algorithm = "AES256"
+      sse_algorithm     = var.kms_key_arn == null ? "AES256" : "aws:kms"
+      kms_master_key_id = var.kms_key_arn
     }
+
+    bucket_key_enabled = var.kms_key_arn == null ? null : var.bucket_key
 
     # What S3 gives every new bucket since April 2026. Left out, providers before 6.40 take it away at every apply, and the
     # next plan finds it again (hashicorp/terraform-provider-aws#47320).

@@ -13,3 +13,15 @@ variable "versioned" {
   description = "Whether the bucket keeps earlier versions of its objects."
   default     = false
 }
+
+variable "kms_key_arn" {
+  type        = string
+  description = "Key of KMS that encrypts the bucket; null for S3's own keys."
+  default     = null
+}
+
+variable "bucket_key" {
+  type        = bool
+  description = "Whether S3 makes a key of its own out of that one, for many objects, or asks KMS for each."
+  default     = true
+}

@@ -1,9 +1,10 @@
-# A network without a way out: private subnets, one a zone, from which functions reach S3 by a gateway endpoint and the mount
-# targets of a file system, and nothing else. No NAT, no internet gateway: both would be billed and measured.
+# A network without a way out: private subnets, one a zone, from which S3 is reached by a gateway endpoint, and nothing else
+# unless another module adds it: the mount targets of a file system (../mount_targets) or other services (../endpoints). No
+# NAT, no internet gateway: both would be billed and measured.
 #
-# A message that failed in here comes back after the queue's visibility timeout and not after seconds: the function asks
-# SQS for that (functions/common/redelivery.py) and doesn't reach it. What Lambda does itself, taking messages and writing
-# logs, doesn't go through this network.
+# A message that failed in a function in here comes back after the queue's visibility timeout and not after seconds: the
+# function asks SQS for that (functions/common/redelivery.py) and doesn't reach it. What Lambda does itself, taking messages
+# and writing logs, doesn't go through this network.
 
 # Lambda and EFS don't take use1-az3; Local Zones aren't zones of that type.
 data "aws_availability_zones" "usable" {
@@ -18,15 +19,20 @@ data "aws_availability_zones" "usable" {
 
   lifecycle {
     postcondition {
-      condition     = length(self.names) >= var.subnet_count
-      error_message = "subnet_count = ${var.subnet_count}: must be at most ${length(self.names)}, the zones of ${var.region} that Lambda can use; there is one subnet a zone."
+      condition     = length([for name in self.names : name if try(contains(var.zones, name), true)]) >= var.subnet_count
+      error_message = "subnet_count = ${var.subnet_count}: must be at most ${length([for name in self.names : name if try(contains(var.zones, name), true)])}, the zones of ${var.region} that can be used; there is one subnet a zone."
     }
   }
 }
 
+locals {
+  zones = [for name in data.aws_availability_zones.usable.names : name if try(contains(var.zones, name), true)]
+}
+
 resource "aws_vpc" "this" {
   #checkov:skip=CKV2_AWS_11:Flow logs would be billed for every measured byte, and there is one way in and none out.
-  cidr_block = "10.0.0.0/16"
+  cidr_block           = "10.0.0.0/16"
+  enable_dns_hostnames = var.private_names
 
   tags = { Name = var.name }
 }
@@ -40,10 +46,10 @@ resource "aws_subnet" "private" {
   count = var.subnet_count
 
   vpc_id            = aws_vpc.this.id
-  availability_zone = data.aws_availability_zones.usable.names[count.index]
+  availability_zone = local.zones[count.index]
   cidr_block        = cidrsubnet(aws_vpc.this.cidr_block, 4, count.index) # 4,091 addresses each
 
-  tags = { Name = "${var.name}-${data.aws_availability_zones.usable.names[count.index]}" }
+  tags = { Name = "${var.name}-${local.zones[count.index]}" }
 }
 
 resource "aws_route_table" "private" {
@@ -69,10 +75,10 @@ resource "aws_vpc_endpoint" "s3" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [{
-      Sid       = "ReadTheData"
+      Sid       = "TheData"
       Effect    = "Allow"
       Principal = "*"
-      Action    = ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]
+      Action    = var.s3_actions
       Resource  = flatten([for arn in var.bucket_arns : [arn, "${arn}/*"]])
     }]
   })
@@ -80,15 +86,16 @@ resource "aws_vpc_endpoint" "s3" {
   tags = { Name = var.name }
 }
 
-resource "aws_security_group" "functions" {
-  #checkov:skip=CKV2_AWS_5:It is given to the functions, in another module.
-  name        = "${var.name}-functions"
-  description = "Functions: to S3 and to mount targets."
+# What works in here.
+resource "aws_security_group" "inside" {
+  #checkov:skip=CKV2_AWS_5:It is given to functions or hosts, in another module.
+  name        = "${var.name}-${var.inside.name}"
+  description = var.inside.description
   vpc_id      = aws_vpc.this.id
 }
 
 resource "aws_vpc_security_group_egress_rule" "to_s3" {
-  security_group_id = aws_security_group.functions.id
+  security_group_id = aws_security_group.inside.id
   description       = "HTTPS to S3, through the gateway endpoint."
   prefix_list_id    = aws_vpc_endpoint.s3.prefix_list_id
   ip_protocol       = "tcp"
@@ -96,27 +103,8 @@ resource "aws_vpc_security_group_egress_rule" "to_s3" {
   to_port           = 443
 }
 
-resource "aws_vpc_security_group_egress_rule" "to_mount_targets" {
-  security_group_id            = aws_security_group.functions.id
-  description                  = "NFS to the mount targets."
-  referenced_security_group_id = aws_security_group.mount_targets.id
-  ip_protocol                  = "tcp"
-  from_port                    = 2049
-  to_port                      = 2049
-}
-
-resource "aws_security_group" "mount_targets" {
-  #checkov:skip=CKV2_AWS_5:It is given to the mount targets, in another module.
-  name        = "${var.name}-mount-targets"
-  description = "Mount targets: from the functions only."
-  vpc_id      = aws_vpc.this.id
-}
-
-resource "aws_vpc_security_group_ingress_rule" "from_functions" {
-  security_group_id            = aws_security_group.mount_targets.id
-  description                  = "NFS from the functions."
-  referenced_security_group_id = aws_security_group.functions.id
-  ip_protocol                  = "tcp"
-  from_port                    = 2049
-  to_port                      = 2049
+# From before hosts worked in such a network.
+moved {
+  from = aws_security_group.functions
+  to   = aws_security_group.inside
 }

@@ -13,7 +13,32 @@ variable "subnet_count" {
   description = "Private subnets, one a zone."
 }
 
+variable "zones" {
+  type        = list(string)
+  description = "Zones that may be used, by name; null for every one."
+  default     = null
+}
+
+variable "inside" {
+  type = object({
+    name        = string
+    description = string
+  })
+  description = "What works in the network: the last part of its security group's name, and what the console says of that."
+}
+
 variable "bucket_arns" {
   type        = list(string)
-  description = "Buckets that may be read from within the network."
+  description = "Buckets that can be reached from within the network."
+}
+
+variable "s3_actions" {
+  type        = list(string)
+  description = "What can be asked of those buckets from within, whatever else a role allows."
+}
+
+variable "private_names" {
+  type        = bool
+  description = "Whether the VPC's resolver answers with an interface endpoint's addresses for its service's own name."
+  default     = false
 }

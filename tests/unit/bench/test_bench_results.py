@@ -7,7 +7,7 @@ import pytest
 from bench import __main__ as entries
 from bench import matrix, session
 from bench.errors import BenchError
-from bench.matrix_table import Matrix, Row, keep
+from bench.matrix_table import Matrix, Row, keep, markdown
 from bench.measure import Entry, Samples, alternate, save
 
 
@@ -100,6 +100,12 @@ def test_only_what_is_named_is_measured_and_a_failure_keeps_what_came_before(
     assert command.main(["--only", "one", "--only", "bad"]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "bench: mvn is missing: install it"
     assert len(json.loads((tmp_path / "results" / output).read_text())) == 2
+
+
+def test_a_client_far_slower_than_the_baseline_keeps_its_ratio():
+    rows = (Row("boto3", "bucket", 2.0, 2.0, 48), Row("AWS CLI", "bucket", 1000.0, 600.0, 60))
+    told = markdown(Matrix("copy", "1,000 calls", 1, "boto3", rows, ()))
+    assert "| AWS CLI | bucket | 1000.00 | 600.00 | 60 | 0.002 x | 0.003 x |" in told
 
 
 def test_ctrl_c_ends_with_status_130_and_wrong_arguments_with_2(shell, monkeypatch, capsys):

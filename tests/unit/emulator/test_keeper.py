@@ -6,7 +6,7 @@ import threading
 import pytest
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import sqs
+from ministack.services import s3, sqs
 
 from emulator import keeper
 
@@ -60,3 +60,16 @@ def test_a_redrive_policy_may_name_a_queue_that_is_made_beside_it_and_nothing_el
     sqs._validate_redrive_policy(policy)
     with pytest.raises(sqs._Err):
         sqs._validate_redrive_policy("no policy")
+
+
+def test_a_copy_that_must_not_replace_anything_is_refused_where_something_is(monkeypatch):
+    monkeypatch.setattr(s3, "_copy_object", lambda bucket, key, headers: (200, {}, b"copied"))
+    monkeypatch.setattr(s3, "_ensure_bucket", {"b": {"objects": {"there": {"etag": '"e"'}}}}.get)
+
+    def answers():
+        wanted = [("b", "there", {"if-none-match": "*"}), ("b", "new", {"if-none-match": "*"}), ("b", "there", {})]
+        return [s3._copy_object(*one)[0] for one in [*wanted, ("gone", "there", {"if-none-match": "*"})]]
+
+    assert answers() == [200, 200, 200, 200]
+    keeper.copy_on_condition()
+    assert answers() == [412, 200, 200, 200]

@@ -11,6 +11,7 @@ from loader.target import Target
 
 EPOCH_MS = 1_700_000_000_000
 OUTPUTS = {
+    "function_name": "f",
     "queue_url": "queue",
     "dead_letter_queue_url": "dead",
     "log_group_name": "group",
@@ -30,8 +31,9 @@ class SimulatedAws(Target):
 
     def begin(self) -> SimulatedAws:
         vars(self).update(
-            now_s=0.0, lines=[], in_flight_until_s=0.0, letters=[], received={}, failures=[], asked=[], page_size=3
-        )
+            now_s=0.0, lines=[], in_flight_until_s=0.0, waiting_until_s=0.0, letters=[], received={}, failures=[],
+            asked=[], page_size=3,
+        )  # fmt: skip
         return self
 
     # What happens.
@@ -65,6 +67,7 @@ class SimulatedAws(Target):
         self._call("GetQueueAttributes")
         counts = dict.fromkeys(AttributeNames, "0")
         if QueueUrl == "queue":
+            counts["ApproximateNumberOfMessages"] = str(int(self.now_s < self.waiting_until_s))
             counts["ApproximateNumberOfMessagesNotVisible"] = str(int(self.now_s < self.in_flight_until_s))
         else:
             counts["ApproximateNumberOfMessages"] = str(sum(at_s <= self.now_s for at_s, _ in self.letters))

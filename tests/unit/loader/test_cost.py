@@ -169,7 +169,7 @@ def test_the_first_512_mb_of_tmp_are_free():
 def test_transfer_within_the_region_is_listed_and_free():
     estimated = estimate()
     assert usd(estimated, "S3", "transfer to Lambda, same region") == 0
-    assert "free: 13,320 GB from S3 to Lambda in the same region" in " ".join(estimated.sentences())
+    assert "free: 13,320 GB of transfer to Lambda, same region;" in " ".join(estimated.sentences())
 
 
 def test_a_download_is_billed_no_longer_than_the_timeout():
@@ -283,3 +283,106 @@ def test_a_value_that_is_no_whole_number_is_refused_by_name(setting):
     name = setting.partition("=")[0]
     with pytest.raises(UsageError, match=rf"^{name}: must be a whole number, got .*; correct --set {name}="):
         estimate(setting)
+
+
+# What runs on hosts, and what S3 does by itself
+
+
+def of(experiment, *settings, target="aws"):
+    chosen = EXPERIMENTS[experiment]
+    return cost.estimate(
+        make_plan(chosen, target, settings, messages_per_concurrency=chosen.messages_per_concurrency),
+        defaults=infra_defaults({}),
+    )
+
+
+def quantity(estimated, what):
+    [item] = [one for one in estimated.items if one.what == what]
+    return item.quantity
+
+
+def test_the_published_copy_in_one_function_costs_what_a_sum_by_hand_says():
+    estimated = of("copy")
+    # Eight limits, five runs each, of 1,000 objects; each lists source and destination, and looks at the latter again.
+    assert usd(estimated, "S3", "COPY") == pytest.approx(8 * 5 * 1000 * 0.000005)
+    assert usd(estimated, "S3", "LIST") == pytest.approx(8 * 5 * 3 * 0.000005)
+    one_call_s = 0.1304 + 0.01796 * 20
+    works_s = sum(1000 * one_call_s / limit for limit in (1, 10, 20, 50, 100, 200, 500, 1000))
+    runs_s = 5 * (works_s + 8 * (10 * one_call_s + 0.5)) + 8 * 1  # emptied in half a second, one cold start a cell
+    assert usd(estimated, "Lambda", "compute, x86_64") == pytest.approx(runs_s * 0.5 * 0.0000166667)
+    assert round(estimated.total_usd, 2) == 0.23
+    # One stack for all limits; around it 60 s, an upload of 20 MiB, 180 s, and 1,000 copies by 32 threads.
+    around_s = 60 + 20 / 12 + 180 + 1000 * one_call_s / 32
+    assert estimated.total_s == pytest.approx(runs_s - 8 + 30 + 8 * 15 + around_s)
+
+
+def test_the_published_copy_from_a_host_costs_what_a_sum_by_hand_says():
+    estimated = of("copy_host")
+    copies = 7 * 219_120
+    assert usd(estimated, "S3", "COPY") == pytest.approx(copies * 0.000005)
+    assert usd(estimated, "S3", "LIST") == pytest.approx(7 * 221 * 0.000005)  # emptied once a cell
+    assert usd(estimated, "KMS", "GenerateDataKey and Decrypt") == pytest.approx(copies * 2 * 0.027 * 0.000003)
+    # One type and one stack: the host is up for all of the sweep.
+    assert usd(estimated, "EC2", "hosts, m5a.8xlarge") == pytest.approx(estimated.total_s / 3600 * 1.376)
+    assert usd(estimated, "VPC", "interface endpoints") == pytest.approx(estimated.total_s / 3600 * 4 * 0.01)
+    # One message of emptying and one of copies a cell: sent in a batch of their own, received and deleted.
+    assert quantity(estimated, "send, receive, delete") == 7 * (1 + 1 + 2 * 2)
+    assert round(estimated.total_usd, 2) == 8.78
+
+
+def test_a_sweep_without_functions_has_no_line_of_lambda_and_its_hosts_ask_the_queue_themselves():
+    estimated = of("copy_host", "concurrency_value=3", "parallel_limit=100")
+    assert "Lambda" not in estimated.by_service()
+    # Each of three hosts every 20 s, and the drain twice every 5 s.
+    assert quantity(estimated, "asking an empty queue") == pytest.approx(estimated.total_s / 3600 * (3 * 180 + 1440))
+
+
+def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
+    both = of("copy_host", "instance_type=m5a.4xlarge,m5a.12xlarge", "parallel_limit=100,800")
+    hours = {name: quantity(both, f"hosts, {name}") for name in ("m5a.4xlarge", "m5a.12xlarge")}
+    assert sum(hours.values()) == pytest.approx(both.total_s / 3600)
+    own = {name: sum(s for cell, s in both.cells_s.items() if name in cell) / 3600 for name in hours}
+    around = {name: (hours[name] - own[name]) * 3600 for name in hours}
+    # What stands around the cells is billed to the type that is put up first.
+    assert sorted(around.values()) == [pytest.approx(0), pytest.approx(both.around_s)]
+    assert usd(both, "EC2", "hosts, m5a.4xlarge") == pytest.approx(hours["m5a.4xlarge"] * 0.688)
+    assert usd(both, "EC2", "hosts, m5a.12xlarge") == pytest.approx(hours["m5a.12xlarge"] * 2.064)
+
+
+def test_hosts_begin_together_and_every_new_instance_takes_its_time():
+    one_type, two = (of("copy_host", f"instance_type={types}", "parallel_limit=800", "concurrency_value=20")
+                     for types in ("m5a.8xlarge", "m5a.8xlarge,m5a.4xlarge"))  # fmt: skip
+    # Emptying 219,120 keys, and two slices of 10,000 for the busiest of 20 hosts, that share 3,500 calls a second.
+    emptying_s, share_s = 219_120 / 3500, 20_000 / (3500 / 20) + 10 * (0.1304 + 0.01796)
+    [seconds] = one_type.cells_s.values()
+    assert seconds == pytest.approx(30 + 90 + emptying_s + share_s + 15)
+    assert list(two.cells_s.values()) == [pytest.approx(seconds)] * 2
+
+
+def test_an_instance_type_without_a_price_stays_in_the_bill_and_no_budget_is_promised_with_it():
+    estimated = of("copy_host", "instance_type=c7i.8xlarge", "parallel_limit=100")
+    [hosts] = estimated.unpriced
+    assert (hosts.what, hosts.usd, hosts.price) == ("hosts, c7i.8xlarge", None, "ec2_hour:c7i.8xlarge")
+    assert any(line.startswith("not counted: hosts, c7i.8xlarge, 0.") for line in estimated.sentences())
+    with pytest.raises(UsageError, match=r"can't be kept, because the price of hosts, c7i\.8xlarge isn't known"):
+        check_budget(estimated, 1000.0)
+
+
+def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_its_own():
+    estimated = of("copy", "from_manifest=true", "object_count=10000", "concurrency_value=5", "parallel_limit=100")
+    assert quantity(estimated, "requests") == 10 + 1
+    assert quantity(estimated, "COPY") == pytest.approx(10_000)
+    one_s = 1000 * (0.1304 + 0.01796 * 20) / 100 + 10 * (0.1304 + 0.01796 * 20)
+    assert quantity(estimated, "compute, x86_64") == pytest.approx((10 * one_s + 10_000 / 3500 + 5 * 1) * 0.5)
+    # Ten slices by five functions, from the start of the trigger on.
+    [seconds] = estimated.cells_s.values()
+    assert seconds == pytest.approx(30 + 10_000 / 3500 + 2 * one_s + 15)
+
+
+def test_what_else_does_such_work_is_said_with_the_estimate_and_stored_with_it():
+    estimated = of("copy_host")
+    assert [line.partition(":")[0] for line in estimated.sentences()[-3:]] == ["instead", "instead", "limit"]
+    # 0.25 for a job, 0.219 for the objects, and the COPY requests.
+    assert "a list of 219,120 objects for 1.56 USD" in estimated.sentences()[-3]
+    assert estimated.as_dict()["advice"] == list(estimated.advice)
+    assert estimate().advice == ()

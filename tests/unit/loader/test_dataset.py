@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import objects
+from experiments import EXPERIMENTS, objects
 from experiments.objects import MEBIBYTE, DataObject
-from loader.dataset import content_name, put_objects
-from loader.errors import RunError
+from loader.dataset import METADATA_KEY, content_name, put_objects
+from loader.errors import RunError, UsageError
 from loader.target import Target
+from tests.unit.loader.kept_objects import KeptObjects
 from tests.unit.loader.s3_stub import S3Stub, completed_checksums, crc32, serving
+from tests.unit.loader.shares_experiment import SHARES
 
 
 @pytest.fixture(autouse=True)
@@ -116,3 +118,52 @@ def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_
     assert stub.leftovers == [] and stub.calls.count("list") == 3
     gone = S3Stub(leftovers=["u-a"], refuse={"abort": [(404, "NoSuchUpload")]})
     assert put(gone)
+
+
+def copied():
+    return [DataObject("master", 1000), *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(40))]
+
+
+def test_copies_are_made_in_s3_after_what_they_are_copies_of(capsys):
+    bucket = KeptObjects("aws", {"region": "us-east-1", "bucket_name": "b"}).begin()
+    assert put_objects(bucket, copied()) == 41
+    assert bucket.count("put") == 1 and bucket.count("copy") == 40
+    assert bucket.kept["source/39.mp4"] == bucket.kept["master"]
+    assert "copying 40 objects in s3://b" in " ".join(capsys.readouterr().err.split())
+
+
+def test_copies_that_are_there_are_known_by_size_and_metadata_and_others_are_made_again():
+    bucket = KeptObjects("aws", {"region": "us-east-1", "bucket_name": "b"}).begin()
+    put_objects(bucket, copied())
+    bucket.calls.clear()
+    assert put_objects(bucket, copied()) == 0
+    body, metadata = bucket.kept["source/7.mp4"]
+    bucket.kept["source/7.mp4"] = (body, {METADATA_KEY: "of another seed"})
+    bucket.kept["source/8.mp4"] = (body[1:], metadata)
+    assert put_objects(bucket, copied()) == 2
+    assert sorted(key for name, key in bucket.calls if name == "copy") == ["source/7.mp4", "source/8.mp4"]
+
+
+def test_a_dry_run_says_what_would_be_uploaded_and_what_copied(capsys):
+    bucket = KeptObjects("aws", {"region": "us-east-1", "bucket_name": "b"}).begin()
+    assert put_objects(bucket, copied(), dry_run=True) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "would upload s3://b/master, 0 MiB" in told and "would copy 40 objects in s3://b" in told
+    assert not bucket.kept
+
+
+def test_what_s3_copies_in_no_single_request_is_refused_before_anything_is_put():
+    bucket = KeptObjects("aws", {"region": "us-east-1", "bucket_name": "b"}).begin()
+    with pytest.raises(UsageError, match=r"source/0.mp4: 5,368,709,121 bytes .*apply the stack with smaller objects"):
+        put_objects(bucket, [DataObject("master", 5), DataObject("source/0.mp4", 5 * 1024**3 + 1, "master")])
+    assert not bucket.calls
+
+
+def test_what_is_copied_and_never_read_has_one_checksum_of_the_whole(monkeypatch):
+    """A copy's checksum is of the whole: against one of parts, nobody could say that they are the same."""
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    stub = S3Stub()
+    with serving(stub) as url:
+        target = Target("local", {"region": "us-east-1", "bucket_name": "b", "experiment": "shares"}, url)
+        put_objects(target, [DataObject("k", 3 * MEBIBYTE)])
+    assert stub.created["x-amz-checksum-type"] == "FULL_OBJECT"

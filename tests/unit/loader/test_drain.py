@@ -18,7 +18,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", OUTPUTS).begin()
+    stack = SimulatedAws("aws", dict(OUTPUTS)).begin()
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 
@@ -248,3 +248,29 @@ def test_a_record_with_other_settings_than_its_cell_is_a_problem_of_the_account(
     assert drained.accounts[0].foreign == 1
     with pytest.raises(RunError, match="1 records with other settings than the cell's"):
         drained.check()
+
+
+def test_a_message_that_a_host_holds_for_hours_is_waited_for(aws, folder):
+    """A host says that it is at work; the deadline of dead letters begins when it no longer does."""
+    del aws.outputs["function_name"]
+    send(folder, 0)
+    aws.__dict__["in_flight_until_s"] = 20_000
+    aws.log(record(0), at_s=19_999)
+    drained = wait(aws, folder)
+    assert (drained.left, drained.accounts[0].succeeded) == ("", 1)
+
+
+def test_hosts_that_never_take_a_message_are_given_up_within_half_an_hour(aws, folder):
+    """They cost money by the hour, and the queue's own timeout is none of theirs."""
+    del aws.outputs["function_name"]
+    send(folder, 0)
+    aws.__dict__["waiting_until_s"] = 20_000
+    assert "no message has moved for 1560 s" in wait(aws, folder).left
+    assert aws.now_s < 1600
+
+
+def test_a_message_that_a_function_holds_is_given_up_after_its_visibility_timeouts(aws, folder):
+    send(folder, 0)
+    aws.__dict__["in_flight_until_s"] = 20_000
+    assert "no message has moved for 2760 s" in wait(aws, folder).left
+    assert aws.now_s < 3000

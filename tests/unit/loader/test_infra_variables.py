@@ -60,9 +60,9 @@ def test_defaults_of_several_lines_in_any_file_are_read(folder):
 def test_the_variables_of_infra_are_those_of_terraform_with_their_types():
     variables = declared()
     assert {"s3_bucket_name", "memory_size", "provisioned_pollers"} <= variables.keys()
-    assert (variables["memory_size"].type, variables["memory_size"].default) == ("number", 2048)
+    assert (variables["object_size_mb"].type, variables["object_size_mb"].default) == ("number", 1024)
     assert variables["provisioned_pollers"].type.startswith("object(")
-    assert (variables["memory_size"].nullable, variables["sink"].nullable) == (False, True)
+    assert (variables["object_size_mb"].nullable, variables["sink"].nullable) == (False, True)
 
 
 SOURCES = ("environment", "terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto.tfvars.json")

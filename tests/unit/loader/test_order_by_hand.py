@@ -9,6 +9,7 @@ from experiments.objects import DataObject
 from loader.command_line import main
 from loader.verbs import emulator, flood, query
 from tests.unit.loader.reads_experiment import READS
+from tests.unit.loader.shares_experiment import SHARES
 
 OUTPUTS = {
     "region": "us-east-1",
@@ -49,6 +50,13 @@ def test_a_flood_by_hand_takes_the_first_of_the_matrix_where_nothing_is_said(by_
     assert "would send 30 messages" in err
 
 
+def test_a_stack_without_a_function_is_named_by_its_queue(by_hand, monkeypatch):
+    monkeypatch.delitem(OUTPUTS, "function_name")
+    status, _, err = by_hand("reads", "flood", "--dry-run")
+    assert status == 0
+    assert "stack: aws, q in us-east-1" in err
+
+
 def test_a_flood_by_hand_says_what_it_was_told(by_hand):
     _, out, _ = by_hand("reads", "flood", "--dry-run", "--order", "dataset=small", "--order", "threads=30")
     first = json.loads(out)
@@ -64,6 +72,12 @@ def test_a_flood_by_hand_says_what_it_was_told(by_hand):
         ("reads", "threads=many", "--order threads: must be a whole number of 1 or more, got 'many'"),
         ("reads", "threads=1,2", "--order threads: one flood has one value, got '1,2'; make a flood for each"),
         ("reads", "threads", "--order: 'threads' is not VARIABLE=VALUE"),
+        ("copy", "parallel_limit=0", "--order parallel_limit: must be a whole number of 1 to 10,000, got 0"),
+        ("copy", "calls_per_s=100001", "--order calls_per_s: must be a whole number of 0 to 100,000, got 100001"),
+        ("copy_host", "parallel_limit=100000", "must be a whole number of 1 to 10,000, got 100000"),
+        ("copy_host", "retry_attempts=51", "--order retry_attempts: must be a whole number of 1 to 50, got 51"),
+        ("copy_host", "retry_mode=adaptive", "--order retry_mode: must be standard or legacy, got 'adaptive'"),
+        ("copy_host", "pace=fast", "--order pace: must be fixed or adaptive, got 'fast'"),
         ("download", "threads=3", "--order: the work orders of download leave open no 'threads'; known are none"),
     ],
 )
@@ -78,10 +92,16 @@ def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
     assert (status, err.splitlines()[-1]) == (2, "stampede: --size-mb: reads has 21 objects, not one; leave it out")
 
 
+def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    status, _, err = by_hand("shares", "dataset", "--size-mb", "3", "--dry-run")
+    assert (status, "leave it out, and apply the stack with another size" in err) == (2, True)
+
+
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
     status, _, err = by_hand("uploads", "flood")
     assert status == 2
-    assert "the applied stack is of the experiment 'uploads'; this version knows download, filesystem, reads" in err
+    assert f"is of the experiment 'uploads'; this version knows {', '.join(EXPERIMENTS)}" in err
 
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
@@ -108,7 +128,7 @@ def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb,
         main([verb, "downlod"])
     err = capsys.readouterr().err
     assert (left.value.code, err.count("\n")) == (2, 1)
-    assert "EXPERIMENT: invalid choice: 'downlod' (choose from 'download', 'filesystem')" in err
+    assert f"EXPERIMENT: invalid choice: 'downlod' (choose from {', '.join(map(repr, EXPERIMENTS))})" in err
 
 
 @pytest.fixture

@@ -3,17 +3,18 @@
 import itertools
 import json
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, Axis
 from loader.cost import durations
 from loader.cost.demand import demands
 from loader.errors import UsageError
 from loader.infra_variables import declared, infra_defaults
-from loader.run.plan import Plan, make_plan
+from loader.run.plan import Plan, make_plan, setting_values
 from tests.unit.loader.reads_experiment import READS
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -30,7 +31,15 @@ def test_the_default_on_aws_is_the_published_matrix():
 
 def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
     one = plan()
-    assert sum(one.messages(cell) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+    assert sum(one.messages(cell, {}) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+
+
+def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
+    """As a cap on calls, where 0 is none."""
+    cap = Axis("cap", "cap", "cap", "cap", default=0, in_order=True)
+    assert setting_values("--set", "cap", "0,500", cap) == [0, 500]
+    with pytest.raises(UsageError, match="cap: must be a whole number of 1 or more, got 0"):
+        setting_values("--set", "cap", "0", replace(cap, default=4))
 
 
 def test_a_setting_with_several_values_is_swept_and_one_value_is_fixed():

@@ -17,6 +17,7 @@ from loader.run.sweep import SweepRun
 from loader.run.swept_stack import SweptStack
 from loader.sqs.sending import Outcome
 from tests.unit.loader.reads_experiment import READS, SMALL
+from tests.unit.loader.shares_experiment import SHARES
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
@@ -190,6 +191,21 @@ def test_cells_that_differ_only_in_their_work_orders_share_one_apply(sweep, put,
     }
     settings = folder.read_json("run.json")["settings"]
     assert settings["memory_size=1024,concurrency_value=2,dataset=large,threads=30"]["threads"] == 30
+
+
+def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(sweep, monkeypatch):
+    told = []
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    monkeypatch.setattr(sweep_run, "put_manifest", lambda target: told.append("manifest"))
+    monkeypatch.setattr(sweep_run, "prepare", lambda *arguments, **options: told.append("prepare"))
+
+    def happen(cell, aws):
+        told.append("flood")
+        succeed(cell, aws, parallel_limit=int(cell.rpartition("=")[2]))
+
+    _, run = sweep(happen, "parallel_limit=10,20", experiment=SHARES)
+    run.run()
+    assert told == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
 
 
 def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):

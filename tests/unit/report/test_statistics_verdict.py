@@ -259,7 +259,7 @@ def test_intervals_of_shares_are_rounded_outwards():
 
 def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
     found = {"level": "unclear", "ratio_of_medians": {"low": 1.04, "high": 1.2}}
-    assert conclusion(found) == "slower, but can’t tell whether by more than 10 %"
+    assert conclusion(found, "function") == "slower, but can’t tell whether by more than 10 %"
 
 
 def test_cliffs_delta_is_that_of_the_pairs():

@@ -81,8 +81,8 @@ func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64
 }
 
 // WaitUntil holds an operation back until a common start (epoch ms), so that many functions begin at once. A function that
-// arrives late starts late: its record's started_at_ms shows it.
-func WaitUntil(startAtMs *int64, deadline time.Time) error {
+// arrives late starts late: its record's started_at_ms shows it. The wait ends with the context.
+func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error {
 	if startAtMs == nil {
 		return nil
 	}
@@ -94,6 +94,23 @@ func WaitUntil(startAtMs *int64, deadline time.Time) error {
 		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s can be waited: choose an earlier start or "+
 			"raise timeout_s", wait.Seconds(), max(0, left.Seconds()))
 	}
-	time.Sleep(wait)
-	return nil
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Outlasting returns a context that ends a while after the other does, for the same reason.
+func Outlasting(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(by):
+			cancel(context.Cause(ctx))
+		case <-longer.Done():
+		}
+	})
+	return longer, func() { cancel(nil) }
 }

@@ -37,6 +37,15 @@ func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testin
 	}
 }
 
+func TestAWaitForTheCommonStartEndsWhenTheProcessIsToldToStop(t *testing.T) {
+	ctx, stop := context.WithCancelCause(context.Background())
+	stop(failure.New(failure.DeadlineExceeded, "told to stop"))
+	inAMinute := time.Now().Add(time.Minute).UnixMilli()
+	if err := WaitUntil(ctx, &inAMinute, time.Now().Add(time.Hour)); word(err) != failure.DeadlineExceeded {
+		t.Error(err)
+	}
+}
+
 func TestADefectIsAResultAndNotTheEndOfTheProcess(t *testing.T) {
 	r := Runner{Operation: "copy"}
 	err := r.Run(context.Background(), time.Now().Add(time.Minute), nil, func(context.Context) error { panic("oh") })

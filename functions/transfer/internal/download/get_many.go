@@ -18,6 +18,7 @@ import (
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/ident"
+	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3"
 )
@@ -42,14 +43,14 @@ func getMany(ctx context.Context, arguments []string, stdout, stderr io.Writer) 
 		return err
 	}
 	many := &many{output: output, cut: prefix[:strings.LastIndexByte(prefix, '/')+1], stderr: stderr}
-	started, cpu := time.Now(), CPUSeconds()
+	started, cpu := time.Now(), process.CPUSeconds()
 	if many.client, err = account.Client(ctx, from.Given, from.bucket); err != nil {
 		return err
 	}
 	err = many.run(ctx, prefix, int(parallel))
 	_, printed := fmt.Fprintf(stdout, `{"objects": %d, "bytes": %d, "failed": %d, "seconds": %s, "client_cpu_seconds": %s, "retries": %d, "requests": %d}`+"\n",
 		many.objects.Load(), many.bytes.Load(), many.failed.Load(), record.FormatFloat(time.Since(started).Seconds()),
-		record.FormatFloat(CPUSeconds()-cpu), many.retries.Load(), many.requests.Load())
+		record.FormatFloat(process.CPUSeconds()-cpu), many.retries.Load(), many.requests.Load())
 	if failed := many.failed.Load(); err == nil && failed > 0 {
 		err = failure.New(failure.S3, "%d of %d objects weren't downloaded", failed, failed+many.objects.Load())
 	}

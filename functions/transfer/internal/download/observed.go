@@ -2,8 +2,9 @@ package download
 
 import (
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"stampede/transfer/internal/process"
 )
 
 // observed is what is seen of a download from outside while it runs: every field may be read at any time.
@@ -18,7 +19,7 @@ type observed struct {
 	requests  atomic.Int64
 }
 
-func observe() *observed { return &observed{startedAt: time.Now(), startCPU: CPUSeconds()} }
+func observe() *observed { return &observed{startedAt: time.Now(), startCPU: process.CPUSeconds()} }
 
 // CountRequest and CountRetry are called by the S3 client.
 func (o *observed) CountRequest() { o.requests.Add(1) }
@@ -34,7 +35,7 @@ func (o *observed) noteFirstByte() {
 
 // end stops the clocks; what comes after isn't measured.
 func (o *observed) end() {
-	o.endedCPU.Store(int64((CPUSeconds() - o.startCPU) * 1e9))
+	o.endedCPU.Store(int64((process.CPUSeconds() - o.startCPU) * 1e9))
 	o.endedWall.Store(max(1, int64(time.Since(o.startedAt))))
 }
 
@@ -42,7 +43,7 @@ func (o *observed) end() {
 func (o *observed) outcome(err error) Outcome {
 	wall, cpu := o.endedWall.Load(), o.endedCPU.Load()
 	if wall == 0 {
-		wall, cpu = int64(time.Since(o.startedAt)), int64((CPUSeconds()-o.startCPU)*1e9)
+		wall, cpu = int64(time.Since(o.startedAt)), int64((process.CPUSeconds()-o.startCPU)*1e9)
 	}
 	outcome := Outcome{
 		StartedAtMs:    o.startedAt.UnixMilli(),
@@ -58,11 +59,4 @@ func (o *observed) outcome(err error) Outcome {
 		outcome.FirstByteSeconds = &seconds
 	}
 	return outcome
-}
-
-// CPUSeconds is the user and system time of this process so far, all threads.
-func CPUSeconds() float64 {
-	var usage syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for a wrong argument
-	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }

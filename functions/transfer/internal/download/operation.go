@@ -62,7 +62,7 @@ func (o *operation) download(ctx context.Context, order *order, until time.Time)
 	if err := way.Check(order.Checksum); err != nil {
 		return NotStarted(err)
 	}
-	if err := deadline.WaitUntil(order.StartAtMs, until); err != nil {
+	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
 		return NotStarted(err)
 	}
 	job := Job{Client: o.client, Key: o.settings.Key, ObjectBytes: order.ObjectBytes, Checksum: order.Checksum}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"stampede/transfer/internal/s3test"
@@ -89,9 +90,10 @@ func (f *function) invoke(body string, remaining time.Duration) (map[string]any,
 	event, _ := json.Marshal(map[string]any{"Records": []any{map[string]any{
 		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
 	}}})
-	answer, err := f.Handle(ctx, event)
-	if err != nil {
-		f.t.Fatal(err)
+	told, err := f.Handle(ctx, event)
+	answer, ok := told.(events.SQSEventResponse)
+	if err != nil || !ok {
+		f.t.Fatal(told, err)
 	}
 	line := f.log.String()
 	if strings.Count(line, "\n") != 1 {
@@ -374,7 +376,7 @@ func TestAWarmSandboxUsesItsConnectionAgainAndReplacesOneThatS3Closed(t *testing
 func TestAnEventThatIsNotOneOfSQSFails(t *testing.T) {
 	s3test.Start(t, key, nil)
 	f := start(t)
-	for _, event := range []string{`{}`, `{"Records": []}`, `{"Records": [{}]}`, `[]`, `{"Records": [{"eventSource": "aws:sqs", "messageId": "m"}]}`,
+	for _, event := range []string{`{}`, `{"parallel_limit": 1}`, `{"Records": []}`, `{"Records": [{}]}`, `[]`, `{"Records": [{"eventSource": "aws:sqs", "messageId": "m"}]}`,
 		`{"Records": [{"eventSource": "aws:sqs", "messageId": "m", "body": "b", "attributes": {"ApproximateReceiveCount": "x"}}]}`} {
 		if _, err := f.Handle(context.Background(), json.RawMessage(event)); err == nil || !strings.HasPrefix(err.Error(), "this function takes SQS events") {
 			t.Errorf("%s: %v", event, err)

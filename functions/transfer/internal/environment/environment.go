@@ -37,6 +37,15 @@ func (r *Reader) Labels() Labels {
 	}
 }
 
+// HostLabels reads the labels of a host, whose memory is its machine's where MEMORY_SIZE doesn't say it.
+func (r *Reader) HostLabels(machineMB int64) Labels {
+	return Labels{
+		ConcurrencyLimit: r.Integer("CONCURRENCY_LIMIT", 1, 1_000_000),
+		MemorySizeMB:     r.IntegerOr("MEMORY_SIZE", machineMB, 128, 100_000_000),
+		ExperimentTag:    r.tag(),
+	}
+}
+
 // Region reads the region. Lambda sets both variables; other places often only one.
 func (r *Reader) Region() string {
 	if r.Lookup("AWS_REGION") != "" {

@@ -1,5 +1,5 @@
 // Package host is the command line: data on stdout as JSON, progress and errors on stderr; exit status 0 when everything
-// was done, 1 when something failed, 2 for a wrong command line.
+// was done, 1 when something failed, 2 for a wrong command line, 130 when it was interrupted.
 package host
 
 import (
@@ -49,6 +49,9 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
+	case ctx.Err() != nil:
+		_, _ = fmt.Fprintf(stderr, "transfer %s: interrupted\n", arguments[0])
+		return 130
 	default:
 		kind, message := failure.Describe(err)
 		_, _ = fmt.Fprintf(stderr, "transfer %s: %s: %s\n", arguments[0], kind, message)

@@ -82,7 +82,16 @@ func Format(labels Labels, outcome Outcome) string {
 	if outcome.Err != nil {
 		kind, message := failure.Describe(outcome.Err)
 		l.add("error_type", kind)
-		l.add("error_message", oneLine(message))
+		l.add("error_message", OneLine(message))
+	}
+	return "{" + strings.Join(l.pairs, ", ") + "}"
+}
+
+// Object returns pairs as one JSON object on one line, without its line break.
+func Object(pairs []Pair) string {
+	l := line{}
+	for _, one := range pairs {
+		l.add(one.Key, one.Value)
 	}
 	return "{" + strings.Join(l.pairs, ", ") + "}"
 }
@@ -155,8 +164,8 @@ func Quote(text string) string {
 	return b.String()
 }
 
-// oneLine puts a foreign message on one line of printable characters, cut to the longest length allowed.
-func oneLine(text string) string {
+// OneLine puts a foreign message on one line of printable characters, cut to the longest length allowed.
+func OneLine(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	for i, r := range runes {
 		if !unicode.IsPrint(r) {

@@ -50,13 +50,13 @@ func (r *Redelivery) Hasten(ctx context.Context, message sqsevent.Message, deadl
 	}
 	url := fmt.Sprintf("https://sqs.%s.%s/%s/%s", region, s3.DNSSuffix(region), account, name)
 	_, err := r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl: &url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: delaySeconds(message.Attempt),
+		QueueUrl: &url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(Delay(message.Attempt) / time.Second),
 	})
 	return err
 }
 
-// delaySeconds is 2, 4, 8, 16 and 32 for the attempts 1, 2, 3, 4, and 5 or more.
-func delaySeconds(attempt int64) int32 { return 1 << min(attempt, 5) }
+// Delay is after how long a message comes back: 2, 4, 8, 16 and 32 s after the attempts 1, 2, 3, 4, and 5 or more.
+func Delay(attempt int64) time.Duration { return time.Second << min(attempt, 5) }
 
 func newClient(ctx context.Context, region string) (*sqs.Client, error) {
 	dialing := awshttp.NewBuildableClient().WithDialerOptions(func(d *net.Dialer) { d.Timeout = connectTimeout })

@@ -2,12 +2,10 @@ package s3
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"syscall"
 
 	"stampede/transfer/internal/failure"
@@ -20,28 +18,30 @@ type Answer struct {
 	// Left is the bytes of the body that are still to come; -1 for a body without an announced length.
 	Left int64
 
+	operation  string // S3's name for the request
+	resent     bool   // after a try on a connection that turned out to be closed: S3 may have done it twice
 	ctx        context.Context
-	pool       *pool
+	client     *Client
 	connection *connection
 	response   *http.Response
 	stop       func() bool
 }
 
-func newAnswer(ctx context.Context, p *pool, c *connection, response *http.Response, stop func() bool) *Answer {
+func newAnswer(ctx context.Context, client *Client, c *connection, response *http.Response, stop func() bool) *Answer {
 	left := response.ContentLength
 	if response.Request.Method == http.MethodHead {
 		left = 0
 	}
 	return &Answer{
 		Status: response.StatusCode, Header: response.Header, Left: left,
-		ctx: ctx, pool: p, connection: c, response: response, stop: stop,
+		ctx: ctx, client: client, connection: c, response: response, stop: stop,
 	}
 }
 
 // Close gives the connection back when its answer was read to the end, and closes it otherwise.
 func (a *Answer) Close() {
 	if a.stop() && a.Left == 0 && !a.response.Close {
-		a.pool.put(a.connection)
+		a.client.pool.put(a.connection)
 		return
 	}
 	_ = a.connection.Close()
@@ -58,7 +58,7 @@ func (a *Answer) Read(p []byte) (int, error) {
 	a.connection.extend()
 	var n int
 	var err error
-	if a.connection.reader.Buffered() > 0 || a.connection.tcp == nil && len(p) < readerBytes {
+	if a.connection.reader.Buffered() > 0 || a.connection.tcp == nil && len(p) < a.client.pool.readerBytes {
 		n, err = a.connection.reader.Read(p)
 	} else {
 		n, err = a.connection.Conn.Read(p)
@@ -119,7 +119,15 @@ func (a *Answer) failed(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return causeOr(a.ctx, ofNetwork(err))
+	return causeOr(a.ctx, a.connection.ofNetwork(err))
+}
+
+// patient reads a body of whatever framing and grants each read its time: while S3 copies a large object it sends white space.
+type patient struct{ *Answer }
+
+func (p patient) Read(buffer []byte) (int, error) {
+	p.connection.extend()
+	return p.response.Body.Read(buffer)
 }
 
 // all reads a small body of whatever framing, up to a limit, and closes the answer.
@@ -128,7 +136,7 @@ func (a *Answer) all(limitBytes int64) ([]byte, error) {
 	if a.response.Request.Method == http.MethodHead {
 		return nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(a.response.Body, limitBytes+1))
+	body, err := io.ReadAll(io.LimitReader(patient{a}, limitBytes+1))
 	if err != nil {
 		return nil, a.failed(err)
 	}
@@ -138,36 +146,4 @@ func (a *Answer) all(limitBytes int64) ([]byte, error) {
 	}
 	a.Left = 0
 	return body, nil
-}
-
-var byStatus = map[int]struct{ kind, advice string }{
-	403: {failure.AccessDenied, "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 " +
-		"for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)"},
-	404: {failure.NoSuchKey, "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or make the object"},
-	412: {failure.ObjectChanged, "the object was replaced while it was downloaded: leave it alone during a run"},
-	503: {failure.SlowDown, "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"},
-}
-
-// refusal reads an error answer and names it by its HTTP status: the answer to a HEAD has no body, so no code either.
-func (a *Answer) refusal() error {
-	method := "GetObject"
-	if a.response.Request.URL.Query().Has("list-type") {
-		method = "ListObjectsV2"
-	}
-	body, err := a.all(64 << 10)
-	if err != nil {
-		return err
-	}
-	var told struct {
-		Code    string `xml:"Code"`
-		Message string `xml:"Message"`
-	}
-	_ = xml.Unmarshal(body, &told) // without a body the status alone says what is known
-	kind, advice := failure.S3, told.Message
-	if known, ok := byStatus[a.Status]; ok {
-		kind, advice = known.kind, known.advice
-	}
-	refused := failure.New(kind, "%s %d%s: %s", method, a.Status, strings.TrimRight(" "+told.Code, " "), advice)
-	refused.Temporary = passing(a.Status, told.Code)
-	return refused
 }

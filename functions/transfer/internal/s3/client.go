@@ -5,9 +5,11 @@
 package s3
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,13 +23,14 @@ import (
 
 const (
 	userAgent = "stampede-transfer/1"
-	// Bodies of requests are empty, and plain HTTP is for loopback, so nothing is gained by hashing them.
+	// Bodies of requests are empty or carry an MD5 sum, and plain HTTP is for loopback: nothing is gained by hashing them.
 	unsigned = "UNSIGNED-PAYLOAD"
 )
 
 // Client speaks with one bucket.
 type Client struct {
 	Retry       Retry
+	bucket      string
 	region      string
 	endpoint    endpoint
 	credentials aws.CredentialsProvider
@@ -57,22 +60,44 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 	}
 	return &Client{
 		Retry:       Retry{FirstPause: firstPause},
+		bucket:      bucket,
 		region:      region,
 		endpoint:    where,
 		credentials: credentials,
 		signer:      v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
-		pool:        &pool{endpoint: where, tls: secured},
+		pool:        &pool{endpoint: where, tls: secured, readerBytes: readerBytes, silence: readTimeout},
 	}, nil
 }
 
+// ForManySmallAnswers returns a client with connections of its own, for thousands of calls at once whose answers are small
+// but may be long in coming: silence is the longest wait for a byte.
+func (c *Client) ForManySmallAnswers(silence time.Duration) *Client {
+	made := *c
+	made.pool = &pool{endpoint: c.endpoint, tls: c.pool.tls, readerBytes: smallReaderBytes, silence: silence}
+	return &made
+}
+
+// call is one request: what S3 calls it, the HTTP method, and what goes with it. Its body is small.
+type call struct {
+	operation   string
+	method, key string
+	query       url.Values
+	header      http.Header
+	body        []byte
+}
+
 // send makes one try of one request. The answer has any status; its connection goes back or ends with Answer.Close.
-func (c *Client) send(ctx context.Context, counted Counted, method, key string, query url.Values, header http.Header) (*Answer, error) {
-	for fresh := false; ; fresh = true {
-		request, err := c.signed(ctx, method, key, query, header)
+func (c *Client) send(ctx context.Context, counted Counted, one call) (*Answer, error) {
+	var cut error // how a first try ended
+	for resent := false; ; resent = true {
+		request, err := c.signed(ctx, one)
 		if err != nil {
 			return nil, err
 		}
-		connection, err := c.pool.take(ctx, fresh)
+		connection, err := c.pool.take(ctx, resent)
+		if err != nil && resent {
+			err = failure.Passing(failure.ConnectionCut, "%v; then %v", cut, err) // S3 may have done what was asked first
+		}
 		if err != nil {
 			return nil, causeOr(ctx, err)
 		}
@@ -81,25 +106,32 @@ func (c *Client) send(ctx context.Context, counted Counted, method, key string, 
 		counted.CountRequest()
 		response, err := connection.exchange(request)
 		if err == nil {
-			return newAnswer(ctx, c.pool, connection, response, stop), nil
+			answer := newAnswer(ctx, c, connection, response, stop)
+			answer.operation, answer.resent = one.operation, resent
+			return answer, nil
 		}
 		stop()
 		_ = connection.Close()
-		failed := causeOr(ctx, ofNetwork(err))
+		failed := causeOr(ctx, connection.ofNetwork(err))
 		// S3 closes idle connections: that says nothing about this request, and a fresh one tells.
 		if !connection.used || ctx.Err() != nil || failed.(*failure.Error).Type != failure.ConnectionCut {
 			return nil, failed
 		}
+		cut = failed
 	}
 }
 
-func (c *Client) signed(ctx context.Context, method, key string, query url.Values, header http.Header) (*http.Request, error) {
-	where := c.endpoint.url(key, query)
+func (c *Client) signed(ctx context.Context, one call) (*http.Request, error) {
+	where := c.endpoint.url(one.key, one.query)
 	request := (&http.Request{
-		Method: method, URL: where, Host: where.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: one.method, URL: where, Host: where.Host, Header: make(http.Header, len(one.header)+6),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	for name, values := range header {
+	for name, values := range one.header {
 		request.Header[name] = values
+	}
+	if len(one.body) > 0 {
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(one.body)), int64(len(one.body))
 	}
 	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("X-Amz-Content-Sha256", unsigned)
@@ -111,6 +143,18 @@ func (c *Client) signed(ctx context.Context, method, key string, query url.Value
 		return nil, failure.New(failure.Unexpected, "signing the request: %v", err)
 	}
 	return request, nil
+}
+
+// renewCredentials makes the next request ask for new credentials, unless another request has already: token is that of the
+// refused one.
+func (c *Client) renewCredentials(ctx context.Context, token string) {
+	cache, ok := c.credentials.(interface{ Invalidate() })
+	if !ok {
+		return
+	}
+	if current, err := c.credentials.Retrieve(ctx); err == nil && current.SessionToken == token {
+		cache.Invalidate()
+	}
 }
 
 // causeOr returns why the context ended, if it did, because that is then the reason for everything else.

@@ -17,6 +17,9 @@ import (
 // What arrives together with the header of an answer: a small object comes in one read.
 const readerBytes = 64 << 10
 
+// The same for a connection that gets small answers only: its header and a few hundred bytes of XML.
+const smallReaderBytes = 4 << 10
+
 // What is read at once from a connection with TLS.
 const readAheadBytes = 128 << 10
 
@@ -28,6 +31,7 @@ type connection struct {
 	tcp        *net.TCPConn // nil under TLS
 	used       bool         // answered at least once
 	extendedAt time.Time
+	silence    time.Duration
 }
 
 // readAhead reads from the socket in large pieces. crypto/tls alone asks the kernel for every record of 16 KiB, and often
@@ -39,11 +43,11 @@ type readAhead struct {
 
 func (r *readAhead) Read(p []byte) (int, error) { return r.ahead.Read(p) }
 
-// extend grants the next read readTimeout from now; at most once a second, since it is called for every read.
+// extend grants the next read its time from now; at most once a second, since it is called for every read.
 func (c *connection) extend() {
 	if now := time.Now(); now.Sub(c.extendedAt) > time.Second {
 		c.extendedAt = now
-		_ = c.SetDeadline(now.Add(readTimeout))
+		_ = c.SetDeadline(now.Add(c.silence))
 	}
 }
 
@@ -59,10 +63,12 @@ func (c *connection) exchange(request *http.Request) (*http.Response, error) {
 
 // pool keeps idle connections, the last used first. All go to one endpoint.
 type pool struct {
-	endpoint endpoint
-	tls      *tls.Config
-	mutex    sync.Mutex
-	idle     []*connection
+	endpoint    endpoint
+	tls         *tls.Config
+	readerBytes int
+	silence     time.Duration // the longest wait for a byte
+	mutex       sync.Mutex
+	idle        []*connection
 }
 
 // take returns an idle connection, or a new one when there's none or it must be fresh.
@@ -94,9 +100,9 @@ func (p *pool) dial(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, failure.Passing(failure.NoConnection, "no connection to %s: %v", p.endpoint.dial, err)
 	}
-	c := &connection{Conn: plain}
+	c := &connection{Conn: plain, silence: p.silence}
 	if p.endpoint.scheme == "https" {
-		secured := tls.Client(&readAhead{plain, bufio.NewReaderSize(plain, readAheadBytes)}, p.tls)
+		secured := tls.Client(&readAhead{plain, bufio.NewReaderSize(plain, min(readAheadBytes, 2*p.readerBytes))}, p.tls)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = plain.Close()
 			return nil, failure.Passing(failure.NoConnection, "TLS with %s: %v", p.endpoint.dial, err)
@@ -105,18 +111,18 @@ func (p *pool) dial(ctx context.Context) (*connection, error) {
 	} else {
 		c.tcp, _ = plain.(*net.TCPConn)
 	}
-	c.reader = bufio.NewReaderSize(c.Conn, readerBytes)
+	c.reader = bufio.NewReaderSize(c.Conn, p.readerBytes)
 	return c, nil
 }
 
-// ofNetwork names what ended a connection.
-func ofNetwork(err error) *failure.Error {
+// ofNetwork names what ended the connection.
+func (c *connection) ofNetwork(err error) *failure.Error {
 	var known *failure.Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return failure.Passing(failure.ReadTimeout, "S3 sent no byte for %g s: %v", readTimeout.Seconds(), err)
+		return failure.Passing(failure.ReadTimeout, "S3 sent no byte for %g s: %v", c.silence.Seconds(), err)
 	default:
 		return failure.Passing(failure.ConnectionCut, "the connection ended before the answer did: %v", err)
 	}

@@ -12,6 +12,8 @@ import (
 // A page has at most 1,000 keys of at most 1,024 bytes, which escaping can make three times as long.
 const longestPageBytes = 8 << 20
 
+const listObjects = "ListObjectsV2"
+
 // Listed is one object of a listing.
 type Listed struct {
 	Key  string `xml:"Key"`
@@ -57,7 +59,7 @@ func (c *Client) page(ctx context.Context, counted Counted, prefix, token string
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	answer, err := c.send(ctx, counted, http.MethodGet, "", query, http.Header{})
+	answer, err := c.send(ctx, counted, call{operation: listObjects, method: http.MethodGet, query: query})
 	if err != nil {
 		return page{}, err
 	}

@@ -42,7 +42,7 @@ func (c *Client) Get(ctx context.Context, counted Counted, get Get) (*Answer, Ob
 		header.Set("Range", fmt.Sprintf("bytes=%d-%d", get.First, get.Last))
 		wanted = http.StatusPartialContent
 	}
-	answer, err := c.send(ctx, counted, http.MethodGet, get.Key, nil, header)
+	answer, err := c.send(ctx, counted, call{operation: "GetObject", method: http.MethodGet, key: get.Key, header: header})
 	if err != nil {
 		return nil, Object{}, err
 	}

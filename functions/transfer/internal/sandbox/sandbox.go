@@ -1,4 +1,5 @@
-// Package sandbox is the Lambda function: for each message of an SQS event one timed operation and one record.
+// Package sandbox is the Lambda function: for each message of an SQS event, and for a direct invocation where the operation
+// takes one, one timed operation and one record. A host's messages go through it too.
 package sandbox
 
 import (
@@ -11,11 +12,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/smithy-go"
 
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/ident"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/redelivery"
@@ -32,7 +35,13 @@ type Operation interface {
 	Do(ctx context.Context, body string, deadline time.Time) (*workorder.Order, record.Outcome)
 }
 
-// Sandbox is one execution environment, from its start until Lambda discards it.
+// Direct is an operation that takes events of its own as well: those of somebody who invokes the function by hand.
+type Direct interface {
+	// Invoked returns the work order that an event means, false for an event that isn't one of the operation's own.
+	Invoked(event json.RawMessage) (body string, ok bool)
+}
+
+// Sandbox is one execution environment, from its start until Lambda discards it; on a host it is the process.
 type Sandbox struct {
 	id         string
 	operation  Operation
@@ -47,21 +56,26 @@ func New(operation Operation, log io.Writer) *Sandbox {
 }
 
 // Handle processes the messages of one SQS event and returns the failed ones, which SQS then delivers again. Every message
-// leaves one record, ok or error. An event that isn't one of SQS is an error.
-func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (events.SQSEventResponse, error) {
-	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
-	messages, err := sqsevent.Read(event)
+// leaves one record, ok or error. Any other event is the operation's own (Direct), or an error.
+func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (any, error) {
+	received, err := sqsevent.Read(event)
 	if err != nil {
-		return answer, err
+		if direct, ok := s.operation.(Direct); ok {
+			if body, ok := direct.Invoked(event); ok {
+				return s.invoked(ctx, body)
+			}
+		}
+		return nil, err
 	}
+	end, _ := ctx.Deadline() // the runtime always gives one
+	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	var failures []sqsevent.Message
-	for _, message := range messages {
-		line, failed := s.process(ctx, message)
-		// One write, so that lines of several writers can't mix.
-		if _, err := io.WriteString(s.log, line+"\n"); err != nil {
+	for _, message := range received {
+		_, failed, err := s.Process(ctx, message, end.Add(-deadline.Margin))
+		if err != nil {
 			return answer, err
 		}
-		if failed {
+		if failed != nil {
 			failures = append(failures, message)
 			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.ID})
 		}
@@ -70,6 +84,31 @@ func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (events.SQS
 		s.hasten(ctx, message)
 	}
 	return answer, nil
+}
+
+// invoked carries out a direct invocation: its answer is the record, and a function error (errorType is the record's
+// error_type, errorMessage the record) when it failed, so that no caller takes it for done.
+func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
+	end, _ := ctx.Deadline()
+	line, failed, err := s.Process(ctx, sqsevent.Message{Body: body, Attempt: 1}, end.Add(-deadline.Margin))
+	if err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		kind, _ := failure.Describe(failed)
+		return nil, messages.InvokeResponse_Error{Type: kind, Message: line}
+	}
+	return json.RawMessage(line), nil
+}
+
+// Process does what one message orders, until then, and logs the record, which it returns too. failed is why the message
+// has to come again, nil when it is done; err says that the log couldn't be written.
+func (s *Sandbox) Process(ctx context.Context, message sqsevent.Message, until time.Time) (line string, failed, err error) {
+	order, outcome := s.operation.Do(record.WithDelivery(ctx, message.Attempt, s.log), message.Body, until)
+	line = record.Format(s.labels(ctx, message, order), outcome)
+	// One write, so that lines of several writers can't mix.
+	_, err = io.WriteString(s.log, line+"\n")
+	return line, outcome.Err, err
 }
 
 // hasten lets a failed message come back soon. What goes wrong is a plain line on stderr, which no query takes for a record.
@@ -87,14 +126,11 @@ func (s *Sandbox) hasten(ctx context.Context, message sqsevent.Message) {
 	fmt.Fprintf(os.Stderr, "message %s waits for the queue's timeout: %+.200q\n", message.ID, said)
 }
 
-func (s *Sandbox) process(ctx context.Context, message sqsevent.Message) (line string, failed bool) {
-	end, _ := ctx.Deadline() // the runtime always gives one
-	order, outcome := s.operation.Do(ctx, message.Body, end.Add(-deadline.Margin))
-	return record.Format(s.labels(ctx, message, order), outcome), outcome.Err != nil
-}
-
 func (s *Sandbox) labels(ctx context.Context, message sqsevent.Message, order *workorder.Order) record.Labels {
-	labels := record.Labels{MessageID: &message.ID, SandboxID: s.id, Attempt: message.Attempt}
+	labels := record.Labels{SandboxID: s.id, Attempt: message.Attempt}
+	if message.ID != "" { // a direct invocation has none
+		labels.MessageID = &message.ID
+	}
 	if !s.warm {
 		s.warm, labels.ColdStart = true, 1
 	}

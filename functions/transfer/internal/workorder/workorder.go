@@ -133,6 +133,29 @@ func (r *Reader) Optional(key string) *int64 {
 	return &value
 }
 
+// Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it out, nil when none may.
+func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) int64 {
+	raw, given := r.values[key]
+	if !given && whenMissing != nil {
+		return *whenMissing
+	}
+	value, err := strconv.ParseInt(string(raw), 10, 64)
+	switch {
+	case !given:
+		r.fail("the work order lacks %s: a whole number from %d to %d", key, smallest, largest)
+	case err != nil || value < smallest || value > largest:
+		r.fail("%s must be a whole number from %d to %d, not %s", key, smallest, largest, quote(string(raw)))
+	}
+	return value
+}
+
+// Only refuses a key that means nothing without another one.
+func (r *Reader) Only(key, with string) {
+	if _, given := r.values[key]; given {
+		r.fail("%s is only for an order with %s", key, with)
+	}
+}
+
 // Flag reads 0 or 1; 0 where the order leaves it out.
 func (r *Reader) Flag(key string) int64 {
 	raw, given := r.values[key]

@@ -1,0 +1,120 @@
+"""The adaptive mode of the copy against a limit that it isn't told: how near it comes, and how workers share one.
+
+The limit is the front's (bench/front), of one prefix for all writes: 3,500/s, as S3's own, before a store of keys
+alone, and 500/s before versitygw, which serves about 1,300 beside its client on two cores. Each run is a minute, and
+counts only if no object failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from bench import copy_clients, download, servers, tools
+from bench.copies import LATENCY_MS
+from bench.download import BUCKET, Gateway
+from bench.front import front
+from bench.measure import Entry, Samples
+from loader.progress import say
+
+RUN_SECONDS, SETTLING_SECONDS = 60, 10
+MOST_RUNS = 3  # a minute each
+MOST_IN_FLIGHT = 1000
+MOST_SLOW_DOWNS = 0.02
+WORKERS = 3
+ROOM_MB = 512  # a minute's objects, a page each
+STORE_LIMIT_PER_S, VERSITYGW_LIMIT_PER_S = 3500, 500
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What is behind the front: in words, and how it is started; that gives the front's --upstream."""
+
+    words: str
+    running: Callable[[], AbstractContextManager[str]]
+
+
+STORE = Behind("as a store of keys alone", lambda: nullcontext("none"))
+VERSITYGW = Behind(f"before versitygw {tools.VERSITYGW.version}", lambda: servers.versitygw(ROOM_MB))
+
+
+@dataclass(frozen=True)
+class Minute:
+    """Copies/s of each worker, the slowest first, and the part of the calls answered SlowDown once they had settled."""
+
+    rates: tuple[float, ...]
+    slow_downs: float
+
+    def __str__(self) -> str:
+        missed = "" if self.slow_downs < MOST_SLOW_DOWNS else " (MISSED)"
+        rates = " + ".join(f"{rate:,.0f}" for rate in self.rates)
+        return f"{rates} copies/s, {self.slow_downs:.2%} SlowDown after {SETTLING_SECONDS} s{missed}, 0 failed"
+
+
+def adaptive(runs: int) -> tuple[Entry, str]:
+    """Copies/s against S3's own limit of a prefix, before the store of keys alone."""
+    return _entry("copy_adaptive_rate", STORE, STORE_LIMIT_PER_S, runs, 1)
+
+
+def adaptive_versitygw(runs: int) -> tuple[Entry, str]:
+    """Copies/s against a limit that versitygw can serve here."""
+    return _entry("copy_adaptive_rate_versitygw", VERSITYGW, VERSITYGW_LIMIT_PER_S, runs, 1)
+
+
+def fair(runs: int) -> tuple[Entry, str]:
+    """Three workers on one limit: copies/s of the slowest against its third."""
+    return _entry("copy_fair", STORE, STORE_LIMIT_PER_S, runs, WORKERS)
+
+
+def _entry(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> tuple[Entry, str]:
+    minutes = list(_minutes(name, behind, limit_per_s, min(runs, MOST_RUNS), workers))
+    share = limit_per_s / workers
+    samples = Samples(tuple(one.rates[0] for one in minutes), (share,) * len(minutes))
+    setting = (
+        f"the front {behind.words}, {limit_per_s:,} writes/s a prefix, {LATENCY_MS} ms an answer, {RUN_SECONDS} s a run"
+    )
+    told = []
+    for one in minutes:
+        together = "" if workers == 1 else f", together {sum(one.rates) / limit_per_s:.3f} of the limit, "
+        shares = "" if workers == 1 else "each " + " ".join(f"{rate / share:.2f}" for rate in one.rates)
+        told.append(f"{one}{together}{shares}")
+    return samples.entry(name, "copies/s", higher_is_better=True), "; ".join([setting, *told])
+
+
+def _minutes(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> Iterator[Minute]:
+    say(f"{name}: {runs} runs of {RUN_SECONDS} s")
+    for run in range(1, runs + 1):
+        with ExitStack() as stack:
+            upstream = stack.enter_context(behind.running())
+            throttling = stack.enter_context(front(upstream, latency_ms=LATENCY_MS, limit_per_s=limit_per_s))
+            made = stack.enter_context(download.place(throttling.url))
+            copy_clients.put_master(made)
+            rates = _rates(made, limit_per_s, workers)
+            one = Minute(rates, settled_slow_downs(throttling.status()))
+        say(f"  run {run}: {one}", style="dim")
+        yield one
+
+
+def _rates(made: Gateway, limit_per_s: int, workers: int) -> tuple[float, ...]:
+    rows = limit_per_s * (RUN_SECONDS + 15)  # more than the limit lets through
+    options = ("--pace", "adaptive", "--seconds", str(RUN_SECONDS))
+    with ExitStack() as manifests:  # all of them are there before the first worker begins
+        orders = []
+        for _ in range(workers):
+            prefix = copy_clients.new_prefix()
+            orders.append((prefix, manifests.enter_context(copy_clients.manifest(made, prefix, rows))))
+        with ThreadPoolExecutor(workers) as pool:
+            records = list(pool.map(lambda order: copy_clients.record(made, *order, MOST_IN_FLIGHT, *options), orders))
+    return tuple(sorted(one["calls_per_s"] for one in records))
+
+
+def settled_slow_downs(status: dict[str, Any]) -> float:
+    """The part of all writes that were answered SlowDown from SETTLING_SECONDS after the first second of load on."""
+    seconds = status["writes"][f"{BUCKET}/"]["by_second"]
+    begin = next((one["t_s"] for one in seconds if one["accepted"] > 1), 0) + SETTLING_SECONDS  # 1: the master's PUT
+    settled = [one for one in seconds if one["t_s"] >= begin]
+    refused, accepted = (sum(one[what] for one in settled) for what in ("slow_downs", "accepted"))
+    return refused / max(1, refused + accepted)

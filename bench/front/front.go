@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// front decides what becomes of a request; what is behind it carries it out.
+type front struct {
+	latency time.Duration
+	deny    string
+	limits  *limits
+	fates   *fates
+	behind  http.Handler
+
+	mutex       sync.Mutex
+	counts      map[string]int64 // carried out by operation; and lost, reset, denied, expired
+	expireAfter int
+	used        map[string]int // requests by access key and session token
+}
+
+func newFront(s settings, clock func() time.Time) *front {
+	return &front{
+		latency:     time.Duration(s.latencyMS * float64(time.Millisecond)),
+		deny:        s.denyPrefix,
+		limits:      newLimits(s, clock),
+		fates:       &fates{lose: s.loseAnswers, reset: s.reset, seed: s.seed, tries: map[string]uint64{}},
+		behind:      behind(s),
+		counts:      map[string]int64{},
+		expireAfter: s.expireAfter,
+		used:        map[string]int{},
+	}
+}
+
+func behind(s settings) http.Handler {
+	if s.upstream == "none" {
+		return newStore(s.etagPerCopy)
+	}
+	target, _ := url.Parse(s.upstream) // looked at by settings.check
+	return &httputil.ReverseProxy{
+		// The Host header and the escaped path stay the client's own: they are signed.
+		Rewrite: func(proxied *httputil.ProxyRequest) {
+			proxied.Out.URL.Scheme, proxied.Out.URL.Host = target.Scheme, target.Host
+			proxied.Out.Host = proxied.In.Host
+		},
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute, ExpectContinueTimeout: time.Second,
+			DisableCompression: true, // another header of ours would be one too many
+		},
+	}
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/__front" {
+		f.status(w)
+		return
+	}
+	asked := understand(r)
+	if f.latency > 0 {
+		time.Sleep(f.latency)
+	}
+	what := f.fates.next(asked)
+	switch {
+	case what == cut:
+		f.count("reset")
+		hangUp(w, true)
+	case asked.limited() && !f.limits.admit(asked):
+		refuse(w, r, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+	case f.denied(asked):
+		f.count("denied")
+		refuse(w, r, http.StatusForbidden, "AccessDenied", "Access Denied")
+	case f.expired(r):
+		f.count("expired")
+		refuse(w, r, http.StatusBadRequest, "ExpiredToken", "The provided token has expired.")
+	case what == lost:
+		f.behind.ServeHTTP(nobody{http.Header{}}, r)
+		f.count("lost")
+		hangUp(w, false)
+	default:
+		f.count(asked.operation)
+		f.behind.ServeHTTP(w, r)
+	}
+}
+
+func (f *front) denied(asked request) bool {
+	if f.deny == "" {
+		return false
+	}
+	return strings.HasPrefix(asked.bucket+"/"+asked.key, f.deny) ||
+		asked.operation == "copy" && strings.HasPrefix(asked.sourceBucket+"/"+asked.sourceKey, f.deny)
+}
+
+// expired: credentials that are used up stay so, as S3's do; a client has to come with others.
+func (f *front) expired(r *http.Request) bool {
+	if f.expireAfter == 0 {
+		return false
+	}
+	_, signed, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	accessKey, _, _ := strings.Cut(signed, "/")
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	name := accessKey + " " + r.Header.Get("X-Amz-Security-Token")
+	f.used[name]++
+	return f.used[name] > f.expireAfter
+}
+
+func (f *front) count(name string) {
+	f.mutex.Lock()
+	f.counts[name]++
+	f.mutex.Unlock()
+}
+
+func (f *front) status(w http.ResponseWriter) {
+	f.mutex.Lock()
+	counts := maps.Clone(f.counts)
+	f.mutex.Unlock()
+	f.limits.mutex.Lock()
+	defer f.limits.mutex.Unlock()
+	var accepted, slowDowns int64
+	for _, kind := range f.limits.meters {
+		for _, one := range kind {
+			accepted += one.Accepted
+			slowDowns += one.SlowDowns
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"t_s": f.limits.clock().Sub(f.limits.began).Seconds(), "accepted": accepted, "slow_downs": slowDowns,
+		"requests": counts, "writes": f.limits.meters[true], "reads": f.limits.meters[false],
+	})
+}

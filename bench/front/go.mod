@@ -1,0 +1,3 @@
+module stampede/front
+
+go 1.24

@@ -1,0 +1,100 @@
+"""Processes that outlive the command that started them, and are found again by their id *and* their start time: a
+recycled id never gets a stranger killed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that leads its own group: its id, and its start time in clock ticks (None where unknown)."""
+
+    pid: int
+    start_ticks: int | None
+
+    def is_alive(self) -> bool:
+        """True while the process that was started is still there (a zombie is not)."""
+        try:
+            os.kill(self.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return start_ticks(self.pid) == self.start_ticks and not _is_zombie(self.pid)
+
+    def ask_to_end(self) -> None:
+        """Tell it, and what it started, to end (SIGTERM)."""
+        self._signal_group(signal.SIGTERM)
+
+    def end(self, patience_s: float) -> None:
+        """End it and what it started: asked first, killed after `patience_s`. Call it only for one that is alive."""
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+            self._signal_group(signal_number)
+            if self._gone_within(patience_s):
+                break
+        self._signal_group(signal.SIGKILL)  # those that it started and that outlived it
+        self._reap()
+
+    def _gone_within(self, patience_s: float) -> bool:
+        deadline = time.monotonic() + patience_s
+        while time.monotonic() < deadline:
+            self._reap()
+            if not self.is_alive():
+                return True
+            time.sleep(0.05)
+        return False
+
+    def _signal_group(self, signal_number: int) -> None:
+        try:
+            os.killpg(self.pid, signal_number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+    def _reap(self) -> None:
+        """Collect the exit status where it is this process's own child."""
+        try:
+            os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            return
+
+
+def start_ticks(pid: int) -> int | None:
+    """When the process started, in clock ticks; None where the system doesn't tell."""
+    fields = _stat_fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def end_with_parent() -> Callable[[], None] | None:
+    """What a child does before it becomes a program: have the kernel end it when this process dies (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    parent = os.getpid()
+
+    def ask_the_kernel() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it died in between
+            os._exit(1)
+
+    return ask_the_kernel
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    """Fields of /proc/<pid>/stat after the command name; None where there is no /proc (macOS)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _is_zombie(pid: int) -> bool:
+    fields = _stat_fields(pid)
+    return bool(fields) and fields[0] == "Z"

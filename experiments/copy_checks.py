@@ -1,0 +1,135 @@
+"""Checks of how a plan copies server-side, and what to know before money is spent on it.
+
+`checks` are of cells whose workers are functions, `host_checks` of those of hosts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments import go_program
+from experiments.copy_usage import CALLS_PER_S, calls_per_s
+from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.key_plan import KeyPlan, KeyPlanError
+
+KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_order", "masters", "slice_rows")
+# Lambda's quotas page: 1,024 file descriptors a function. A call at once is a connection, and others need some too.
+LAMBDA_CALLS_AT_ONCE = 1000
+
+# infra/copy_host.tf: instance types with AWS's own processors have a g behind their number.
+ARM64 = re.compile(r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\.")
+
+Cells = Sequence[Mapping[str, Any]]
+
+
+def checks(cells: Cells) -> list[Finding]:
+    """All of them, for the values of a plan's cells of functions."""
+    architectures = {cell["architecture"] for cell in cells}
+    return [calls(cells), key_plan(cells), rate(cells), one_lister(cells), descriptors(cells), program(architectures)]
+
+
+def host_checks(cells: Cells) -> list[Finding]:
+    """All of them, for the values of a plan's cells of hosts."""
+    architectures = {"arm64" if ARM64.match(cell["instance_type"]) else "x86_64" for cell in cells}
+    return [calls(cells), key_plan(cells, always=True), rate(cells), kms(cells), program(architectures)]
+
+
+def calls(cells: Cells) -> Finding:
+    """How S3 is asked; what an axis doesn't allow was refused before."""
+    limits = sorted({cell["parallel_limit"] for cell in cells})
+    ways = ", ".join(sorted({f"{cell['retry_mode']} with {cell['retry_attempts']} attempts" for cell in cells}))
+    return Finding("calls", OK, f"parallel_limit {_range(limits)}, retries {ways}")
+
+
+def key_plan(cells: Cells, *, always: bool = False) -> Finding:
+    """The objects fit into the dates, the slices, the length of a key, and one CopyObject (5 GiB)."""
+    for cell in cells:
+        planned = cell["object_count"] if always or cell["from_manifest"] else 1  # a listing has no dates
+        try:
+            KeyPlan(objects=planned, seed=cell["data_seed"], **{name: cell[name] for name in KEY_PLAN})
+        except KeyPlanError as error:
+            found, _, way_out = str(error).removeprefix("key plan: ").partition("; ")
+            return Finding("key plan", PROBLEM, found, way_out or "change it with --set")
+    counts = sorted({cell["object_count"] for cell in cells})
+    sizes = sorted({cell["object_bytes"] for cell in cells})
+    return Finding("key plan", OK, f"{_range(counts)} objects of {_range(sizes)} bytes")
+
+
+def rate(cells: Cells) -> Finding:
+    """What all calls at once come to, against what S3 takes; always ok, as finding that limit is the experiment."""
+
+    def asked_per_s(cell: Mapping[str, Any]) -> float:
+        return cell["concurrency_value"] * calls_per_s(cell, most_per_s=float("inf"))
+
+    most = max(cells, key=asked_per_s)
+    found = (
+        f"{most['concurrency_value']:,} x {most['parallel_limit']:,} calls at once ask for about "
+        f"{asked_per_s(most):,.0f} a second; S3 takes {CALLS_PER_S:,} a prefix"
+    )
+    if asked_per_s(most) <= CALLS_PER_S:
+        return Finding("rate", OK, found)
+    way_out = (
+        "beyond that it answers SlowDown"
+        if any(cell["pace"] == "fixed" for cell in cells)
+        else "the adaptive pace finds that limit"
+    )
+    return Finding("rate", OK, f"{found}, {way_out}")
+
+
+def kms(cells: Cells) -> Finding:
+    """Without bucket keys every copy asks KMS twice, whose quota of requests is the account's."""
+    without = [cell for cell in cells if not cell["bucket_key"]]
+    if not without:
+        return Finding("KMS", OK, "with bucket keys, about one request for 20 copies")
+    most = 2 * max(calls_per_s(cell) * cell["concurrency_value"] for cell in without)
+    found = (
+        f"bucket_key = false: up to {min(most, 2 * CALLS_PER_S):,.0f} requests a second, of the quota that all "
+        "symmetric keys of this account share in the region"
+    )
+    return Finding("KMS", WARNING, found, "leave bucket_key at true, or look the quota up in the console (KMS)")
+
+
+def one_lister(cells: Cells) -> Finding:
+    """Each message of the listing mode empties the destination, so two at once would fight."""
+    if any(cell["concurrency_value"] > 1 and not cell["from_manifest"] for cell in cells):
+        found = "concurrency_value above 1 without a manifest: every function would empty the others' destination"
+        return Finding("mode", PROBLEM, found, "use --set from_manifest=true, or --set concurrency_value=1")
+    modes = {"from a manifest" if cell["from_manifest"] else "by listing the source" for cell in cells}
+    return Finding("mode", OK, " and ".join(sorted(modes)))
+
+
+def descriptors(cells: Cells) -> Finding:
+    """A function's calls at once within its file descriptors on AWS."""
+    most = max(cell["parallel_limit"] for cell in cells)
+    if most <= LAMBDA_CALLS_AT_ONCE:
+        return Finding("connections", OK, f"{most:,} calls at once are within a function's 1,024 file descriptors")
+    found = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and a call at once takes one"
+    way_out = f"use --set parallel_limit={LAMBDA_CALLS_AT_ONCE} or less, and more functions with from_manifest=true"
+    return Finding("connections", WARNING, found, way_out)
+
+
+def program(architectures: set[str]) -> Finding:
+    """What copies is built."""
+    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
+
+
+def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
+    """What else does such work, a sentence each; `prices` are US dollars by their name in prices.json."""
+    count = max(cell["object_count"] for cell in cells)
+    requests = count * prices["s3_put"]
+    batch = prices["s3_batch_job"] + count * prices["s3_batch_object"] + requests
+    return [
+        f"instead: S3 Batch Operations would copy such a list of {count:,} objects for {batch:.2f} USD ("
+        f"{prices['s3_batch_job']:.2f} a job, {1e6 * prices['s3_batch_object']:.2f} a million objects, and the same "
+        f"{requests:.2f} for COPY requests as a copy run here)",
+        "instead: UpdateObjectEncryption (January 2026) re-encrypts objects where they are, so that takes no copies",
+        "limit: CopyObject refuses an object above 5 GB, and it is reported as failed; `aws s3 cp` copies it in parts",
+    ]
+
+
+def _range(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"

@@ -1,0 +1,14 @@
+"""The Go program in functions/transfer, as several experiments run it: whether it is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILT = "functions/transfer/build/{architecture}/bootstrap"
+
+
+def missing(architecture: str) -> str:
+    """The file that `make functions` would make for x86_64 or arm64, from the repository's root; "" if it is there."""
+    path = BUILT.format(architecture=architecture)
+    return "" if (ROOT / path).is_file() else path

@@ -1,0 +1,191 @@
+"""A key plan: which objects are to be copied, from which masters to which keys, as a manifest in slices.
+
+Object i (from 0) belongs to folder i // objects_per_folder, and folder f is hour f from `date_from`:
+`<prefix>YYYY/MM/DD/HH/<name>`, or with the key order `reversed_hash` `<prefix><hash>/HH/DD/MM/YYYY/<name>`. Its source
+is master i mod masters. The same parameters give the same rows on any machine, and rows are made one after the other,
+so that ten million of them take no more memory than ten.
+
+A slice is the text of some rows, one a line: `source,destination,bytes`, the keys percent-encoded as S3 Batch
+Operations wants its manifests (RFC 3986: everything but unreserved characters and `/`), so no key needs quotes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import itertools
+import json
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+STRAIGHT, REVERSED_HASH = "straight", "reversed_hash"
+KEY_ORDERS = (STRAIGHT, REVERSED_HASH)
+MOST_OBJECTS = 100_000_000
+MOST_SLICES = 1_000_000  # slice names have six digits
+MOST_SLICE_ROWS = 100_000
+MOST_KEY_BYTES = 1024  # S3's limit
+MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject (S3 API reference); more takes UploadPartCopy
+HASH_BYTES = 4
+KEPT_MASTERS = 4096  # keys of masters in memory
+FORMAT = 1  # of keys and rows: another one makes other manifests
+MASTERS_PREFIX, MANIFESTS_PREFIX = "masters/", "manifest/"
+
+
+class KeyPlanError(ValueError):
+    """The parameters of a key plan don't fit together; its text is one line with the way out."""
+
+
+class Row(NamedTuple):
+    """One row of the manifest: full keys, not encoded, and the size of the object."""
+
+    source: str
+    destination: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """The parameters of infra's output `key_plan`, and the prefix below which copies go. Raises KeyPlanError.
+
+    `date_from` and `date_to` (inclusive) are days as YYYY-MM-DD.
+    """
+
+    objects: int
+    object_bytes: int
+    date_from: str = "2015-01-01"
+    date_to: str = "2019-12-31"
+    objects_per_folder: int = 5
+    key_order: str = STRAIGHT
+    masters: int = 1
+    slice_rows: int = 1000
+    seed: int = 1
+    destination_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("objects", 1, MOST_OBJECTS),
+            ("object_bytes", 1, MOST_COPY_BYTES),
+            ("objects_per_folder", 1, MOST_OBJECTS),
+            ("masters", 1, MOST_OBJECTS),
+            ("slice_rows", 1, MOST_SLICE_ROWS),
+            ("seed", 0, 2**63 - 1),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value <= most:
+                raise KeyPlanError(f"key plan: {name} must be a whole number of {least:,} to {most:,}, got {value!r}")
+        if self.key_order not in KEY_ORDERS:
+            raise KeyPlanError(f"key plan: key_order must be {' or '.join(KEY_ORDERS)}, got {self.key_order!r}")
+        self._check_room()
+
+    def _check_room(self) -> None:
+        """Whether the objects fit into the dates, the slices and the length of a key."""
+        hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
+        if hours <= 0:
+            raise KeyPlanError(
+                f"key plan: date_to {self.date_to} is before date_from {self.date_from}; turn them round"
+            )
+        if self.objects > hours * self.objects_per_folder:
+            raise KeyPlanError(
+                f"key plan: {self.objects:,} objects don't fit into {hours:,} hours ({self.date_from} to "
+                f"{self.date_to}) with {self.objects_per_folder:,} a folder; take a later date_to, or "
+                f"objects_per_folder = {-(-self.objects // hours):,}"
+            )
+        if self.slice_count > MOST_SLICES:
+            raise KeyPlanError(
+                f"key plan: {self.objects:,} objects are {self.slice_count:,} slices of {self.slice_rows:,} rows, more "
+                f"than {MOST_SLICES:,}; take slice_rows = {-(-self.objects // MOST_SLICES):,} or more"
+            )
+        if (size := len(next(self.rows()).destination.encode())) > MOST_KEY_BYTES:
+            raise KeyPlanError(
+                f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, more than S3's "
+                f"{MOST_KEY_BYTES:,}; take a shorter prefix"
+            )
+
+    @classmethod
+    def of(cls, output: Mapping[str, Any], destination_prefix: str = "") -> KeyPlan:
+        """The plan of infra's output `key_plan`. Raises KeyPlanError for another form of it."""
+        try:
+            return cls(**output, destination_prefix=destination_prefix)
+        except TypeError as error:
+            raise KeyPlanError(f"key plan: the stack's output has another form ({error}); apply it again") from None
+
+    @cached_property
+    def id(self) -> str:
+        """Names the manifest: the same parameters have the same."""
+        return hashlib.sha256(json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def manifest(self) -> str:
+        """The prefix of the slices' keys, as work orders have it."""
+        return f"{MANIFESTS_PREFIX}{self.id}/"
+
+    @property
+    def slice_count(self) -> int:
+        """How many slices the manifest has."""
+        return -(-self.objects // self.slice_rows)
+
+    def slice_key(self, index: int) -> str:
+        """The key of slice `index` (from 0)."""
+        return f"{self.manifest}{index:06d}.csv"
+
+    def share(self, messages: int, index: int) -> tuple[int, int]:
+        """(first slice, slices) of message `index` of `messages`: all slices, as evenly as can be, without a gap."""
+        if not 0 <= index < messages:
+            raise ValueError(f"message {index} of {messages}")
+        first, end = index * self.slice_count // messages, (index + 1) * self.slice_count // messages
+        return first, end - first
+
+    def master_keys(self) -> Iterator[str]:
+        """The keys of the masters, each below a random prefix of its own."""
+        return map(self._master_key, range(self.masters))
+
+    def rows(self) -> Iterator[Row]:
+        """All rows in the order of their numbers."""
+        for index, (folder, source) in enumerate(self._places()):
+            yield Row(source, f"{folder}{index:09d}", self.object_bytes)
+
+    def slices(self) -> Iterator[str]:
+        """The text of each slice in turn, as it is put; one is in memory at a time."""
+        end = f",{self.object_bytes}\n"
+        befores = (f"{source},{folder}" for folder, source in self._places(encoded))
+        for first in range(0, self.objects, self.slice_rows):
+            numbers = range(first, min(first + self.slice_rows, self.objects))
+            yield "".join([f"{before}{index:09d}{end}" for index, before in zip(numbers, befores, strict=False)])
+
+    def _places(self, form: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
+        """The folder and the source of each object, keys in the given form."""
+        start = datetime.datetime.combine(_day("date_from", self.date_from), datetime.time())
+        source = functools.lru_cache(KEPT_MASTERS)(lambda master: form(self._master_key(master)))
+        folders = itertools.count()
+        for first in range(0, self.objects, self.objects_per_folder):
+            folder = form(self._folder(start + datetime.timedelta(hours=next(folders))))
+            for index in range(first, min(first + self.objects_per_folder, self.objects)):
+                yield folder, source(index % self.masters)
+
+    def _folder(self, hour: datetime.datetime) -> str:
+        if self.key_order == STRAIGHT:
+            return f"{self.destination_prefix}{hour:%Y/%m/%d/%H}/"
+        return f"{self.destination_prefix}{self._hash(f'{hour:%Y/%m/%d/%H}')}/{hour:%H/%d/%m/%Y}/"
+
+    def _master_key(self, master: int) -> str:
+        return f"{MASTERS_PREFIX}{self._hash(f'master {master}')}/{master}"
+
+    def _hash(self, text: str) -> str:
+        """What looks random in a key: the same for the same seed."""
+        return hashlib.blake2b(f"stampede/{self.seed}/{text}".encode(), digest_size=HASH_BYTES).hexdigest()
+
+
+def encoded(key: str) -> str:
+    """A key as the manifest has it."""
+    return urllib.parse.quote(key, safe="/")
+
+
+def _day(name: str, text: str) -> datetime.date:
+    try:
+        return datetime.datetime.strptime(text, "%Y-%m-%d").date()
+    except (ValueError, TypeError):
+        raise KeyPlanError(f"key plan: {name} must be a day as 2015-01-01, got {text!r}") from None

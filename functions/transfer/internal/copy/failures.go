@@ -1,0 +1,69 @@
+package copy
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"stampede/transfer/internal/record"
+)
+
+// longestLineBytes is the most that a line of failed objects may have: a log event takes more, but not every reader does.
+const longestLineBytes = 100_000
+
+// failures writes the rows that failed as they come, in lines of many, so that none is kept. End is what stands after them in
+// each line.
+type failures struct {
+	mutex sync.Mutex
+	log   io.Writer
+	begin string
+	end   string
+	line  strings.Builder
+}
+
+// newFailures makes lines {"failed_objects": [...], "run_id": ...} for the log.
+func newFailures(log io.Writer, runID, cell string, seq, attempt int64) *failures {
+	return &failures{log: log, begin: `{"failed_objects": [`, end: fmt.Sprintf(`], "run_id": %s, "cell": %s, "seq": %d, "attempt": %d}`+"\n",
+		record.Quote(runID), record.Quote(cell), seq, attempt)}
+}
+
+func (f *failures) add(r row, kind, message string) {
+	one := fmt.Sprintf(`{"slice": %s, "line": %s, "source": %s, "destination": %s, "error_type": %s, "error_message": %s}`,
+		orNull(r.Slice), orNull(r.Line), record.Quote(r.Source), record.Quote(r.Destination), record.Quote(kind),
+		record.Quote(record.OneLine(message)))
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.line.Len() > 0 && f.line.Len()+len(one)+len(f.end)+2 > longestLineBytes {
+		f.write()
+	}
+	if f.line.Len() == 0 {
+		f.line.WriteString(f.begin)
+	} else {
+		f.line.WriteString(", ")
+	}
+	f.line.WriteString(one)
+}
+
+// flush writes what is left.
+func (f *failures) flush() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.write()
+}
+
+func (f *failures) write() {
+	if f.line.Len() > 0 {
+		// One write, so that lines of several writers can't mix. A log that can't be written to shows at the record.
+		_, _ = io.WriteString(f.log, f.line.String()+f.end)
+		f.line.Reset()
+	}
+}
+
+func orNull(number int64) string {
+	if number < 0 {
+		return "null"
+	}
+	return strconv.FormatInt(number, 10)
+}

@@ -1,0 +1,57 @@
+package copy
+
+import (
+	"strings"
+
+	"stampede/transfer/internal/workorder"
+)
+
+// order is one copy to do. WarmUp 1 marks one that no figure counts.
+type order struct {
+	workorder.Order
+	Way
+	WarmUp     int64
+	Manifest   string // beginning of the slices' keys; "" for the listing mode
+	FirstSlice int64
+	Slices     int64
+	EmptyFirst bool
+}
+
+// parse reads the body of a message; an error is of the type WorkOrder.
+func parse(body string) (*order, error) {
+	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace", "calls_per_s", "manifest", "first_slice",
+		"slices", "empty_first", "warm_up")
+	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"), EmptyFirst: r.Flag("empty_first") == 1}
+	parsed.Parallel = int(r.Between("parallel_limit", nil, 1, LargestParallel))
+	parsed.Attempts = r.Between("retry_attempts", ptr(int64(defaultAttempts)), 1, largestAttempts)
+	parsed.RetryMode = word(r, "retry_mode", Standard, Legacy)
+	parsed.Pace = word(r, "pace", Fixed, Adaptive)
+	parsed.CallsPerS = r.Between("calls_per_s", ptr(int64(0)), 1, largestCallsPerS)
+	r.Text("manifest", `a key prefix that ends in "/"`, func(text string) bool {
+		parsed.Manifest = text
+		return len(text) > 1 && strings.HasSuffix(text, "/")
+	})
+	if parsed.Manifest != "" {
+		parsed.FirstSlice = r.Between("first_slice", nil, 0, largestSlice)
+		parsed.Slices = r.Between("slices", nil, 0, largestSlice)
+	} else {
+		r.Only("first_slice", "manifest")
+		r.Only("slices", "manifest")
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return parsed, nil
+}
+
+// word reads one of two words; the first where the order leaves it out.
+func word(r *workorder.Reader, key, first, second string) string {
+	read := first
+	r.Text(key, first+" or "+second, func(text string) bool {
+		read = text
+		return text == first || text == second
+	})
+	return read
+}
+
+func ptr(number int64) *int64 { return &number }

@@ -1,0 +1,321 @@
+package copy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3test"
+)
+
+func TestAnAnswerThatWasLostIsACopyOfOurOwnAndAnErrorAfterA200IsTriedAgain(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 100, 10)
+	store.Lost, store.LateErrors, store.Conflicts, store.SlowDowns = 7, 3, 2, 4
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 5`, `"retry_attempts": 11`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 100, "copied": 100, "already_there": 0, "failed": 0, "slowdowns": 4,
+		"calls": float64(store.Copies.Load()), "requests": float64(store.Requests.Load())})
+	if retries := record["retries"].(float64); retries < 9 || len(failed) > 0 {
+		t.Error(retries, failed) // a lost answer on a used connection is asked for again without being a retry
+	}
+}
+
+func TestTheSameObjectIsKnownByETagOrByChecksumAndAnotherOneIsLeftAlone(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 5, 10)
+	same := s3test.Random(10)
+	store.Put(to, "1.mp4", s3test.Stored{Body: same})
+	store.Put(to, "2.mp4", s3test.Stored{Body: same, ETag: `"another"`})
+	store.Put(to, "3.mp4", s3test.Stored{Body: same[:9]})
+	store.Put(to, "4.mp4", s3test.Stored{Body: same, ETag: `"another"`, Checksum: "another"})
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 2`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 5, "copied": 1, "already_there": 2, "failed": 2, "bytes": 10})
+	for _, one := range failed {
+		if one.Error_type != failure.ObjectDiffers || one.Source != "source/3.mp4" && one.Source != "source/4.mp4" || one.Slice != nil || one.Line != nil {
+			t.Error(one)
+		}
+	}
+	if len(failed) != 2 {
+		t.Error(failed)
+	}
+}
+
+func TestStandardModeStopsTryingWhenItsQuotaIsUsedUpAndLegacyModeDoesNot(t *testing.T) {
+	for mode, want := range map[string]map[string]any{
+		"standard": {"failed": 30, "retries": 100, "calls": 130, "slowdowns": 130},
+		"legacy":   {"failed": 30, "retries": 30 * 5, "calls": 30 * 6, "slowdowns": 30 * 6},
+	} {
+		store := s3test.StartStore(t, from, to)
+		fill(store, 30, 1)
+		store.SlowDowns = 1 << 30
+		record, failed := start(t).invoke(ordered(`"parallel_limit": 30`, `"retry_mode": "`+mode+`"`, `"retry_attempts": 6`), time.Minute)
+		expect(t, record, want)
+		expect(t, record, map[string]any{"status": "ok", "retry_mode": mode, "retry_attempts": 6})
+		if len(failed) != 30 || failed[0].Error_type != failure.SlowDown || !strings.Contains(failed[0].Error_message, "parallel_limit") {
+			t.Error(mode, failed)
+		}
+	}
+}
+
+func TestTheQuotaGivesBackWhatARetryCostOrOneToken(t *testing.T) {
+	q := newQuota(Standard)
+	slow, silent := failure.Passing(failure.SlowDown, "503"), failure.Passing(failure.ReadTimeout, "")
+	for range quotaTokens/retryCost - 2 {
+		q.take(slow)
+	}
+	if cost, ok := q.take(silent); cost != timeoutCost || !ok || q.tokens.Load() != 0 {
+		t.Error(cost, ok, q.tokens.Load())
+	}
+	if _, ok := q.take(slow); ok {
+		t.Error("a retry without tokens")
+	}
+	for _, gain := range []int64{0, retryCost, quotaTokens} {
+		q.give(gain)
+	}
+	if tokens := q.tokens.Load(); tokens != quotaTokens {
+		t.Error(tokens)
+	}
+	q.take(slow)
+	q.give(0)
+	if tokens := q.tokens.Load(); tokens != quotaTokens-retryCost+1 {
+		t.Error(tokens)
+	}
+}
+
+func TestPausesDoubleFromASecondAndOnlyStandardModeEndsThat(t *testing.T) {
+	longest := func(n int64, limit float64) (most time.Duration) {
+		for range 2000 {
+			most = max(most, pauseAfter(n, limit, time.Second))
+		}
+		return most.Round(time.Second)
+	}
+	for n, want := range map[int64]time.Duration{1: 1, 2: 2, 4: 8} {
+		if got := longest(n, longestPause); got != want*time.Second {
+			t.Errorf("after try %d: %v", n, got)
+		}
+	}
+	if standard, legacy := longest(9, longestPause), longest(9, 0); standard != 20*time.Second || legacy < 250*time.Second || legacy > 256*time.Second {
+		t.Error(standard, legacy)
+	}
+}
+
+func TestTheAdaptivePaceFailsNothingWhateverTheLimit(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1200, 1)
+	store.LimitPerS, store.Burst = 300, 30
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 200`, `"pace": "adaptive"`, `"retry_attempts": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 1200, "copied": 1200, "failed": 0, "pace": "adaptive"})
+	if rate := record["calls_per_s"].(float64); rate < 200 || rate > 330 || record["slowdowns"] == 0.0 || len(failed) > 0 {
+		t.Error(rate, record["slowdowns"], failed)
+	}
+}
+
+func TestTheAdaptivePaceFailsNothingWhereTheComparisonIsSlowedDown(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 2, 1)
+	store.Put(to, "1.mp4", s3test.Stored{Body: s3test.Random(1)})
+	refused := 0
+	store.Refuse = func(r *http.Request, _, _, _ string) (int, string) {
+		if r.Method == http.MethodHead && refused < 10 {
+			refused++
+			return 503, "SlowDown"
+		}
+		return 0, ""
+	}
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 1`, `"pace": "adaptive"`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 2, "copied": 1, "already_there": 1, "failed": 0})
+	if len(failed) > 0 {
+		t.Error(failed)
+	}
+}
+
+// heard is a control that notes what it is told.
+type heard struct {
+	constant
+	through, slowed []bool
+}
+
+func (h *heard) Answered(_, _ time.Duration, through, slowDown bool) {
+	h.through, h.slowed = append(h.through, through), append(h.slowed, slowDown)
+}
+
+func TestThePaceTakesAnAnswerForOneThatGotThroughWhateverItSays(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Put(to, "taken", s3test.Stored{})
+	f := start(t)
+	h := &heard{constant: 1000}
+	e := &engine{to: f.to, sourceBucket: from, seen: observe(), pacer: &pacer{gate: make(chan struct{}, 1), rate: h}}
+	for _, r := range []row{{Source: "source/1.mp4", Destination: "new"}, {Source: "source/1.mp4", Destination: "taken"}, {Source: "none", Destination: "b"}} {
+		_, _ = e.call(context.Background(), r)
+	}
+	store.SlowDowns = 1
+	_, _ = e.call(context.Background(), row{Source: "source/1.mp4", Destination: "c"})
+	if want := []bool{true, true, true, false}; !slices.Equal(h.through, want) || !slices.Equal(h.slowed, []bool{false, false, false, true}) {
+		t.Errorf("through %v, slowed down %v", h.through, h.slowed)
+	}
+}
+
+func TestALostNetworkEndsTheWorkInsteadOfEachRow(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	rows := make([]string, 3000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("masters/1,copies/%d", i)
+	}
+	slice(store, 0, rows...)
+	f := start(t)
+	nowhere, err := account.Client(context.Background(), account.Given{EndpointURL: "http://127.0.0.1:9"}, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere.Retry.FirstPause = time.Millisecond
+	f.to = nowhere
+	record, _ := f.invoke(ordered(`"parallel_limit": 20`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "error", "error_type": "NoConnection", "planned": nil, "copied": 0})
+	if failed := record["failed"].(float64); failed < mostUnanswered || failed > mostUnanswered+20 {
+		t.Error(record)
+	}
+}
+
+func TestARowGivenUpAfterALostAnswerIsLookedForAtItsDestination(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 50, 10)
+	store.Lost = 20
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 5`, `"retry_attempts": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 50, "copied": 50, "already_there": 0, "failed": 0})
+	if len(failed) > 0 {
+		t.Error(failed)
+	}
+}
+
+func TestAMasterIsAskedForOnceAndNotByEveryCallAtATime(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	store.Put(from, "masters/1", s3test.Stored{})
+	rows := make([]string, 300)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("masters/1,%d", i)
+		store.Put(to, fmt.Sprint(i), s3test.Stored{})
+	}
+	slice(store, 0, rows...)
+	record, _ := start(t).invoke(ordered(`"parallel_limit": 100`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "already_there": 300})
+	if asked := store.Requests.Load(); asked > 1+2*300+sourcesAtOnce {
+		t.Errorf("%d requests", asked)
+	}
+}
+
+func TestPlannedIsCountedByItself(t *testing.T) {
+	seen := observe()
+	seen.planned.Store(5)
+	seen.copied.Store(3)
+	if counts := seen.counts(true); *counts[0].Value.(*int64) != 5 {
+		t.Error("a row that nobody brought to an end would never be missed")
+	}
+}
+
+func TestTheCapHoldsBack(t *testing.T) {
+	for _, pace := range []string{"fixed", "adaptive"} {
+		store := s3test.StartStore(t, from, to)
+		fill(store, 100, 1)
+		record, _ := start(t).invoke(ordered(`"parallel_limit": 50`, `"calls_per_s": 200`, `"pace": "`+pace+`"`), time.Minute)
+		expect(t, record, map[string]any{"copied": 100, "calls_per_s_cap": 200})
+		if rate := record["calls_per_s"].(float64); rate > 215 {
+			t.Errorf("%s: %v a second", pace, rate)
+		}
+	}
+}
+
+func TestCallsInFlightAreNeverMoreThanTheLimit(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 300, 1)
+	var limit = 7
+	inFlight := make(chan struct{}, limit)
+	store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
+		if source != "" {
+			select {
+			case inFlight <- struct{}{}:
+			default:
+				t.Error("more calls at once than allowed")
+				return 0, ""
+			}
+			time.Sleep(time.Millisecond)
+			<-inFlight
+		}
+		return 0, ""
+	}
+	record, _ := start(t).invoke(ordered(fmt.Sprintf(`"parallel_limit": %d`, limit)), time.Minute)
+	expect(t, record, map[string]any{"copied": 300})
+}
+
+func TestCredentialsThatExpiredForGoodEndTheWorkSoThatTheMessageComesBack(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 50, 1)
+	store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
+		if source != "" && store.Copies.Load() > 20 {
+			return 400, "ExpiredToken"
+		}
+		return 0, ""
+	}
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 3`), time.Minute)
+	expect(t, record, map[string]any{"status": "error", "error_type": "NoCredentials", "copied": 20, "failed": 0, "planned": nil})
+	if len(failed) > 0 {
+		t.Error(failed)
+	}
+}
+
+func TestABodyThatIsReadSlowlyGoesOnWhereItsConnectionEnded(t *testing.T) {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "source/%d,copies/%d\n", i, i)
+	}
+	server := s3test.Start(t, "manifest/m/000000.csv", []byte(text.String()))
+	server.Cuts, server.SlowDowns, server.Resets = 1, 1, 1
+	o := New(context.Background(), func(name string) string {
+		return map[string]string{"EXPERIMENT": "copy", "CONCURRENCY_LIMIT": "1", "MEMORY_SIZE": "512", "EXPERIMENT_TAG": "t", "AWS_REGION": "us-east-1",
+			"BUCKET_NAME": s3test.Bucket, "DESTINATION_BUCKET_NAME": to, "OBJECT_COUNT": "1"}[name]
+	}).(*operation)
+	if o.wrong != nil {
+		t.Fatal(o.wrong)
+	}
+	o.from.Retry.FirstPause = time.Millisecond
+	next := 0
+	err := sliced(o.from, observe(), "manifest/m/", 0, 1)(context.Background(), func(r row) error {
+		if r.Line != int64(next+1) || r.Source != fmt.Sprintf("source/%d", next) {
+			t.Fatalf("%+v where row %d was due", r, next)
+		}
+		next++
+		return nil
+	})
+	if err != nil || next != 20_000 {
+		t.Errorf("%d rows, %v", next, err)
+	}
+}
+
+func TestATrajectoryHasAPointASecondAndAtMost600(t *testing.T) {
+	seen, track := observe(), newTrajectory()
+	for step := 1; step <= 100; step++ { // 5 s, looked at 20 times a second
+		seen.copied.Add(10)
+		seen.inFlight.Store(4)
+		seen.slowDowns.Store(int64(step / 20))
+		track.look(time.Duration(step)*50*time.Millisecond, seen)
+	}
+	seen.copied.Add(50)
+	track.end(5.5, seen)
+	if got := track.text(); got != "1:200:4:1 2:200:4:1 3:200:4:1 4:200:4:1 5:200:4:1 6:100:0:0" {
+		t.Error(got)
+	}
+	for step := 6; step < 5000; step++ {
+		seen.copied.Add(100)
+		track.look(time.Duration(step)*time.Second, seen)
+	}
+	points := strings.Fields(track.text())
+	if len(points) > mostPoints || len(points) < mostPoints/2 || !strings.Contains(points[len(points)-1], ":100:4:0") {
+		t.Errorf("%d points, the last %s", len(points), points[len(points)-1])
+	}
+}

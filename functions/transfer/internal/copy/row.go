@@ -1,0 +1,76 @@
+package copy
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
+)
+
+// longestKeyBytes is S3's limit.
+const longestKeyBytes = 1024
+
+// row is one object to copy. Slice and Line (from 1) say where it stands in a manifest, -1 where there is none; Bytes is -1
+// where the size isn't known. Err is why there is nothing to copy.
+type row struct {
+	Slice, Line         int64
+	Source, Destination string
+	Bytes               int64
+	Err                 *failure.Error
+}
+
+// parseRow reads "source,destination" or "source,destination,bytes" with percent-encoded keys, as S3 Batch Operations wants
+// its manifests.
+func parseRow(line string) (r row) {
+	r.Bytes = -1
+	fields := strings.Split(strings.TrimSuffix(line, "\r"), ",")
+	if len(fields) != 2 && len(fields) != 3 {
+		return malformed(line, "a row is source,destination or source,destination,bytes; this one has %d fields", len(fields))
+	}
+	for i, key := range []*string{&r.Source, &r.Destination} {
+		decoded, err := url.PathUnescape(fields[i])
+		if err != nil || decoded == "" || !utf8.ValidString(decoded) {
+			return malformed(line, "the %s must be a percent-encoded key, not %.60q", [2]string{"source", "destination"}[i], fields[i])
+		}
+		*key = decoded
+	}
+	if len(fields) == 3 {
+		bytes, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil || bytes < 0 {
+			return malformed(line, "bytes must be a whole number, not %.60q", fields[2])
+		}
+		r.Bytes = bytes
+	}
+	return r
+}
+
+func malformed(line, format string, values ...any) row {
+	if len(line) > longestShownBytes {
+		line = strings.ToValidUTF8(line[:longestShownBytes], "")
+	}
+	return row{Source: strings.ToValidUTF8(line, "\uFFFD"), Bytes: -1, Err: failure.New(failure.MalformedRow, format, values...)}
+}
+
+// longestShownBytes is what is shown of a line that is no row.
+const longestShownBytes = 200
+
+// refused tells why a row must not be copied; nil when it may.
+func (r row) refused(prefix string, sameBucket bool) *failure.Error {
+	switch {
+	case r.Err != nil:
+		return r.Err
+	case len(r.Source) > longestKeyBytes || len(r.Destination) > longestKeyBytes:
+		return failure.New(failure.RowRefused, "a key has at most %d bytes; this source has %d, this destination %d", longestKeyBytes,
+			len(r.Source), len(r.Destination))
+	case !strings.HasPrefix(r.Destination, prefix):
+		return failure.New(failure.RowRefused, "the destination must begin with DESTINATION_PREFIX %q", prefix)
+	case sameBucket && r.Source == r.Destination:
+		return failure.New(failure.RowRefused, "the destination is the source: nothing would be copied; name another key")
+	case r.Bytes > s3.LargestCopyBytes:
+		return failure.New(failure.ObjectTooLarge, "%d bytes: %s", r.Bytes, s3.TooLargeAdvice)
+	}
+	return nil
+}

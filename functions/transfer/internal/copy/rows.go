@@ -1,0 +1,146 @@
+package copy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
+)
+
+// listed gives a row for every object below a prefix; its destination is the rest of its key behind another prefix.
+func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPrefix string) source {
+	return func(ctx context.Context, take func(row) error) error {
+		found := false
+		err := client.List(ctx, counted, sourcePrefix, func(one s3.Listed) error {
+			rest := strings.TrimPrefix(one.Key, sourcePrefix)
+			if rest == "" {
+				return nil // the console's sign for the folder itself
+			}
+			found = true
+			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size})
+		})
+		if err == nil && !found {
+			return failure.New(failure.NoData, "no object below %q: make the objects to copy (stampede dataset), or check SOURCE_PREFIX", sourcePrefix)
+		}
+		return err
+	}
+}
+
+// sliced gives the rows of some slices of a manifest, one after the other.
+func sliced(client *s3.Client, counted s3.Counted, manifest string, first, number int64) source {
+	return func(ctx context.Context, take func(row) error) error {
+		for slice := first; slice < first+number; slice++ {
+			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
+			body := &slowBody{ctx: ctx, client: client, counted: counted, key: key}
+			err := lines(body, slice, take)
+			body.close()
+			if kind, message := failure.Describe(err); err != nil && kind == failure.NoSuchKey {
+				return failure.New(kind, "the slice %s isn't there: put the manifest (stampede dataset) before the flood: %s", key, message)
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// longestRowBytes is more than any row has: two keys of 1,024 bytes, each byte as %XX, and a size.
+const longestRowBytes = 8 << 10
+
+// lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body is returned as it is.
+func lines(body io.Reader, slice int64, take func(row) error) error {
+	reader := bufio.NewReaderSize(body, 64<<10)
+	for line := int64(1); ; line++ {
+		text, err := reader.ReadSlice('\n')
+		long := len(text) > longestRowBytes
+		kept := string(text[:min(len(text), longestRowBytes)])
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a line that is no row
+			long = true
+			_, err = reader.ReadSlice('\n')
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if kept == "" {
+			return nil
+		}
+		r := row{}
+		if long {
+			r = malformed(kept, "the line has more than %d bytes, which no row has", longestRowBytes)
+		} else {
+			r = parseRow(strings.TrimSuffix(kept, "\n"))
+		}
+		r.Slice, r.Line = slice, line
+		if err := take(r); err != nil {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// slowBody reads an object at the speed at which its rows are copied. S3 ends a connection on which nothing is read for long:
+// then it goes on where it was, with another request for the same object.
+type slowBody struct {
+	ctx     context.Context
+	client  *s3.Client
+	counted s3.Counted
+	key     string
+	answer  *s3.Answer
+	object  s3.Object
+	at      int64
+}
+
+func (b *slowBody) Read(p []byte) (n int, err error) {
+	if b.object.ETag != "" && b.at == b.object.Bytes {
+		return 0, io.EOF
+	}
+	err = b.client.Retry.Do(b.ctx, b.counted.CountRetry, func() error {
+		if b.answer == nil {
+			if err := b.open(); err != nil {
+				return err
+			}
+		}
+		if b.at == b.object.Bytes {
+			n = 0
+			return nil
+		}
+		var err error
+		if n, err = b.answer.Read(p); err != nil {
+			b.close()
+			return err
+		}
+		return nil
+	})
+	b.at += int64(n)
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (b *slowBody) open() error {
+	get := s3.Get{Key: b.key, Last: s3.Whole}
+	if b.at > 0 {
+		get = s3.Get{Key: b.key, First: b.at, Last: b.object.Bytes - 1, IfMatch: b.object.ETag}
+	}
+	answer, object, err := b.client.Get(b.ctx, b.counted, get)
+	if err != nil {
+		return err
+	}
+	b.answer, b.object = answer, object
+	return nil
+}
+
+func (b *slowBody) close() {
+	if b.answer != nil {
+		b.answer.Close()
+		b.answer = nil
+	}
+}

@@ -1,0 +1,185 @@
+package copy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/deadline"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/host"
+	"stampede/transfer/internal/process"
+	"stampede/transfer/internal/record"
+)
+
+// Verbs are the copies from a host.
+var Verbs = []host.Verb{{Name: "copy", Does: "objects of a prefix or a manifest, server-side; prints one summary", Run: copyVerb}}
+
+// options are those of the verb.
+type options struct {
+	account.Given
+	Way
+	source, sourcePrefix, manifest, destination, prefix, failed string
+	parallel, seconds                                           int64
+	empty                                                       bool
+}
+
+func readOptions(arguments []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("transfer copy", flag.ContinueOnError)
+	flags.StringVar(&o.EndpointURL, "endpoint-url", "", "`URL` of the S3 server, http://host:port (default AWS_ENDPOINT_URL, else AWS)")
+	flags.StringVar(&o.Region, "region", "", "`region` of the buckets (default AWS_REGION)")
+	flags.StringVar(&o.source, "source-bucket", "", "`name` of the bucket to copy from")
+	flags.StringVar(&o.sourcePrefix, "source-prefix", "", "`beginning` of the keys to copy; it isn't part of the destinations")
+	flags.StringVar(&o.manifest, "manifest", "", "`file` of rows source,destination[,bytes] with percent-encoded keys, instead of "+
+		"--source-prefix; - for stdin")
+	flags.StringVar(&o.destination, "destination-bucket", "", "`name` of the bucket to copy to")
+	flags.StringVar(&o.prefix, "destination-prefix", "", "`beginning` of every destination's key")
+	flags.Int64Var(&o.parallel, "parallel-limit", 100, "most `calls` at once")
+	flags.StringVar(&o.Pace, "pace", Fixed, "`pace`: fixed (--parallel-limit alone) or adaptive (finds S3's limit)")
+	flags.Int64Var(&o.CallsPerS, "calls-per-s", 0, "most `calls` a second; 0: no cap")
+	flags.StringVar(&o.RetryMode, "retry-mode", Standard, "`mode`: standard (botocore's, with a quota of retries) or legacy (without)")
+	flags.Int64Var(&o.Attempts, "retry-attempts", defaultAttempts, "`tries` of one call, the first included")
+	flags.Int64Var(&o.seconds, "seconds", 0, "stop after so many `seconds`; 0: when all is done")
+	flags.BoolVar(&o.empty, "empty-first", false, "delete everything below --destination-prefix first")
+	flags.StringVar(&o.failed, "failed", "", "`file` for the rows that failed, as lines of JSON (default: the first few on stderr)")
+	err := host.Parse(flags, arguments, stderr, o.wrong)
+	o.Parallel = int(o.parallel)
+	return o, err
+}
+
+func (o *options) wrong() string {
+	rows, empty, nested := "", "", ""
+	if (o.manifest == "") == (o.sourcePrefix == "") {
+		rows = "--source-prefix or --manifest is needed, not both"
+	}
+	if overlap := strings.HasPrefix(o.sourcePrefix, o.prefix) || strings.HasPrefix(o.prefix, o.sourcePrefix); o.empty && o.source == o.destination &&
+		(o.prefix == "" || o.sourcePrefix != "" && overlap) {
+		empty = fmt.Sprintf("--empty-first would delete sources: --destination-prefix %q is not apart from them in the same bucket", o.prefix)
+	}
+	if o.sourcePrefix != "" && o.source == o.destination && strings.HasPrefix(o.prefix, o.sourcePrefix) {
+		nested = fmt.Sprintf("--destination-prefix %q lies in --source-prefix %q of the same bucket: every copy would be listed and copied "+
+			"again; choose one beside it", o.prefix, o.sourcePrefix)
+	}
+	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested,
+		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
+		host.Between("calls-per-s", o.CallsPerS, 0, largestCallsPerS), host.OneOf("retry-mode", o.RetryMode, Standard, Legacy),
+		host.Between("retry-attempts", o.Attempts, 1, largestAttempts), host.Between("seconds", o.seconds, 0, 1_000_000))
+}
+
+// errEnough ends a copy whose --seconds are over.
+var errEnough = errors.New("enough")
+
+// copyVerb copies and prints the counts of a record.
+func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
+	o, err := readOptions(arguments, stderr)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := o.log(stderr)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	process.UseOneProcessor()
+	seen := observe()
+	j := &job{Way: o.Way, sourceBucket: o.source, sameBucket: o.source == o.destination, prefix: o.prefix, emptyFirst: o.empty,
+		failures: newFailures(log, "host", "host", 0, 1)}
+	if o.seconds > 0 {
+		j.until, j.enough = seen.began.Add(time.Duration(o.seconds)*time.Second), errEnough
+	}
+	if err := o.connect(ctx, j, seen); err != nil {
+		return err
+	}
+	told := make(chan struct{})
+	go progress(seen, stderr, told)
+	calls, cancel := deadline.Outlasting(ctx, callsGrace)
+	defer cancel()
+	err = j.run(calls, ctx, seen)
+	close(told)
+	_, printed := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
+		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
+		record.Pair{Key: "trajectory", Value: seen.trajectory()}))+"\n")
+	if failed := seen.failed.Load(); err == nil && failed > 0 {
+		err = failure.New(failure.S3, "%d rows weren't copied", failed)
+	}
+	return errors.Join(err, printed)
+}
+
+// connect makes the clients, and opens where the rows come from.
+func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
+	var err error
+	if j.from, err = account.Client(ctx, o.Given, o.source); err != nil {
+		return err
+	}
+	to, err := account.Client(ctx, o.Given, o.destination)
+	if err != nil {
+		return err
+	}
+	j.to = to.ForManySmallAnswers(silence)
+	switch o.manifest {
+	case "":
+		j.rows = listed(j.from, seen, o.sourcePrefix, o.prefix)
+	case "-":
+		j.rows = ofFile(os.Stdin)
+	default:
+		file, err := os.Open(o.manifest)
+		if err != nil {
+			return failure.OfFile(err)
+		}
+		context.AfterFunc(ctx, func() { _ = file.Close() })
+		j.rows = ofFile(file)
+	}
+	return nil
+}
+
+func ofFile(file io.Reader) source {
+	return func(_ context.Context, take func(row) error) error { return lines(file, -1, take) }
+}
+
+// log is where rows that failed go.
+func (o *options) log(stderr io.Writer) (io.Writer, func(), error) {
+	if o.failed == "" {
+		return &shortened{to: stderr, left: 10}, func() {}, nil
+	}
+	file, err := os.Create(o.failed)
+	if err != nil {
+		return nil, nil, failure.OfFile(err)
+	}
+	return file, func() { _ = file.Close() }, nil
+}
+
+// shortened lets so many writes through.
+type shortened struct {
+	to   io.Writer
+	left int
+}
+
+func (s *shortened) Write(p []byte) (int, error) {
+	if s.left--; s.left < 0 {
+		return len(p), nil
+	}
+	return s.to.Write(p)
+}
+
+// progress says every few seconds how far it has come.
+func progress(seen *observed, stderr io.Writer, told chan struct{}) {
+	ticker := time.NewTicker(5 * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-told:
+			return
+		case <-ticker.C:
+			_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d slowed down\n", seen.copied.Load(), seen.alreadyThere.Load(),
+				seen.failed.Load(), seen.slowDowns.Load())
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package copy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/transfer/internal/host"
+	"stampede/transfer/internal/s3test"
+)
+
+// command runs one command line; stdout is parsed when there is one.
+func command(t *testing.T, arguments ...string) (status int, answer map[string]any, stderr string) {
+	t.Helper()
+	var out, errors bytes.Buffer
+	status = host.Main(context.Background(), Verbs, append([]string{"copy", "--source-bucket", from, "--destination-bucket", to}, arguments...), &out, &errors)
+	if out.Len() > 0 {
+		if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+	}
+	return status, answer, errors.String()
+}
+
+func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 30, 4)
+	store.Put(to, "p/old", s3test.Stored{})
+	status, answer, stderr := command(t, "--source-prefix", "source/", "--destination-prefix", "p/", "--empty-first", "--pace", "adaptive",
+		"--parallel-limit", "5")
+	expect(t, answer, map[string]any{"planned": 30, "copied": 30, "failed": 0, "emptied": 1, "bytes": 120})
+	if keys := store.Keys(to); status != 0 || stderr != "" || len(keys) != 30 || keys[0] != "p/1.mp4" {
+		t.Error(status, stderr, keys)
+	}
+}
+
+func TestTheVerbInterruptedSaysSoAndWhatWasDone(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	var out, errors bytes.Buffer
+	status := host.Main(ctx, Verbs, []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--source-prefix", "a/"}, &out, &errors)
+	if status != 130 || errors.String() != "transfer copy: interrupted\n" || !strings.Contains(out.String(), `"copied": 0`) {
+		t.Error(status, errors.String(), out.String())
+	}
+}
+
+func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	folder := t.TempDir()
+	manifest, failed := filepath.Join(folder, "m.csv"), filepath.Join(folder, "failed.jsonl")
+	if err := os.WriteFile(manifest, []byte("source/1.mp4,a\nsource/2.mp4,b\nnonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, answer, stderr := command(t, "--manifest", manifest, "--failed", failed)
+	expect(t, answer, map[string]any{"planned": 3, "copied": 1, "failed": 2, "malformed": 1})
+	text, _ := os.ReadFile(failed)
+	if status != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(string(text), `"line": 2, "source": "source/2.mp4"`) ||
+		!strings.Contains(string(text), `"line": 3, "source": "nonsense"`) {
+		t.Error(status, stderr, string(text))
+	}
+}
+
+func TestTheVerbStopsAfterItsSecondsWithoutAnError(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 500, 1)
+	store.Latency = 20 * time.Millisecond
+	status, answer, stderr := command(t, "--source-prefix", "source/", "--seconds", "1", "--parallel-limit", "2")
+	if copied := answer["copied"].(float64); status != 0 || stderr != "" || copied < 10 || copied > 110 || answer["planned"] != copied {
+		t.Error(status, stderr, answer)
+	}
+}
+
+func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
+	for _, c := range []struct {
+		arguments []string
+		word      string
+	}{
+		{nil, "--source-prefix or --manifest"},
+		{[]string{"--source-prefix", "a/", "--manifest", "m"}, "--source-prefix or --manifest"},
+		{[]string{"--source-prefix", "a/", "--parallel-limit", "0"}, "--parallel-limit 0 must be a whole number from 1 to 10000"},
+		{[]string{"--source-prefix", "a/", "--parallel-limit", "100000"}, "--parallel-limit"},
+		{[]string{"--source-prefix", "a/", "--pace", "fast"}, "--pace"},
+		{[]string{"--source-prefix", "a/", "--calls-per-s", "-1"}, "--calls-per-s"},
+		{[]string{"--source-prefix", "a/", "--retry-mode", "adaptive"}, "--retry-mode"},
+		{[]string{"--source-prefix", "a/", "--retry-attempts", "0"}, "--retry-attempts"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", ""}, "--destination-bucket is missing"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--empty-first"}, "--empty-first"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" lies in"},
+		{[]string{"--source-prefix", "a/", "more"}, "more"},
+	} {
+		status, answer, stderr := command(t, c.arguments...)
+		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: %d %s", c.arguments, status, stderr)
+		}
+	}
+}
+
+// endless is the beginning of a manifest of so many rows, made as it is read.
+type endless struct {
+	left int
+	rest []byte
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for len(e.rest) == 0 {
+		if e.left == 0 {
+			return 0, os.ErrDeadlineExceeded
+		}
+		e.left--
+		e.rest = fmt.Appendf(nil, "masters/missing,elsewhere/%d\n", e.left)
+	}
+	n := copyBytes(p, e.rest)
+	e.rest = e.rest[n:]
+	return n, nil
+}
+
+// copyBytes is the built-in copy, whose name this package has.
+func copyBytes(to, from []byte) int { return copy(to, from) }
+
+func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
+	heap := func(rows int) (uint64, int) {
+		seen := observe()
+		e := &engine{Way: Way{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(&shortened{}, "r", "c", 0, 1)}
+		most := 0
+		err := e.run(context.Background(), context.Background(), func(_ context.Context, take func(row) error) error {
+			return lines(&endless{left: rows}, 0, func(r row) error {
+				most = max(most, runtime.NumGoroutine())
+				return take(r)
+			})
+		})
+		if err != os.ErrDeadlineExceeded || seen.failed.Load() != int64(rows) {
+			t.Fatal(err, seen.failed.Load())
+		}
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		runtime.KeepAlive(e)
+		return now.HeapAlloc, most
+	}
+	few, _ := heap(1_000)
+	many, goroutines := heap(300_000)
+	if many > few+1<<20 || goroutines > 20 {
+		t.Errorf("%d bytes for 300,000 rows, %d for 1,000; %d goroutines", many, few, goroutines)
+	}
+}

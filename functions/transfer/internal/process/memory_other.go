@@ -1,0 +1,18 @@
+//go:build !linux
+
+package process
+
+import "syscall"
+
+// ResetPeak does nothing: these systems have no way.
+func ResetPeak() {}
+
+// PeakMemoryMB is the most memory that this process had resident, in MiB; these systems count it in bytes.
+func PeakMemoryMB() float64 {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return float64(usage.Maxrss) / (1 << 20)
+}
+
+// MachineMemoryMB isn't known.
+func MachineMemoryMB() int64 { return 0 }

@@ -1,0 +1,74 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"stampede/transfer/internal/failure"
+)
+
+const (
+	copyObject = "CopyObject"
+	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in the words of its documentation, this in S3's error.
+	LargestCopyBytes = 5 << 30
+	// TooLargeAdvice is the way out for a larger object.
+	TooLargeAdvice = "one CopyObject takes at most 5 GB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; S3 Batch " +
+		"Operations' copy has the same limit"
+)
+
+// ErrExists says that an object has the destination's key, so nothing was copied.
+var ErrExists = errors.New("CopyObject 412 PreconditionFailed: the destination exists")
+
+// Copy makes one try to copy an object of a bucket to a key of this one, server-side, unless the key is taken: then the error
+// is ErrExists. S3 may also answer 200 and then an error; that is an error. resent says that the request went out a second time,
+// on a fresh connection: whatever the second was answered, S3 may have carried out the first.
+func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, sourceKey, key string) (resent bool, err error) {
+	answer, err := c.send(ctx, counted, call{operation: copyObject, method: http.MethodPut, key: key, header: http.Header{
+		"X-Amz-Copy-Source": {"/" + escape(sourceBucket, false) + "/" + escape(sourceKey, true)},
+		"If-None-Match":     {"*"},
+	}})
+	if err != nil {
+		return false, err
+	}
+	body, err := answer.all(longestErrorBytes)
+	switch {
+	case err != nil:
+	case answer.Status == http.StatusPreconditionFailed:
+		err = ErrExists
+	case answer.Status >= 300 || bytes.Contains(body, []byte("<Error>")):
+		err = answer.refused(body)
+	case !bytes.Contains(body, []byte("<CopyObjectResult")):
+		err = failure.New(failure.S3, "CopyObject %d without a result: this server doesn't speak S3", answer.Status)
+	}
+	return answer.resent, err
+}
+
+// refusedCopy names what only a copy can be refused for.
+func refusedCopy(refused *failure.Error, status int, said told) {
+	switch {
+	case said.Code == "NoSuchBucket":
+		refused.Type, refused.Message = failure.NoSuchBucket, "CopyObject 404 NoSuchBucket: the source or the destination bucket doesn't exist: "+
+			"check BUCKET_NAME and DESTINATION_BUCKET_NAME"
+	case said.Code == "InvalidRequest" && strings.Contains(said.Message, "maximum allowable size for a copy source"):
+		refused.Type, refused.Message = failure.ObjectTooLarge, "CopyObject 400 InvalidRequest: "+TooLargeAdvice
+	case status == http.StatusConflict: // ConditionalRequestConflict, OperationAborted: another request for this key was under way
+		refused.Temporary = true
+	case status == http.StatusOK: // the error came after the 200
+		refused.Temporary = refused.Temporary || said.Code == "InternalError" || said.Code == "ServiceUnavailable"
+		if said.Code == "SlowDown" {
+			refused.Type, refused.Message = failure.SlowDown, byOperation[copyObject][503].advice
+		}
+	}
+}
+
+// OutcomeUnknown tells whether S3 may have done what this error says nothing about.
+func OutcomeUnknown(err error) bool {
+	var known *failure.Error
+	if !errors.As(err, &known) {
+		return false
+	}
+	return known.Type == failure.ConnectionCut || known.Type == failure.ReadTimeout || known.Type == failure.S3 && known.Temporary
+}

@@ -1,0 +1,93 @@
+package s3
+
+import (
+	"encoding/xml"
+	"net/http"
+	"strings"
+
+	"stampede/transfer/internal/failure"
+)
+
+// A body of an error is short; more of it is no error of S3.
+const longestErrorBytes = 64 << 10
+
+type known struct{ kind, advice string }
+
+// What the reader can do, by the HTTP status of a refused download.
+var byStatus = map[int]known{
+	403: {failure.AccessDenied, "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 " +
+		"for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)"},
+	404: {failure.NoSuchKey, "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or make the object"},
+	412: {failure.ObjectChanged, "the object was replaced while it was downloaded: leave it alone during a run"},
+	503: {failure.SlowDown, "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"},
+}
+
+// The same for what else this client asks, by the operation; a status that is missing here is named as for a download.
+var byOperation = map[string]map[int]known{
+	copyObject: {
+		403: {failure.AccessDenied, "the role may not read the source, write the destination or use a KMS key of theirs, or the source " +
+			"doesn't exist (without s3:ListBucket S3 answers 403 for a missing key too): check the role's policy and the key"},
+		404: {failure.NoSuchKey, "the source doesn't exist: check the key, or make the object"},
+		503: {failure.SlowDown, "S3 asked to slow down on every try: lower parallel_limit, cap calls_per_s, or use pace adaptive"},
+	},
+	deleteObjects: {
+		403: {failure.AccessDenied, "the role may not delete in the destination bucket: it needs s3:DeleteObject there"},
+		503: {failure.SlowDown, "S3 asked to slow down on every try: wait for S3 to scale before the destination is emptied"},
+	},
+	headObject: {
+		400: {failure.S3, "S3 gives no reason to a HEAD: the credentials have expired, or the object is encrypted with a key of the customer's " +
+			"(SSE-C)"},
+		403: {failure.AccessDenied, "the role may not compare the source with what is at the destination: it needs s3:GetObject on both, and " +
+			"kms:Decrypt where they are encrypted with a KMS key"},
+		404: {failure.NoSuchKey, "the object went away while it was compared: leave both buckets alone during a run"},
+		503: {failure.SlowDown, "S3 asked to slow down on every try of comparing source and destination: lower parallel_limit"},
+	},
+	listObjects: {
+		403: {failure.AccessDenied, "the role may not list the bucket, or the bucket is another account's: it needs s3:ListBucket"},
+	},
+}
+
+// told is the error that S3 writes.
+type told struct {
+	XMLName xml.Name `xml:"Error"`
+	Code    string   `xml:"Code"`
+	Message string   `xml:"Message"`
+}
+
+// refusal reads an error answer and names it by its HTTP status: the answer to a HEAD has no body, so no code either.
+func (a *Answer) refusal() error {
+	body, err := a.all(longestErrorBytes)
+	if err != nil {
+		return err
+	}
+	return a.refused(body)
+}
+
+// refused names the error that a body holds, whatever the status is.
+func (a *Answer) refused(body []byte) error {
+	var said told
+	_ = xml.Unmarshal(body, &said) // without a body the status alone says what is known
+	named, ok := byOperation[a.operation][a.Status]
+	if !ok {
+		if named, ok = byStatus[a.Status]; !ok {
+			named = known{failure.S3, said.Message}
+		}
+	}
+	refused := failure.New(named.kind, "%s %d%s: %s", a.operation, a.Status, strings.TrimRight(" "+said.Code, " "), named.advice)
+	refused.Temporary = passing(a.Status, said.Code)
+	unsaid := a.operation == headObject && a.Status == http.StatusBadRequest // which is what expired credentials get
+	if unsaid || expired(said.Code) {
+		a.client.renewCredentials(a.ctx, a.response.Request.Header.Get("X-Amz-Security-Token"))
+		refused.Temporary = true
+	}
+	if expired(said.Code) {
+		refused.Type = failure.NoCredentials
+	}
+	if a.operation == copyObject {
+		refusedCopy(refused, a.Status, said)
+	}
+	return refused
+}
+
+// expired tells whether the credentials were good once: new ones may be had where the old ones came from.
+func expired(code string) bool { return code == "ExpiredToken" || code == "TokenRefreshRequired" }

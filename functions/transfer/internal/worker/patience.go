@@ -1,0 +1,100 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
+)
+
+const (
+	// The first and the longest pause between two tries; each is shortened at random by up to half, so that hosts which lost
+	// the same service don't come back all at once.
+	firstPause   = 500 * time.Millisecond
+	longestPause = 30 * time.Second
+	// callTimeout bounds one call; a long poll gets its wait on top.
+	callTimeout = 15 * time.Second
+)
+
+// patience waits out what a service refuses, whatever it is: throttling and lost connections pass, and a host that came up
+// before its permissions, or whose credentials have just expired, has nothing better to do than to wait for them.
+type patience struct {
+	stderr      io.Writer
+	credentials aws.CredentialsProvider
+	pause       time.Duration // the first one
+	mutex       sync.Mutex    // the heartbeat speaks beside the rest
+}
+
+// until makes a call until it works, and says once that it doesn't and once that it does again. It returns the call's error
+// when the context ends, or when that error is final (it wraps errGone).
+func (p *patience) until(ctx context.Context, doing string, timeout time.Duration, call func(context.Context) error) error {
+	said := false
+	for tries := 0; ; tries++ {
+		err := bounded(ctx, timeout, call)
+		if err == nil {
+			if said {
+				p.say("%s: works again", doing)
+			}
+			return nil
+		}
+		if ctx.Err() != nil || errors.Is(err, errGone) {
+			return err
+		}
+		if !said {
+			p.say("%s: %s; trying until it works", doing, inShort(err))
+			said = true
+		}
+		p.renew(err)
+		pause := min(longestPause, p.pause<<min(tries, 10))
+		select {
+		case <-time.After(pause/2 + rand.N(pause/2+1)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func bounded(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// renew forgets credentials that a service refused, so that the next call asks for new ones where they come from.
+func (p *patience) renew(err error) {
+	cache, ok := p.credentials.(*aws.CredentialsCache)
+	if ok && strings.Contains(codeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
+		cache.Invalidate()
+	}
+}
+
+// say writes one line, which no query takes for a record, to stderr.
+func (p *patience) say(format string, values ...any) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	_, _ = fmt.Fprintf(p.stderr, "transfer work: "+format+"\n", values...)
+}
+
+// codeOf is the code of a service's refusal, "" for what is none.
+func codeOf(err error) string {
+	var refused smithy.APIError
+	if errors.As(err, &refused) {
+		return refused.ErrorCode()
+	}
+	return ""
+}
+
+// inShort names an error on one line; a service's own words are left out, which could be JSON and pass for a record.
+func inShort(err error) string {
+	if code := codeOf(err); code != "" {
+		return code
+	}
+	return fmt.Sprintf("%+.200q", err.Error())
+}

@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+)
+
+// The limits of one PutLogEvents (CloudWatch Logs API reference): its bytes, of which every event costs 26 beside its text, its
+// events, and the time that they span. Events stand in the order of time.
+const (
+	mostBatchBytes  = 1 << 20
+	eventBytes      = 26
+	mostBatchEvents = 10_000
+	longestSpanMs   = 24 * 60 * 60 * 1000
+)
+
+// stream is this process's log stream in the host's log group: what Lambda does with the lines of a function. Every line goes
+// to stdout as well, where systemd's journal keeps it, whatever becomes of CloudWatch.
+type stream struct {
+	client      *cloudwatchlogs.Client
+	group, name string
+	stdout      io.Writer
+	context     context.Context // ends what a full batch waits for
+	*patience
+
+	mutex   sync.Mutex
+	made    bool
+	pending []types.InputLogEvent // not in CloudWatch yet, in the order of time
+	bytes   int                   // of them
+	lastMs  int64
+}
+
+// Write takes whole lines. A full batch is put before it returns, so that the lines of ever so many failed objects take no more
+// memory than one; what can't be put stays, for Flush.
+func (s *stream) Write(text []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	_, _ = s.stdout.Write(text) // an error there loses nothing that CloudWatch has
+	for line := range strings.Lines(string(text)) {
+		s.add(strings.TrimSuffix(line, "\n"))
+	}
+	if s.bytes > mostBatchBytes {
+		_ = s.put(s.context)
+	}
+	return len(text), nil
+}
+
+func (s *stream) add(line string) {
+	s.lastMs = max(s.lastMs, time.Now().UnixMilli()) // a clock that is set back must not get a batch refused
+	timestamp := s.lastMs
+	s.pending = append(s.pending, types.InputLogEvent{Message: &line, Timestamp: &timestamp})
+	s.bytes += len(line) + eventBytes
+}
+
+// Flush returns when every line is in CloudWatch, or when the context ends; then the error says why they aren't.
+func (s *stream) Flush(ctx context.Context) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.put(ctx)
+}
+
+// open makes the stream, and with it shows that records can be written, before any message is taken.
+func (s *stream) open(ctx context.Context) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.until(ctx, "making the log stream "+s.name+" in "+s.group, callTimeout, s.make)
+}
+
+// put sends the pending lines batch by batch. A batch whose answer was lost is sent again as it was: who reads the log knows
+// an event by its time, stream and text.
+func (s *stream) put(ctx context.Context) error {
+	for len(s.pending) > 0 {
+		count, bytes := s.batch()
+		err := s.until(ctx, "writing to the log group "+s.group, callTimeout, func(ctx context.Context) error {
+			return s.putBatch(ctx, s.pending[:count])
+		})
+		if err != nil {
+			return err
+		}
+		s.pending, s.bytes = s.pending[count:], s.bytes-bytes
+	}
+	s.pending = nil
+	return nil
+}
+
+// batch counts the pending lines that go in one call, and their bytes.
+func (s *stream) batch() (count, bytes int) {
+	for _, event := range s.pending {
+		size := len(*event.Message) + eventBytes
+		full := bytes+size > mostBatchBytes || count == mostBatchEvents || *event.Timestamp-*s.pending[0].Timestamp > longestSpanMs
+		if count > 0 && full {
+			break
+		}
+		count, bytes = count+1, bytes+size
+	}
+	return count, bytes
+}
+
+func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) error {
+	if !s.made {
+		if err := s.make(ctx); err != nil {
+			return err
+		}
+	}
+	answer, err := s.client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{
+		LogGroupName: &s.group, LogStreamName: &s.name, LogEvents: events,
+	})
+	var missing *types.ResourceNotFoundException
+	switch {
+	case errors.As(err, &missing):
+		s.made = false
+		return err
+	case err != nil:
+		return err
+	case answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
+		return errors.New("CloudWatch Logs drops the lines for their time: is this machine's clock right?")
+	}
+	return nil
+}
+
+func (s *stream) make(ctx context.Context) error {
+	_, err := s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
+	var there *types.ResourceAlreadyExistsException
+	if err == nil || errors.As(err, &there) {
+		s.made = true
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+// Package worker is the program as a service on a host: `transfer work` takes the orders of a queue one after the other, does
+// with each what the function does with a message, and logs the same records.
+package worker
+
+import (
+	"context"
+	"flag"
+	"io"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"stampede/transfer/internal/environment"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/host"
+	"stampede/transfer/internal/ident"
+	"stampede/transfer/internal/sandbox"
+)
+
+// Operations makes the operation that an environment names.
+type Operations func(ctx context.Context, lookup func(string) string) (sandbox.Operation, error)
+
+// Verb is `transfer work`.
+func Verb(operations Operations) host.Verb {
+	return host.Verb{Name: "work", Does: "the orders of the queue QUEUE_URL; logs one record each", Run: func(
+		ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
+		return work(ctx, operations, arguments, stdout, stderr)
+	}}
+}
+
+func work(ctx context.Context, operations Operations, arguments []string, stdout, stderr io.Writer) error {
+	idleS := int64(0)
+	flags := flag.NewFlagSet("transfer work", flag.ContinueOnError)
+	flags.Int64Var(&idleS, "until-idle-s", 0, "end after so many `seconds` without a message (default never)")
+	if err := host.Parse(flags, arguments, stderr, func() string { return host.Between("until-idle-s", idleS, 0, 1_000_000) }); err != nil {
+		return err
+	}
+	r := environment.Reader{Lookup: os.Getenv}
+	queueURL, group, region := r.Text("QUEUE_URL"), r.Text("LOG_GROUP_NAME"), r.Region()
+	if r.Err != nil {
+		return r.Err
+	}
+	operation, err := operations(ctx, os.Getenv)
+	if err != nil {
+		return failure.New(failure.Settings, "%v", err)
+	}
+	found, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithRetryMaxAttempts(1)) // patience tries again
+	if err != nil {
+		return failure.New(failure.Settings, "the AWS configuration can't be read: %v", err)
+	}
+	patience := &patience{stderr: stderr, credentials: found.Credentials, pause: firstPause}
+	log := &stream{
+		client: cloudwatchlogs.NewFromConfig(found), group: group, name: streamName(ctx, found), stdout: stdout, context: ctx, patience: patience,
+	}
+	w := worker{
+		queue:   &queue{client: sqs.NewFromConfig(found), url: queueURL, beat: heartbeat, patience: patience},
+		log:     log,
+		sandbox: sandbox.New(operation, log),
+		graces:  usualGraces,
+	}
+	patience.say("taking orders from %s; records go to %s, %s", queueURL, group, log.name)
+	return w.poll(ctx, time.Duration(idleS)*time.Second)
+}
+
+// streamName names this process: by its instance, or its host's name where there is none, its start, and something that no
+// other process has, because several may begin at once on one machine.
+func streamName(ctx context.Context, found aws.Config) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	machine, _ := os.Hostname()
+	if answer, err := imds.NewFromConfig(found).GetMetadata(ctx, &imds.GetMetadataInput{Path: "instance-id"}); err == nil {
+		if id, err := io.ReadAll(answer.Content); err == nil {
+			machine = string(id)
+		}
+	}
+	return machine + "/" + time.Now().UTC().Format("2006-01-02T15-04-05Z") + "/" + ident.New()[:8]
+}

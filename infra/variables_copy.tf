@@ -1,0 +1,137 @@
+# What the two copy experiments have: one Lambda or many (copy), and hosts (copy_host).
+
+variable "object_count" {
+  type        = number
+  description = "Objects that are copied; null means the published 1000 for copy and 219120 for copy_host."
+  default     = null
+
+  validation {
+    condition = var.object_count == null ? true : (
+      var.object_count >= 1 && var.object_count <= 100000000 && floor(var.object_count) == var.object_count
+    )
+    error_message = "object_count = ${jsonencode(var.object_count)}: must be a whole number from 1 to 100000000."
+  }
+
+  # One folder an hour. Dates that are none are their own variables' business; more hours than timeadd can count don't fit.
+  validation {
+    condition = !local.from_manifest || !can(timecmp(local.first_hour, local.last_day)) ? true : try(timecmp(
+      timeadd(local.first_hour, "${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)}h"),
+      timeadd(local.last_day, "24h")
+    ) <= 0, false)
+    error_message = "object_count = ${jsonencode(var.object_count)}: must fit into one folder an hour from date_from = ${var.date_from} to date_to = ${var.date_to}, and takes ${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)} hours with objects_per_folder = ${var.objects_per_folder}; choose a later date_to or more objects_per_folder; null means ${local.object_count_of_null}."
+  }
+}
+
+variable "object_bytes" {
+  type        = number
+  description = "Size of every object, in bytes; null means the published 20000000 for copy and 1000000 for copy_host."
+  default     = null
+
+  # The limit of one CopyObject, 5 GiB (S3 User Guide, "Copying, moving, and renaming objects").
+  validation {
+    condition = var.object_bytes == null ? true : (
+      var.object_bytes >= 1 && var.object_bytes <= 5368709120 && floor(var.object_bytes) == var.object_bytes
+    )
+    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: must be a whole number of bytes from 1 to 5368709120, the most that one CopyObject copies; a larger object takes a copy in parts, such as `aws s3 cp`."
+  }
+}
+
+variable "from_manifest" {
+  type        = bool
+  description = "Whether the functions of copy share a manifest's slices, N at once; false means that one function lists the source, empties the destination and copies all, as published. Hosts always work from a manifest."
+  default     = false
+  nullable    = false
+
+  validation {
+    condition     = !var.from_manifest || contains(["copy", "copy_host"], var.experiment)
+    error_message = "from_manifest = ${var.from_manifest}: needs experiment = copy."
+  }
+}
+
+variable "date_from" {
+  type        = string
+  description = "First day of the folders /year/month/day/hour/ of a manifest, as 2015-01-01."
+  default     = "2015-01-01"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.date_from)) && can(timeadd("${var.date_from}T00:00:00Z", "0s"))
+    error_message = "date_from = ${jsonencode(var.date_from)}: must be a date of the calendar, as 2015-01-01."
+  }
+}
+
+variable "date_to" {
+  type        = string
+  description = "Last day of the folders, itself included, as 2019-12-31."
+  default     = "2019-12-31"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.date_to)) && can(timeadd("${var.date_to}T00:00:00Z", "0s"))
+    error_message = "date_to = ${jsonencode(var.date_to)}: must be a date of the calendar, as 2019-12-31."
+  }
+
+  validation {
+    condition     = try(timecmp("${var.date_to}T00:00:00Z", "${var.date_from}T00:00:00Z") >= 0, true)
+    error_message = "date_to = ${jsonencode(var.date_to)}: must not be before date_from = ${var.date_from}."
+  }
+}
+
+variable "objects_per_folder" {
+  type        = number
+  description = "Objects in a folder, that is in an hour, of a manifest."
+  default     = 5
+  nullable    = false
+
+  validation {
+    condition     = var.objects_per_folder >= 1 && var.objects_per_folder <= 1000000 && floor(var.objects_per_folder) == var.objects_per_folder
+    error_message = "objects_per_folder = ${var.objects_per_folder}: must be a whole number from 1 to 1000000."
+  }
+}
+
+variable "key_order" {
+  type        = string
+  description = "How a manifest's keys begin: straight (year/month/day/hour/) or reversed_hash (hash/hour/day/month/year/), which spreads them over S3's partitions."
+  default     = "straight"
+  nullable    = false
+
+  validation {
+    condition     = contains(["straight", "reversed_hash"], var.key_order)
+    error_message = "key_order = ${jsonencode(var.key_order)}: must be straight or reversed_hash."
+  }
+}
+
+variable "masters" {
+  type        = number
+  description = "Objects that are put, each under a random prefix; a manifest copies them in turn."
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.masters >= 1 && var.masters <= 1000 && floor(var.masters) == var.masters
+    error_message = "masters = ${var.masters}: must be a whole number from 1 to 1000."
+  }
+}
+
+variable "slice_rows" {
+  type        = number
+  description = "Objects in a slice of a manifest, the least that is handed out; null means 1000 for copy and 10000 for copy_host."
+  default     = null
+
+  validation {
+    condition     = var.slice_rows == null ? true : var.slice_rows >= 1 && var.slice_rows <= 100000 && floor(var.slice_rows) == var.slice_rows
+    error_message = "slice_rows = ${jsonencode(var.slice_rows)}: must be a whole number from 1 to 100000."
+  }
+}
+
+variable "data_seed" {
+  type        = number
+  description = "What content, random prefixes and hashes are made from: the same from the same."
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.data_seed >= 0 && var.data_seed <= 4294967295 && floor(var.data_seed) == var.data_seed
+    error_message = "data_seed = ${var.data_seed}: must be a whole number from 0 to 4294967295."
+  }
+}

@@ -1,0 +1,25 @@
+# What the copy by hosts alone has.
+
+variable "instance_type" {
+  type        = string
+  description = "EC2 instance type of the hosts; m5a.4xlarge, m5a.8xlarge and m5a.12xlarge are the published ones. x86_64 or arm64 by its name."
+  default     = "m5a.8xlarge"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\\.(nano|micro|small|medium|large|[0-9]*xlarge|metal(-[0-9]+xl)?)$", var.instance_type))
+    error_message = "instance_type = ${jsonencode(var.instance_type)}: must be the name of an EC2 instance type, family.size, such as m5a.8xlarge."
+  }
+}
+
+variable "bucket_key" {
+  type        = bool
+  description = "Whether S3 asks KMS once for many objects of the hosts' bucket (an S3 Bucket Key), or for each."
+  default     = true
+  nullable    = false
+
+  validation {
+    condition     = var.bucket_key || var.experiment == "copy_host"
+    error_message = "bucket_key = ${var.bucket_key}: needs experiment = copy_host, the one whose bucket has a key of KMS."
+  }
+}

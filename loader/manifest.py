@@ -1,0 +1,125 @@
+"""Puts the manifest of a key plan: its slices straight to S3, and last an object that says that all are there.
+
+A put that was interrupted is completed by the next one. A slice's key names the plan that it is of, and S3 shows an
+object whole or not at all, so a slice of the right size is the right one.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from experiments.key_plan import KeyPlan
+from loader import target as targets
+from loader.dataset import crc32, head
+from loader.errors import RunError
+from loader.in_flight import in_flight
+from loader.progress import bar, say
+from loader.target import Target
+
+PUTS_AT_ONCE = 8
+ABSENT = -1
+
+
+def put_manifest(target: Target, *, dry_run: bool = False) -> int:
+    """Put what the applied experiment's manifest lacks; returns how many slices that were, 0 without a key plan.
+
+    Raises RunError when S3 refuses, KeyPlanError where the plan doesn't fit.
+    """
+    if (plan := _plan(target)) is None:
+        return 0
+    where, words = _address(target, plan), f"{plan.objects:,} rows in {plan.slice_count:,} slices"
+    with _explained(target, "putting", where):
+        s3, bucket = target.client("s3", max_pool_connections=PUTS_AT_ONCE), target["bucket_name"]
+        if _is_complete(s3, bucket, plan):
+            say(f"{where}, {words}: already there")
+            return 0
+        if dry_run:
+            say(f"would put {where}, {words}")
+            return 0
+        say(f"putting {where}, {words}")
+        count = _put_slices(s3, bucket, plan)
+        told = {"slices": plan.slice_count, "manifest": plan.manifest, **asdict(plan)}
+        _put(s3, bucket, _complete_key(plan), json.dumps(told, indent=2) + "\n", "application/json")
+    if count < plan.slice_count:
+        say(f"{plan.slice_count - count:,} slices of an earlier put were there")
+    return count
+
+
+def check_manifest(target: Target) -> None:
+    """Raise RunError where the manifest that work orders name isn't complete."""
+    if (plan := _plan(target)) is None:
+        return
+    where = _address(target, plan)
+    with _explained(target, "looking at", where):
+        is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
+    if not is_complete:
+        raise RunError(f"no complete manifest {where}; `stampede dataset` puts it there")
+
+
+def _plan(target: Target) -> KeyPlan | None:
+    make = target.experiment.key_plan
+    return None if make is None else make(target.outputs)
+
+
+def _address(target: Target, plan: KeyPlan) -> str:
+    return f"s3://{target['bucket_name']}/{plan.manifest}"
+
+
+def _complete_key(plan: KeyPlan) -> str:
+    return f"{plan.manifest}complete.json"
+
+
+@contextmanager
+def _explained(target: Target, doing: str, where: str) -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, f"{doing} {where}", target) from None
+
+
+def _is_complete(s3: Any, bucket: str, plan: KeyPlan) -> bool:
+    """Whether a put came to its end, and no slice was deleted since: a message would fail at it again and again."""
+    return head(s3, bucket, _complete_key(plan)) is not None and ABSENT not in _sizes(s3, bucket, plan)
+
+
+def _put_slices(s3: Any, bucket: str, plan: KeyPlan) -> int:
+    """Put the slices that aren't there; returns how many."""
+    sizes = _sizes(s3, bucket, plan)
+
+    def missing() -> Iterator[tuple[str, str]]:
+        for index, text in enumerate(plan.slices()):
+            if sizes[index] == len(text):  # its characters are ASCII
+                progress.advance(task)
+            else:
+                yield plan.slice_key(index), text
+
+    count = 0
+    with bar() as progress:
+        task = progress.add_task("manifest", total=plan.slice_count, note="slices")
+        for _ in in_flight(lambda one: _put(s3, bucket, *one, "text/csv"), missing(), PUTS_AT_ONCE):
+            count += 1
+            progress.advance(task)
+    return count
+
+
+def _sizes(s3: Any, bucket: str, plan: KeyPlan) -> array:
+    """The size of each slice that is there in bytes, else ABSENT."""
+    sizes = array("q", [ABSENT]) * plan.slice_count
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest):
+        for one in page.get("Contents", ()):
+            number = one["Key"].removeprefix(plan.manifest).removesuffix(".csv")
+            if number.isdecimal() and int(number) < plan.slice_count:
+                sizes[int(number)] = one["Size"]
+    return sizes
+
+
+def _put(s3: Any, bucket: str, key: str, text: str, content_type: str) -> None:
+    body = text.encode()
+    s3.put_object(Bucket=bucket, Key=key, Body=body, ContentType=content_type, ChecksumCRC32=crc32(body))

@@ -1,0 +1,33 @@
+"""The log lines that name objects which failed, and their rows in failed_objects.jsonl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+FAILED_OBJECTS = "failed_objects.jsonl"
+_BEGINNING = '{"failed_objects"'
+_OF_LINE = ("cell", "seq", "attempt")
+_OF_OBJECT = ("slice", "line", "source", "destination", "error_type", "error_message")
+
+
+def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The lines with failed objects among log events. One that was cut off is none: what it held will be missing."""
+    for event in events:
+        if not event["message"].startswith(_BEGINNING):
+            continue
+        try:
+            line = json.loads(event["message"])
+        except ValueError:
+            continue
+        if isinstance(line["failed_objects"], list) and all(name in line for name in ("run_id", *_OF_LINE)):
+            yield line
+
+
+def failed_rows(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A row an object: which attempt of which message, where its row of the manifest is, and why it failed."""
+    for line in lines:
+        which = {name: line[name] for name in _OF_LINE}
+        for one in line["failed_objects"]:
+            yield which | {name: one.get(name) for name in _OF_OBJECT}

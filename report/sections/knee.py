@@ -1,0 +1,64 @@
+"""Up to where does more buy anything? The knee of each series, beside the published one."""
+
+from dataclasses import replace
+
+from report import published
+from report.figures import knee as figure
+from report.figures import picture
+from report.grid import Column, Grid, interval, number, ratio, words
+from report.sections.page import Block, Figures, Page
+from report.statistics.knee import KNEE
+
+
+def render(page: Page) -> Block | None:
+    """Nothing where the axis wasn't swept."""
+    found = page.numbers.get("knees", {}).get("series")
+    if not found or page.experiment.knee is None:
+        return None
+    name, what = page.experiment.knee
+    label = next(axis.label for axis in page.experiment.axes if axis.name == name)
+    drawn = picture(figure, figure.draw(page.drawn, published.every_cell(page.experiment)), page.drawn)
+    return page.block(
+        "knee",
+        "How many at once pay",
+        [drawn and replace(drawn, title=drawn.title.replace("{label}", label))],
+        what=what,
+        sentences=[_sentence(page, name, one, alone=len(found) == 1) for one in found],
+        more=max(0, len(found) - figure.MOST_SERIES),
+        grid=_grid(page, name, found),
+        rule=page.numbers["knees"]["rule"],
+    )
+
+
+def _sentence(page: Page, name: str, one: Figures, *, alone: bool) -> str:
+    told, gained = one["words"] if alone else f"{one['place']}: {one['words']}", one["against_smallest"]
+    first = page.key({**one, name: one["points"][0][name]})
+    also = f" There it is {gained['value']:.3g} × the speed with {first.value_words(name)}." if gained else ""
+    if any(point["interval"] is None for point in one["points"]):
+        also += " That is too few for an interval: another run may say otherwise."
+    return f"{told[0].upper()}{told[1:]}.{also}"
+
+
+def _grid(page: Page, name: str, found: list[Figures]) -> Grid:
+    label, unit = next(axis.label for axis in page.experiment.axes if axis.name == name), page.experiment.speed.unit
+    lines = []
+    for one in found:
+        for point in one["points"]:
+            entries = [
+                number(point["count"]),
+                number(point["median"], f"{point['median']:,.1f}"),
+                interval(point["interval"], "{:,.1f}"),
+                *ratio(point["against_smallest"]),
+                words(_where(point[name], one)),
+            ]
+            lines.append((one | {name: point[name]}, entries))
+    columns = [Column("count"), Column("median", unit), Column("95 %", unit), Column("as fast", "×"), Column("95 %"),
+               Column("says", words=True)]  # fmt: skip
+    return page.grid("knees", f"{unit} by {label}, and against the smallest of its series", columns, lines)
+
+
+def _where(value: int, one: Figures) -> str:
+    """How a point lies to the knee."""
+    if value == one["knee"]:
+        return "the knee" if one["level"] == KNEE else "the best"
+    return "beyond" if value > one["knee"] else "more pays"

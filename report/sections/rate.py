@@ -1,0 +1,64 @@
+"""How the rate went over time: does a pace find S3's limit, and what does a fixed one run into?"""
+
+from report.cell_key import told_apart
+from report.figures import picture
+from report.figures import rate as figure
+from report.grid import Column, Entry, Grid, number
+from report.phrases import NOTHING, share
+from report.sections.page import Block, Page
+from report.trajectories import SETTLED_S, Trajectory, trajectories
+
+# S3 User Guide, "Best practices design patterns: optimizing Amazon S3 performance": at least 3,500 PUT/COPY/POST/DELETE
+# requests a second and partitioned prefix.
+COPIES_PER_S = 3500
+
+
+def render(page: Page) -> Block | None:
+    """Nothing where no record has a course of two moments or more."""
+    found = trajectories(page.run)
+    if not found:
+        return None
+    shown, told = figure.chosen(found), told_apart(one.key for one in found)
+    labels = [one.key.words_without((), told) for one in shown]
+    limit_per_s = COPIES_PER_S if page.run.target == "aws" else None
+    drawn = figure.draw(shown, labels, limit_per_s)
+    measured = sum(1 for cell in page.numbers["cells"] if cell["count"])
+    return page.block(
+        "rate",
+        "Rate over time",
+        [picture(figure, drawn, page.drawn)],
+        grid=_grid(page, found),
+        left_out=len(found) - len(shown),
+        too_short=measured - len(found),
+        settled_s=SETTLED_S,
+        limit=limit_per_s,
+        several=any(one.key.n > 1 for one in found),
+    )
+
+
+def _grid(page: Page, found: list[Trajectory]) -> Grid:
+    cells = {page.key(cell): cell for cell in page.numbers["cells"]}
+    lines = []
+    for one in found:
+        most = one.in_flight.max()
+        entries = [
+            number(one.seq),
+            number(float(one.at_s[-1]), f"{one.at_s[-1]:,.0f}"),
+            *_rate(one, 0),
+            *_rate(one, SETTLED_S),
+            number(float(one.copied_per_s.max()), f"{one.copied_per_s.max():,.0f}"),
+            number(float(most), f"{most:,.0f}"),
+        ]
+        lines.append((cells[one.key], entries))
+    columns = [Column("message"), Column("for", "s"), Column("copied", "a s"), Column("SlowDown", "of calls"),
+               Column(f"after {SETTLED_S} s", "a s"), Column("SlowDown", "of calls"), Column("fastest", "a s"),
+               Column("most in flight")]  # fmt: skip
+    return page.grid("rates", f"The median {page.experiment.operation[0]} of each cell over its time", columns, lines)
+
+
+def _rate(one: Trajectory, from_s: float) -> list[Entry]:
+    found = one.rate_from(from_s)
+    if found is None:
+        return [Entry(NOTHING)] * 2
+    per_s, slow = found
+    return [number(per_s, f"{per_s:,.0f}"), number(slow, share(slow), "bad" if slow > 0.02 and from_s else "")]

@@ -1,0 +1,97 @@
+"""Plans of server-side copies that can't work, told with the way out; and what is said of those that can."""
+
+import pytest
+
+from experiments import go_program
+from experiments.copy_checks import advice, checks, host_checks
+from experiments.finding import OK, PROBLEM, WARNING
+from tests.unit.experiments.copy_values import function, host, slices
+
+PRICES = {"s3_put": 0.000005, "s3_batch_job": 0.25, "s3_batch_object": 0.000001}
+
+
+@pytest.fixture(autouse=True)
+def built(monkeypatch):
+    monkeypatch.setattr(go_program, "missing", lambda architecture: "")
+
+
+def found(findings):
+    return {one.check: one for one in findings}
+
+
+def test_the_published_plans_keep_all_rules():
+    limits = [function(parallel_limit=limit) for limit in (1, 10, 20, 50, 100, 200, 500, 1000)]
+    assert {one.status for one in checks(limits)} == {OK}
+    assert {one.status for one in host_checks([host(parallel_limit=limit) for limit in (100, 2000)])} == {OK}
+
+
+@pytest.mark.parametrize(
+    ("changes", "check", "words"),
+    [
+        ({"object_bytes": 6 * 2**30}, "key plan", "object_bytes must be a whole number of 1 to 5,368,709,120"),
+        ({"key_order": "shuffled"}, "key plan", "key_order must be straight or reversed_hash"),
+    ],
+)
+def test_what_can_not_work_is_told_of_functions_and_of_hosts(changes, check, words):
+    for findings in (checks([slices(), slices(**changes)]), host_checks([host(), host(**changes)])):
+        [problem] = [one for one in findings if one.status == PROBLEM]
+        assert (problem.check, words in problem.found, bool(problem.way_out)) == (check, True, True)
+
+
+def test_a_manifest_has_to_fit_into_its_dates_and_a_listing_has_none():
+    assert found(host_checks([host(object_count=219_120)]))["key plan"].status == OK
+    problem = found(host_checks([host(object_count=219_121)]))["key plan"]
+    assert (problem.status, "objects_per_folder = 6" in problem.way_out) == (PROBLEM, True)
+    assert found(checks([function(object_count=219_121)]))["key plan"].status == OK
+
+
+def test_more_than_one_function_needs_a_manifest():
+    problem = found(checks([function(concurrency_value=2)]))["mode"]
+    assert (problem.status, problem.way_out.split(",")[0]) == (PROBLEM, "use --set from_manifest=true")
+    assert found(checks([slices(concurrency_value=2)]))["mode"].status == OK
+
+
+def test_calls_at_once_beyond_the_limit_of_s3_are_information_and_no_problem():
+    below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
+    assert (below.status, above.status) == (OK, OK)
+    assert "ask for about 2,696 a second; S3 takes 3,500 a prefix" in below.found
+    assert above.found.endswith(
+        "ask for about 13,481 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown"
+    )
+    adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
+    assert adaptive.found.endswith("the adaptive pace finds that limit")
+    four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
+    assert four.found.startswith("4 x 100 calls at once ask for about 2,696 a second")
+
+
+def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():
+    assert found(checks([function(parallel_limit=1001)]))["connections"].status == WARNING
+    assert "connections" not in found(host_checks([host(parallel_limit=2000)]))
+
+
+def test_without_bucket_keys_kms_is_asked_twice_a_copy_and_that_is_a_warning():
+    warning = found(host_checks([host(parallel_limit=2000, bucket_key=False)]))["KMS"]
+    assert (warning.status, "up to 7,000 requests a second" in warning.found) == (WARNING, True)
+    assert "KMS" not in found(checks([function(bucket_key=False)]))
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "architecture"), [("m5a.8xlarge", "x86_64"), ("m7g.4xlarge", "arm64"), ("c6gn.large", "arm64")]
+)
+def test_a_program_that_is_not_built_is_a_problem_with_the_command(monkeypatch, tmp_path, instance_type, architecture):
+    monkeypatch.undo()
+    monkeypatch.setattr(go_program, "ROOT", tmp_path)
+    problem = found(host_checks([host(instance_type=instance_type)]))["program"]
+    assert problem.found == f"functions/transfer/build/{architecture}/bootstrap isn't built"
+    assert (problem.status, problem.way_out) == (PROBLEM, "run `make functions`")
+    (tmp_path / problem.found.split()[0]).parent.mkdir(parents=True)
+    (tmp_path / problem.found.split()[0]).touch()
+    assert found(host_checks([host(instance_type=instance_type)]))["program"].status == OK
+
+
+def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_list():
+    batch, encryption, limit = advice([host(), host(object_count=2_191_200)], PRICES)
+    # 0.25 a job, 2.1912 for the objects, 10.956 for as many COPY requests.
+    assert "a list of 2,191,200 objects for 13.40 USD (0.25 a job, 1.00 a million objects" in batch
+    assert "UpdateObjectEncryption" in encryption
+    assert "5 GB" in limit

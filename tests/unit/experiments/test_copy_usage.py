@@ -1,0 +1,114 @@
+"""What a server-side copy takes, against the published tables and sums by hand."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from experiments.copy_usage import call_s, calls_per_s, host_usage, usage
+from tests.unit.experiments.copy_values import function, host, slices
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "experiments" / "published"
+
+
+def rows(name):
+    with (PUBLISHED / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def each(used):
+    """Quantities of one message by what they are."""
+    return {use.what: use.each for use in used.uses if use.each}
+
+
+def once(used):
+    return {use.what: use.once for use in used.uses if use.once}
+
+
+def test_one_call_takes_as_long_as_published_for_20_mb_and_for_1_mb():
+    assert call_s(20_000_000) == pytest.approx(489.58 / 1000, rel=0.001)
+    rates = [float(row["calls_per_s"]) for row in rows("copy_host_rate") if row["processes"] == "100"]
+    assert call_s(1_000_000) == pytest.approx(100 / (sum(rates) / 3), rel=0.001)
+
+
+@pytest.mark.parametrize("row", rows("copy_lambda"), ids=lambda row: row["parallel_limit"])
+def test_every_published_copy_in_one_function_is_expected_within_a_factor_of_2(row):
+    expected_s = usage(function(parallel_limit=int(row["parallel_limit"]))).seconds["aws"]
+    assert 0.5 < expected_s / float(row["avg_s"]) < 2
+
+
+@pytest.mark.parametrize("limit", [100, 200, 400, 800])
+def test_a_host_is_expected_to_reach_the_best_published_rate_up_to_the_limit_of_s3(limit):
+    published = max(float(row["calls_per_s"]) for row in rows("copy_host_rate") if row["processes"] == str(limit))
+    assert calls_per_s(host(parallel_limit=limit)) == pytest.approx(min(published, 3500), rel=0.15)
+
+
+def test_beyond_its_limit_s3_takes_3500_a_second_and_workers_share_them():
+    assert calls_per_s(host(parallel_limit=2000)) == 3500
+    assert calls_per_s(host(parallel_limit=2000), workers=4) == 875
+    # 2,191,200 copies take at least 626 s on one prefix.
+    assert host_usage(host(parallel_limit=2000, object_count=2_191_200)).seconds["aws"] == pytest.approx(626, abs=3)
+    # Four hosts each have six of the 22 slices at most.
+    shared = host_usage(host(parallel_limit=2000, concurrency_value=4)).seconds["aws"]
+    assert shared == pytest.approx(60_000 / 875 + 10 * call_s(1_000_000))
+
+
+def test_a_cap_of_calls_a_second_is_kept_here_and_on_aws():
+    capped = usage(function(calls_per_s=10)).seconds
+    assert capped["aws"] == pytest.approx(1000 / 10 + 10 * call_s(20_000_000) + 0.5)
+    assert capped["local"] == pytest.approx(1000 / 10, rel=0.01)
+
+
+def test_a_listing_is_billed_by_its_calls_the_lists_of_both_buckets_and_the_copies_that_it_begins_with():
+    used = usage(function(object_count=2500))
+    # 2,500 keys are three pages of the source, and three of the destination, which is looked at again when it is empty.
+    # DELETE is free.
+    assert each(used) == {"COPY": 2500, "LIST": 7, "transfer within the region": pytest.approx(50e9 / 2**30)}
+    # 20 MB are two parts of 16 MiB, and three requests around them; the other 2,499 are copies.
+    assert once(used) == {"PUT and COPY of the data set": 2 + 3 + 2499, "HEAD of the data set": 2500}
+    assert (used.data_mb, used.preparation_s, used.sized_by) == (20, {}, "object_count")
+    [stored] = [use.per_hour for use in used.uses if use.what.startswith("storage")]
+    assert stored == pytest.approx(2 * 50e9 / 2**30 / 730)
+
+
+def test_a_manifest_is_billed_by_its_slices_and_emptied_once_a_cell():
+    used = usage(slices(object_count=2500, concurrency_value=10))
+    assert each(used)["COPY"] * 3 == pytest.approx(2500)  # three messages, the last with half as many
+    assert each(used)["GET of slices"] == 1
+    assert once(used)["PUT and COPY of the data set"] == 2 + 3 + 3 + 1  # the master, three slices, complete.json
+    assert {use.what: use.per_cell for use in used.uses if use.per_cell} == {"LIST": 4}
+    assert used.preparation_s["aws"] == 0.75
+    assert (used.data_mb, used.sized_by) == (20, "slice_rows")  # 20 MB and 225 kB
+    # Only three of ten functions have something to do.
+    assert used.seconds["aws"] == pytest.approx(1000 * call_s(20_000_000) / 100 + 10 * call_s(20_000_000))
+
+
+def test_hosts_are_billed_by_the_hour_and_kms_by_the_request():
+    used = host_usage(host(concurrency_value=2, bucket_key=False))
+    assert each(used)["COPY"] == 109_560
+    assert each(used)["GET of slices"] == 11
+    # Without bucket keys a Decrypt and a GenerateDataKey a copy; with them 97.3 % less.
+    assert each(used)["GenerateDataKey and Decrypt"] == 2 * 109_560
+    with_bucket_key = each(host_usage(host(concurrency_value=2)))["GenerateDataKey and Decrypt"]
+    assert with_bucket_key == pytest.approx(0.027 * 2 * 109_560)
+    hours = {use.price: use.per_cell_hour for use in used.uses if use.per_cell_hour}
+    assert hours == {"ec2_hour:m5a.8xlarge": 2, "gp3_gb_month": 2 * 8 / 730}
+    assert {use.what: use.per_hour for use in used.uses if use.price.startswith("interface")} == {
+        "interface endpoints": 4
+    }
+    assert used.in_lambda is False
+
+
+def test_what_s3_copies_by_itself_is_held_by_nobody_and_each_call_at_once_is_a_connection():
+    used = usage(function(parallel_limit=500))
+    assert (used.within_s3, used.connections, used.data_mb) == (True, 500, 20)
+    # A million sources and as many copies have 1.5 KiB each in the embedded AWS, whatever their size.
+    assert usage(function(object_count=10**6, object_bytes=1)).emulator_mb == 2930
+    # 20 MB, and 30 kB for each call at once.
+    assert used.process_mb == 35
+
+
+@pytest.mark.parametrize("name", ["parallel_limit", "slice_rows", "object_count", "masters", "concurrency_value"])
+def test_a_zero_that_the_checks_will_refuse_is_no_traceback_before(name):
+    for needs, values in ((usage, function()), (usage, slices()), (host_usage, host())):
+        assert needs(values | {name: 0}).seconds["aws"] > 0

@@ -1,0 +1,125 @@
+"""Key plans: the same rows from the same parameters, in slices, in constant memory; what doesn't fit is refused."""
+
+import itertools
+import tracemalloc
+from dataclasses import replace
+from urllib.parse import unquote
+
+import pytest
+
+from experiments.key_plan import KeyPlan, KeyPlanError, Row
+
+SMALL = KeyPlan(objects=12, object_bytes=1000, masters=2, slice_rows=5, destination_prefix="copies/")
+LARGE = KeyPlan(
+    objects=10_000_000, object_bytes=1_000_000, objects_per_folder=500, masters=50, slice_rows=10_000, seed=7
+)
+
+
+def test_objects_fill_an_hour_a_folder_from_the_first_day_on():
+    destinations = [row.destination for row in SMALL.rows()]
+    assert destinations[:2] == ["copies/2015/01/01/00/000000000", "copies/2015/01/01/00/000000001"]
+    assert [one.rpartition("/")[0] for one in destinations[4:12:5]] == ["copies/2015/01/01/00", "copies/2015/01/01/01"]
+    assert len(set(destinations)) == 12
+
+
+def test_the_reversed_order_puts_the_hour_first_and_a_hash_before_it():
+    rows = list(replace(SMALL, key_order="reversed_hash", objects=6, date_from="2015-03-04").rows())
+    prefix, digest, *rest = rows[5].destination.split("/")
+    assert (prefix, rest) == ("copies", ["01", "04", "03", "2015", "000000005"])
+    assert len(digest) == 8 and digest != rows[0].destination.split("/")[1]
+
+
+def test_masters_lie_below_random_prefixes_and_are_taken_in_turn():
+    keys = list(SMALL.master_keys())
+    assert [row.source for row in SMALL.rows()] == keys * 6
+    assert [key.split("/")[0::2] for key in keys] == [["masters", "0"], ["masters", "1"]]
+    assert keys[0].split("/")[1] != keys[1].split("/")[1]
+    assert list(replace(SMALL, seed=2).master_keys()) != keys
+
+
+def test_the_same_parameters_give_the_same_id_and_any_other_one_another():
+    others = [
+        replace(SMALL, **{name: value})
+        for name, value in {
+            "objects": 11,
+            "object_bytes": 1,
+            "date_from": "2015-01-02",
+            "date_to": "2019-12-30",
+            "objects_per_folder": 6,
+            "key_order": "reversed_hash",
+            "masters": 1,
+            "slice_rows": 6,
+            "seed": 2,
+            "destination_prefix": "",
+        }.items()
+    ]
+    assert replace(SMALL).id == SMALL.id
+    assert len({SMALL.id, *(one.id for one in others)}) == 11
+
+
+def test_slices_are_the_rows_a_line_each_with_encoded_keys():
+    plan = replace(SMALL, destination_prefix="a b+%/ü/")
+    slices = list(plan.slices())
+    assert len(slices) == plan.slice_count == 3
+    assert [text.count("\n") for text in slices] == [5, 5, 2]
+    assert slices[0].splitlines()[0].split(",")[1] == "a%20b%2B%25/%C3%BC/2015/01/01/00/000000000"
+    read = [line.split(",") for text in slices for line in text.splitlines()]
+    assert [Row(unquote(source), unquote(key), int(size)) for source, key, size in read] == list(plan.rows())
+    assert plan.slice_key(2) == f"manifest/{plan.id}/000002.csv"
+
+
+@pytest.mark.parametrize("messages", [1, 2, 3, 7])
+def test_the_shares_of_all_messages_are_all_slices_once(messages):
+    shares = [SMALL.share(messages, index) for index in range(messages)]
+    taken = [one for first, count in shares for one in range(first, first + count)]
+    assert taken == [0, 1, 2]
+    assert max(count for _, count in shares) - min(count for _, count in shares) <= 1
+
+
+def test_ten_million_rows_take_the_memory_of_one_slice():
+    slices = LARGE.slices()
+    tracemalloc.start()
+    size = max(len(text) for text in itertools.islice(slices, 20))
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert LARGE.slice_count == 1000
+    assert peak_bytes < 5 * size, "a slice's rows, its text, and nothing that grows with the plan"
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"objects": 0}, "objects must be a whole number of 1 to 100,000,000, got 0"),
+        ({"object_bytes": 5 * 1024**3 + 1}, "object_bytes must be a whole number of 1 to 5,368,709,120"),
+        ({"masters": 1.5}, "masters must be"),
+        ({"slice_rows": True}, "slice_rows must be"),
+        ({"key_order": "random"}, "key_order must be straight or reversed_hash, got 'random'"),
+        ({"date_from": "yesterday"}, "date_from must be a day as 2015-01-01, got 'yesterday'"),
+        ({"date_to": "2014-12-31"}, "date_to 2014-12-31 is before date_from 2015-01-01"),
+        (
+            {"objects": 121, "date_to": "2015-01-01"},
+            "121 objects don't fit into 24 hours (2015-01-01 to 2015-01-01) with 5 a folder; take a later date_to, or "
+            "objects_per_folder = 6",
+        ),
+        (
+            {"objects": 2_000_001, "objects_per_folder": 100, "slice_rows": 1},
+            "2,000,001 objects are 2,000,001 slices of 1 rows, more than 1,000,000; take slice_rows = 3 or more",
+        ),
+        ({"destination_prefix": "x" * 1003}, "more than S3's 1,024; take a shorter prefix"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line_with_the_way_out(changed, words):
+    with pytest.raises(KeyPlanError) as refusal:
+        replace(SMALL, **changed)
+    assert words in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_as_many_objects_as_the_dates_hold_are_taken():
+    assert len(list(replace(SMALL, objects=120, date_to="2015-01-01").rows())) == 120
+
+
+def test_the_stacks_output_is_the_plan():
+    output = {"objects": 12, "object_bytes": 1000, "masters": 2, "slice_rows": 5}
+    assert KeyPlan.of(output, "copies/") == SMALL
+    with pytest.raises(KeyPlanError, match="apply it again"):
+        KeyPlan.of(output | {"colour": "red"})

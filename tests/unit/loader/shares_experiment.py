@@ -1,0 +1,46 @@
+"""An experiment for tests whose messages share the slices of a manifest, and whose records account for objects."""
+
+from dataclasses import replace
+
+from experiments import EXPERIMENTS, Axis, Matrix
+from experiments.key_plan import KeyPlan
+from experiments.objects import DataObject
+
+DOWNLOAD = EXPERIMENTS["download"]
+PARALLEL = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel", in_order=True)
+PLAN = KeyPlan(objects=12, object_bytes=1000, slice_rows=2, destination_prefix="copies/")
+MATRIX = Matrix(
+    swept={"memory_size": (512,), "parallel_limit": (10, 20)},
+    fixed={"concurrency_value": 2, "object_size_mb": 1, "ephemeral_storage_mb": 512},
+)
+
+
+def messages(values):
+    """Four, or as many as are usual where there is no manifest."""
+    return 4 if values.get("from_manifest", True) else None
+
+
+def of_message(values, index):
+    if messages(values) is None:
+        return {}
+    first, slices = PLAN.share(4, index)
+    return {"manifest": PLAN.manifest, "first_slice": first, "slices": slices}
+
+
+def preparation(values):
+    return {"empty_first": 1, "slices": 0} if messages(values) else None
+
+
+SHARES = replace(
+    DOWNLOAD,
+    name="shares",
+    axes=(*DOWNLOAD.axes, PARALLEL),
+    matrices={"aws": MATRIX, "local": MATRIX},
+    objects=lambda outputs: [DataObject(key, 1000) for key in PLAN.master_keys()],
+    order=lambda values, there: {"parallel_limit": values["parallel_limit"]},
+    messages=messages,
+    of_message=of_message,
+    preparation=preparation,
+    key_plan=lambda outputs: PLAN if messages(outputs) else None,
+    objects_account=True,
+)

@@ -1,0 +1,218 @@
+"""Messages that share a list of keys: each says its share by its place, and what is copied to is prepared before."""
+
+import json
+
+import pytest
+
+from experiments import EXPERIMENTS
+from experiments.objects import DataObject
+from loader.command_line import main
+from loader.errors import RunError
+from loader.run import cell_load, collecting
+from loader.run.cell_load import CellLoad, prepare
+from loader.run.drain import drain
+from loader.run.flood import first_seq, orders
+from loader.run.folder import RunFolder
+from loader.run.plan import Plan, make_plan
+from loader.run.sweep import SweepRun
+from loader.sqs.sending import Outcome
+from loader.verbs import flood as flood_verb
+from tests.unit.loader.shares_experiment import PLAN, SHARES
+from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+
+STACK = OUTPUTS | {"experiment": "shares", "memory_size": 512, "concurrency_value": 2, "queue_name": "q"}
+IN_ORDER = {"parallel_limit": 10}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path, "r")
+
+
+@pytest.fixture
+def aws(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    stack = SimulatedAws("aws", dict(STACK)).begin()
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
+    return stack
+
+
+@pytest.fixture
+def send(monkeypatch):
+    """Floods go here: the bodies of each, by `send.floods`; `send.answer(body)` says what comes of a message."""
+
+    class Sending:
+        def __init__(self):
+            self.floods, self.answer = [], lambda body: None
+
+        def __call__(self, target, queue_url, orders, accepted):
+            bodies = [json.loads(order.body) for order in orders]
+            self.floods.append(bodies)
+            accepted([(body["seq"], "m", EPOCH_MS + int(target.now_s * 1000), 0) for body in bodies])
+            for body in bodies:
+                self.answer(body)
+            return Outcome(sent=len(bodies))
+
+    sending = Sending()
+    monkeypatch.setattr("loader.run.flood.send", sending)
+    return sending
+
+
+@pytest.fixture
+def drained(aws):
+    return lambda *arguments, **options: drain(*arguments, **options, clock=aws.clock, sleep=aws.sleep)
+
+
+def does(aws, status="ok", **more):
+    """What becomes of a message: its record, a second later."""
+    return lambda body: aws.log(
+        record(body["seq"], status, cell=body["cell"], concurrency_limit=2, memory_size=512, **more), at_s=aws.now_s + 1
+    )
+
+
+def test_each_order_says_its_share_by_its_place_in_the_flood_whatever_its_number():
+    bodies = [json.loads(one.body) for one in orders("r", "a", 4, IN_ORDER, 960, lambda i: SHARES.of_message({}, i))]
+    assert [body["seq"] for body in bodies] == [960, 961, 962, 963]
+    assert [(body["first_slice"], body["slices"]) for body in bodies] == [PLAN.share(4, index) for index in range(4)]
+    assert all(body["manifest"] == PLAN.manifest and body["parallel_limit"] == 10 for body in bodies)
+
+
+def test_warm_ups_take_shares_too_though_there_may_be_more_of_them(aws):
+    load = CellLoad.of(aws, IN_ORDER, [])
+    assert load.count == 4
+    assert [load.warm_up_share(index) for index in (0, 3, 4, 9)] == [load.share(index) for index in (0, 3, 0, 1)]
+
+
+def test_without_a_list_the_number_of_messages_is_the_usual_one(aws):
+    aws.outputs["from_manifest"] = False
+    load = CellLoad.of(aws, IN_ORDER, [])
+    assert (load.count, load.preparation, load.share(0), load.warm_up_share(7)) == (None, None, {}, {})
+
+
+def test_the_preparation_is_a_warm_up_that_has_come_to_rest_before_the_flood(aws, folder, send, drained):
+    send.answer = does(aws)
+    prepare(aws, folder, "a", CellLoad.of(aws, IN_ORDER, []), drained=drained)
+    [[body]] = send.floods
+    assert (body["empty_first"], body["slices"], body["parallel_limit"], body["warm_up"]) == (1, 0, 10, 1)
+    assert [row["warm_up"] for row in folder.rows("sent.jsonl")] == [1]
+    assert aws.now_s >= 1
+    assert first_seq(folder, "a") == 1
+
+
+def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder, send, drained):
+    def fail(body):
+        does(aws, "error", error_type="DestinationNotEmpty", error_message="3 objects are left")(body)
+        aws.bury(5, run_id="r", cell="a", seq=body["seq"])
+
+    send.answer = fail
+    with pytest.raises(RunError, match=r"a could not be prepared.*DestinationNotEmpty: 3 objects are left"):
+        prepare(aws, folder, "a", CellLoad.of(aws, IN_ORDER, []), drained=drained)
+
+
+@pytest.mark.parametrize(("function_name", "ends_s"), [("f", 900), (None, 40)], ids=["functions", "hosts"])
+def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
+    aws, folder, send, drained, monkeypatch, function_name, ends_s
+):
+    """The old messages' numbers are never used again, but their shares are."""
+    aws.outputs["function_name"] = function_name
+    plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
+    [cell] = plan.cells()
+    folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1, "warm_up": 0} for seq in range(3)])
+    monkeypatch.setattr("loader.run.sweep.drain", drained)
+    waits = []
+    monkeypatch.setattr("loader.run.sweep.time.sleep", waits.append)
+    monkeypatch.setattr(SimulatedAws, "purge_queue", lambda self, QueueUrl: None, raising=False)
+    send.answer = does(aws, parallel_limit=10)
+    aws.outputs.update(
+        {"timeout_s": 900, "object_key": "k", "object_size_mb": 1, "method": "stream", "sink": "discard"}
+    )
+
+    run = SweepRun(plan, folder, type("Cost", (), {"as_dict": lambda self: {}})(), None, None)
+    run._cell(aws, cell)
+    preparing, flood = send.floods
+    assert len(preparing) == 1 and preparing[0]["empty_first"] == 1
+    assert flood[0]["seq"] > preparing[0]["seq"] > 3 + 900
+    assert [(one["first_slice"], one["slices"]) for one in flood] == [PLAN.share(4, index) for index in range(4)]
+    assert waits == [60 + ends_s], "who worked before may still copy into what is emptied"
+
+
+def test_a_plan_has_as_many_messages_as_there_are_shares(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    plan = make_plan(SHARES, "aws", ["concurrency_value=3"], messages_per_concurrency=7)
+    assert isinstance(plan, Plan)
+    assert {plan.messages(cell, plan.values(cell)) for cell in plan.cells()} == {4}
+    assert {plan.messages(cell, {"from_manifest": False}) for cell in plan.cells()} == {21}
+
+
+# By hand.
+
+
+@pytest.fixture
+def by_hand(tmp_path, monkeypatch, capsys, aws):
+    """Runs `stampede flood` on the stack; gives status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(flood_verb.targets, "resolve", lambda arguments: aws)
+    monkeypatch.setattr(flood_verb, "stored_objects", lambda target: [DataObject("k", 5)])
+    monkeypatch.setattr(flood_verb, "check_manifest", lambda target: None)
+    aws.outputs.update(
+        {"account_id": "1", "object_key": "k", "method": "stream", "sink": "discard", "object_size_mb": 1}
+    )
+
+    def run(*arguments):
+        status = main(["flood", "--results-dir", str(tmp_path), *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, " ".join(printed.err.split())
+
+    return run
+
+
+def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, send, drained, monkeypatch):
+    monkeypatch.setattr(cell_load.prepare, "__kwdefaults__", {"drained": drained})
+    send.answer = does(aws, parallel_limit=20)
+    status, _, err = by_hand("--run", "r", "--order", "parallel_limit=20")
+    assert status == 0
+    assert "preparing memory_size=512,concurrency_value=2,parallel_limit=20: one message" in err
+    preparing, flood = send.floods
+    assert [body.get("empty_first") for body in (*preparing, *flood)] == [1, None, None, None, None]
+    assert [body["seq"] for body in (*preparing, *flood)] == [0, 1, 2, 3, 4]
+    assert [body["first_slice"] for body in flood] == [0, 1, 3, 4]
+
+
+def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by_hand, aws, send, tmp_path):
+    aws.__dict__["in_flight_until_s"] = 60.0
+    status, _, err = by_hand("--run", "r")
+    assert (status, send.floods, (tmp_path / "r").exists()) == (2, [], False)
+    assert "shares: 1 messages of an earlier flood are in the queue or at work" in err
+    assert err.endswith("`stampede drain` waits for them")
+
+
+def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
+    status, out, err = by_hand("--dry-run")
+    assert status == 0
+    assert (json.loads(out)["first_slice"], json.loads(out)["slices"]) == (0, 1)
+    assert "would send one message that prepares the cell" in err and '"empty_first": 1' in err
+    assert "would send 4 messages to q" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (
+            ["--messages", "3"],
+            "--messages: the shares that is up takes 4, which share one list of keys, got 3;",
+        ),
+        (["--queue-name", "other"], "--queue-name: shares is prepared by a message that is waited for on the stack's"),
+    ],
+)
+def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words):
+    status, out, err = by_hand(*option)
+    assert (status, out) == (2, "")
+    assert words in err
+
+
+def test_messages_for_each_n_are_refused_where_they_share_a_list(monkeypatch, capsys):
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
+    monkeypatch.setattr("loader.verbs.sweep.EXPERIMENTS", EXPERIMENTS)
+    status = main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages-per-concurrency", "3"])
+    assert status == 2
+    assert "takes 4 messages, which share one list of keys; leave it out, and use --repeats" in capsys.readouterr().err

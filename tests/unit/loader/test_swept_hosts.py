@@ -1,0 +1,81 @@
+"""The hosts of a local stack run from its apply until it is taken down."""
+
+import argparse
+from types import SimpleNamespace
+
+import pytest
+
+from emulator import hosts, ministack, stack
+from loader import embedded
+from loader.run import stack_lock
+from loader.run.swept_stack import SweptStack
+from loader.verbs import emulator as verb
+
+OUTPUTS = {"host_environment": {"QUEUE_URL": "q"}, "concurrency_value": 2}
+
+
+@pytest.fixture
+def calls(monkeypatch, tmp_path):
+    """What is done with hosts, queues and stack, in its order."""
+    seen = []
+
+    def ensure(_, outputs, endpoint_url, *, follow_parent=False):
+        seen.append(("hosts", outputs["concurrency_value"], endpoint_url, follow_parent))
+        return []
+
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    monkeypatch.setattr(hosts, "ensure", ensure)
+    monkeypatch.setattr(hosts, "stop", lambda _: seen.append("stop"))
+    monkeypatch.setattr(ministack, "stop", lambda _: seen.append("emulator gone"))
+    return seen
+
+
+def swept(calls, monkeypatch, kind="local", **options):
+    made = SweptStack(kind, "r", **({"keep": False, "take_over": False} | options))
+    made._terraform = SimpleNamespace(
+        directory="infra",
+        environment={"AWS_ENDPOINT_URL": "http://e"},
+        apply=lambda variables: calls.append("apply"),
+        outputs=lambda: OUTPUTS,
+        destroy=lambda variables, refresh: calls.append("destroy"),
+        destroy_command=lambda variables: "terraform destroy",
+    )
+    monkeypatch.setattr(made, "_delete_local_queues", lambda: calls.append("queues"))
+    return made
+
+
+def test_they_end_with_the_sweep_and_before_their_queue_goes(calls, monkeypatch):
+    made = swept(calls, monkeypatch)
+    made.apply({})
+    made.take_down({})
+    assert calls == ["apply", ("hosts", 2, "http://e", True), "stop", "queues", "destroy"]
+
+
+def test_a_stack_that_is_kept_keeps_its_hosts(calls, monkeypatch):
+    made = swept(calls, monkeypatch, keep=True)
+    made.apply({})
+    made.take_down({})
+    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+
+
+def test_no_process_of_this_machine_stands_in_for_a_host_on_aws(calls, monkeypatch):
+    made = swept(calls, monkeypatch, kind="aws")
+    made.apply({})
+    made.take_down({})
+    assert calls == ["apply", "destroy"]
+
+
+def test_a_stack_that_is_applied_by_hand_has_hosts_that_outlive_the_command(calls, monkeypatch):
+    made = swept(calls, monkeypatch)
+    made._terraform.init = lambda: None
+    monkeypatch.setattr(embedded, "local_terraform", lambda _: made._terraform)
+    monkeypatch.setattr(stack, "lay_out", lambda: None)
+    assert embedded.apply_copy("http://e", {}) == OUTPUTS
+    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+
+
+def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls, monkeypatch):
+    monkeypatch.setattr(stack, "forget_state", lambda: None)
+    assert verb.run(argparse.Namespace(action="stop", apply=False, set=[])) == 0
+    assert calls == ["stop", "emulator gone"]

@@ -1,0 +1,178 @@
+"""Up to where more parallel calls pay: the rule, its intervals, and what the page says."""
+
+import json
+
+import pytest
+
+import report
+from experiments import EXPERIMENTS
+from report import compare_runs, published
+from tests.unit.report import copied_run
+from tests.unit.report.page_parser import Page
+
+
+def numbers(folder):
+    report.build(folder)
+    return json.loads((folder / "statistics.json").read_text())
+
+
+def knee(folder):
+    [found] = numbers(folder)["knees"]["series"]
+    return found
+
+
+def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(tmp_path):
+    speeds = {
+        1: [10, 11, 10, 9, 10],
+        10: [90, 95, 92, 91, 96],
+        50: [180, 178, 181, 185, 179],
+        100: [183, 181, 179, 180, 182],
+    }
+    found = knee(copied_run.write(tmp_path / "run", speeds))
+    assert (found["level"], found["knee"], found["speed"]) == ("knee", 50, 180)
+    assert found["best_beyond"]["parallel_limit"] == 100
+    assert found["against_smallest"]["value"] == 18
+    assert found["words"] == (
+        "beyond a limit of 50, more parallel calls buy nothing: 180 calls/s there, and 1.01 × (0.97 to 1.03) as much "
+        "with a limit of 100, the best beyond it"
+    )
+
+
+def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_told_as_such(tmp_path):
+    speeds = {10: [90, 95, 60, 150, 140], 100: [120, 200, 70, 125, 130]}
+    found = knee(copied_run.write(tmp_path / "run", speeds))
+    assert found["knee"] == 10
+    assert found["best_beyond"]["value"] > 1.1 and found["best_beyond"]["low"] < 1
+    assert found["words"].startswith("a limit of 10, the smallest that was tried, already gets everything that can be "
+                                     "told from chance: 95 calls/s there, and 1.3")  # fmt: skip
+
+
+def test_a_gain_that_an_interval_leaves_room_for_is_not_called_nothing(tmp_path):
+    speeds = {1: [20] * 5, 50: [100, 90, 110, 95, 105], 100: [101, 60, 150, 95, 104]}
+    found = knee(copied_run.write(tmp_path / "run", speeds))
+    assert found["best_beyond"]["value"] < 1.1 < found["best_beyond"]["high"]
+    assert found["words"].startswith(
+        "beyond a limit of 50, more parallel calls buy nothing that can be told from chance:"
+    )
+
+
+def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
+    found = knee(copied_run.write(tmp_path / "run", {10: [100] * 5, 100: [108] * 5}))
+    assert (found["knee"], found["best_beyond"]["low"]) == (10, 1.08)
+
+
+def test_a_loss_before_a_gain_is_no_knee(tmp_path):
+    found = knee(copied_run.write(tmp_path / "run", {1: [50] * 5, 10: [40] * 5, 100: [90] * 5}))
+    assert found["knee"] == 100
+
+
+def test_where_everything_scales_it_says_so(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [80] * 5, 100: [700] * 5})
+    found = numbers(folder)
+    [series] = found["knees"]["series"]
+    assert (series["level"], series["knee"], series["best_beyond"]) == ("scales", 100, None)
+    assert found["verdict"]["headline"] == (
+        "On this machine, more parallel calls paid up to a limit of 100, the largest that was tried: 700 calls/s there."
+    )
+
+
+def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {100: [690], 800: [3050], 2000: [2300]}, experiment="copy_host")
+    found = numbers(folder)
+    [series] = found["knees"]["series"]
+    assert (series["knee"], [point["interval"] for point in series["points"]]) == (800, [None] * 3)
+    assert found["verdict"]["headline"].startswith(
+        "On this machine, beyond a limit of 800, more parallel calls bought nothing in 1 copy run each: 3,050 calls/s"
+    )
+    page = Page((folder / "report.html").read_text())
+    assert "That is too few for an interval" in page.text
+    assert "They share hosts, network" in page.text
+    assert page.faults == []
+
+
+def test_each_series_has_its_own_knee_and_the_headline_counts_them(tmp_path):
+    speeds = {1: [10] * 5, 10: [80] * 5, 100: [81] * 5}
+    folder = copied_run.write(tmp_path / "run", speeds, settings=["pace=fixed,adaptive"])
+    rows = [one | {"calls_per_s": 300} if (one["pace"], one["parallel_limit"]) == ("adaptive", 100) else one
+            for one in copied_run.records(folder)]  # fmt: skip
+    copied_run.save(folder, rows)
+    found = numbers(folder)
+    assert [(one["pace"], one["knee"]) for one in found["knees"]["series"]] == [("adaptive", 100), ("fixed", 10)]
+    headline = found["verdict"]["headline"]
+    assert "beyond a limit of 10, more parallel calls buy nothing in 1" in headline and len(headline) <= 200
+
+
+def test_five_runs_have_an_interval_of_nearly_their_range_and_four_none(tmp_path):
+    speeds = {1: [10, 12, 14, 16, 18], 10: [90, 95, 92, 91]}
+    first, second = knee(copied_run.write(tmp_path / "run", speeds))["points"]
+    assert first["interval"] == pytest.approx({"low": 10, "high": 18}, abs=0.5)
+    assert second["interval"] is None
+
+
+def test_a_cell_in_which_nothing_got_through_divides_nothing(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [80] * 5})
+    rows = [one | {"calls_per_s": 0} if one["parallel_limit"] == 1 else one for one in copied_run.records(folder)]
+    copied_run.save(folder, rows)
+    found = knee(folder)
+    assert (found["knee"], found["against_smallest"]) == (10, None)
+
+
+# The published figures.
+
+
+def theirs(experiment, label=""):
+    return [one for one in published.every_cell(EXPERIMENTS[experiment]) if label in one.published.label]
+
+
+def test_the_published_copies_of_one_function_have_their_mean_their_runs_and_their_speed():
+    speed = EXPERIMENTS["copy"].speed
+    found = {one.key["parallel_limit"]: one for one in theirs("copy")}
+    assert sorted(found) == [1, 10, 20, 50, 100, 200, 500, 1000]
+    assert found[100].figures["avg_s"] == 5.98
+    assert (found[100].figures["min_s"], found[100].figures["max_s"]) == (4.354, 9.09)
+    assert found[100].runs_s == [5.975, 5.355, 4.354, 5.111, 9.09]
+    assert found[100].speed(speed) == pytest.approx(1000 / 5.98)
+
+
+def test_the_published_rates_of_a_host_are_those_of_its_instance_type():
+    speed = EXPERIMENTS["copy_host"].speed
+    found = {(one.key["instance_type"], one.key["parallel_limit"]): one.speed(speed)
+             for one in theirs("copy_host") if one.published.file == "copy_host_rate"}  # fmt: skip
+    assert len(found) == 18
+    assert found["m5a.8xlarge", 800] == 3043.3
+    assert found["m5a.12xlarge", 800] == 3844.2
+    assert found["m5a.4xlarge", 800] == 1660.0
+
+
+def test_published_retries_are_attempts_less_one_and_three_runs_are_their_mean():
+    found = {one.key["retry_attempts"]: one for one in theirs("copy_host", "2,191,200")}
+    assert sorted(found) == [5, 11]
+    assert found[11].figures["failed"] == 0
+    assert found[5].figures["failed"] == (2781 + 1039 + 1523) / 3
+    assert found[5].figures["calls_per_s"] == pytest.approx((3166.5 + 3139.3 + 3184.9) / 3)
+
+
+def test_another_program_stands_once_beside_a_cell_of_as_many_calls_at_once(tmp_path):
+    types = ["instance_type=m5a.4xlarge,m5a.8xlarge"]
+    folder = copied_run.write(tmp_path / "run", {50: [400], 100: [600]}, experiment="copy_host", settings=types)
+    report.build(folder)
+    table = (folder / "table.md").read_text()
+    [line] = [line for line in table.splitlines() if line.startswith("|") and "AWS CLI, published 2019" in line]
+    assert line.startswith("| 100 |") and "| 29.6 |" in line
+    assert "10,800 objects by AWS CLI through xargs" in table
+
+
+# What copies: hosts.
+
+
+def test_what_a_host_gets_is_said_of_hosts(tmp_path):
+    hosts = {"experiment": "copy_host", "settings": ["concurrency_value=1,3"]}
+    made = [copied_run.write(tmp_path / name, {100: [per_s] * 12}, **hosts) for name, per_s in (("a", 600), ("b", 500))]
+    found = numbers(made[0])
+    told = Page((made[0] / "report.html").read_text()).text
+    assert found["verdict"]["headline"].startswith(
+        "On this machine, throughput per host holds, within 10 %, from N = 1"
+    )
+    page = Page(compare_runs.compare(made, tmp_path).read_text()).text
+    assert "calls/s per host" in page and "600.0" in page
+    assert "function" not in page + told and "Mbit/s per" not in page

@@ -1,0 +1,183 @@
+"""Where every object went, and how the rate went over time."""
+
+import json
+
+import numpy as np
+import pytest
+
+import report
+from report import objects
+from report.trajectories import trajectories
+from tests.unit.report import copied_run
+from tests.unit.report.page_parser import Page
+
+SPEEDS = {10: [100, 110], 100: [200, 210]}
+
+
+def failed(folder, rows):
+    (folder / objects.FILE).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def row(record, **more):
+    named = {name: record[name] for name in ("cell", "seq", "attempt")}
+    return named | {"slice": None, "line": None, "source": "a b", "destination": "x/a b", "error_type": "AccessDenied",
+                    "error_message": "Access Denied", **more}  # fmt: skip
+
+
+def page(folder):
+    report.build(folder)
+    return Page((folder / "report.html").read_text())
+
+
+@pytest.fixture
+def lossy(tmp_path):
+    """Two objects of the first message failed, at its second attempt; three at its first, after which it came back."""
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    first, *others = copied_run.records(folder)
+    first |= {"attempt": 2, "copied": 398, "already_there": 600, "failed": 2}
+    before = first | {"attempt": 1, "status": "error", "error_type": "Deadline", "planned": None, "copied": 600}
+    del before["elapsed_seconds"]
+    copied_run.save(folder, [before, first, *others])
+    failed(folder, [*(row(before) for _ in range(3)), row(first), row(first, error_type="ObjectDiffers")])
+    return folder
+
+
+def test_an_object_copied_by_an_attempt_before_is_already_there_and_counts_once(lossy):
+    [cell, _] = objects.of_cells(report.load(lossy))
+    assert cell.counts == {"planned": 2000, "copied": 1398, "already_there": 600, "failed": 2}
+    assert (cell.missing, cell.again, cell.open) == (0, 0, 0)
+
+
+def test_reasons_are_of_the_attempt_that_counts_and_earlier_ones_are_apart(lossy):
+    found = objects.failures(report.load(lossy))
+    assert [(one.error_type, one.count) for one in found.reasons] == [("AccessDenied", 1), ("ObjectDiffers", 1)]
+    assert (found.earlier, found.there, found.unreadable) == (3, True, 0)
+
+
+def test_the_page_says_that_objects_are_accounted_for_why_some_failed_and_where_all_are(lossy):
+    found = page(lossy)
+    assert "Every planned object is accounted for" in found.text
+    assert "ObjectDiffers" in found.text and "3 more rows there are of attempts" in found.text
+    assert "failed_objects.jsonl" in found.references
+    assert found.faults == []
+
+
+def test_objects_of_which_nothing_is_known_are_missing_and_told(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS, copied=990)
+    found = page(folder).text
+    assert "Of 40 objects, in 2 cells, the records don’t say what became of them." in found
+    assert "Every planned object is accounted for" not in found
+
+
+def test_failed_objects_that_no_file_names_are_told(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS, copied=999, failed=1)
+    assert "The records count 4 failed objects; failed_objects.jsonl isn’t there." in page(folder).text
+
+
+def test_a_message_that_never_came_to_its_end_is_open(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    first, *others = copied_run.records(folder)
+    first |= {"status": "error", "error_type": "Deadline"}
+    copied_run.save(folder, [first, *others])
+    [cell, _] = objects.of_cells(report.load(folder))
+    assert (cell.open, cell.counts["planned"]) == (1, 1000)
+    found = page(folder).text
+    assert "Messages that never came to their end: 1." in found and "Every planned object is accounted for" not in found
+
+
+def account(folder, **counts):
+    rows = [{"cell": f"parallel_limit={limit}", "objects": counts} for limit in SPEEDS]
+    (folder / "accounting.json").write_text(json.dumps(rows))
+
+
+def test_an_account_of_other_objects_than_the_records_tell_is_told(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    account(folder, planned=2000, copied=1999, already_there=1, failed=0)
+    found = page(folder).text
+    assert "a limit of 10: accounting.json says copied = 1,999 objects, the records 2,000." in found
+    assert "accounting.json says planned" not in found and "Every planned object is accounted for" not in found
+
+
+def test_objects_of_a_message_that_succeeded_twice_may_be_accounted_for_otherwise(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    rows = copied_run.records(folder)
+    again = [one | {"attempt": 2, "copied": 0, "already_there": 1000} for one in rows]
+    copied_run.save(folder, [*rows, *again])
+    account(folder, planned=2000, copied=0, already_there=2000, failed=0)
+    assert "Every planned object is accounted for" in page(folder).text
+
+
+def test_a_message_that_left_no_record_is_open(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    sent = [{name: one[name] for name in ("cell", "seq", "message_id")} for one in copied_run.records(folder)]
+    lost = sent[0] | {"seq": 9, "message_id": "lost"}
+    (folder / "sent.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [*sent, lost]))
+    assert [one.open for one in objects.of_cells(report.load(folder))] == [1, 0]
+    assert "Messages that never came to their end: 1." in page(folder).text
+
+
+def test_a_second_success_of_a_message_is_counted_apart(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS)
+    rows = copied_run.records(folder)
+    copied_run.save(folder, [*rows, rows[0] | {"attempt": 2, "copied": 7}])
+    [cell, _] = objects.of_cells(report.load(folder))
+    assert (cell.counts["copied"], cell.again) == (2000, 7)
+
+
+def test_all_workers_together_are_counted_from_the_first_start_to_the_last_end(tmp_path):
+    settings = ["concurrency_value=2", "from_manifest=true"]
+    folder = copied_run.write(tmp_path / "run", {10: [100, 100]}, settings=settings)
+    [cell] = objects.of_cells(report.load(folder))
+    assert cell.per_s == pytest.approx(200)
+
+
+# The rate over time.
+
+
+def course_of(tmp_path, text, **more):
+    folder = copied_run.write(tmp_path / "run", {10: [100]}, trajectory=text, **more)
+    return trajectories(report.load(folder))
+
+
+def test_a_course_is_read_with_its_rate_before_and_after_it_settled(tmp_path):
+    text = " ".join(f"{at}:{100 if at <= 10 else 500}:8:{50 if at <= 10 else 0}" for at in range(1, 21))
+    [found] = course_of(tmp_path, text)
+    assert found.rate_from(0) == (300, 500 / 6500)
+    assert found.rate_from(10) == (500, 0)
+    assert found.rate_from(30) is None
+    assert found.slowdowns == 500
+
+
+def test_a_coarser_course_weighs_each_moment_by_its_length(tmp_path):
+    [found] = course_of(tmp_path, "1:100:8:0 11:200:8:0")
+    assert found.rate_from(0)[0] == pytest.approx(2100 / 11)
+
+
+@pytest.mark.parametrize("text", ["", "1:100:8:0", "1:100:8 2:100:8", "a:b:c:d 1:2:3:4", "1:nan:8:0 2:1:1:1", None])
+def test_what_is_no_course_is_left_out(tmp_path, text):
+    assert course_of(tmp_path, text) == []
+
+
+def test_the_median_operation_stands_for_its_cell(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [50, 100, 400, 90, 110]})
+    [found] = trajectories(report.load(folder))
+    assert found.seq == 1
+    assert isinstance(found.at_s, np.ndarray)
+
+
+def test_a_message_that_is_no_work_order_has_a_course_without_a_number(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [50]})
+    copied_run.save(folder, [one | {"seq": "first"} for one in copied_run.records(folder)])
+    assert [one.seq for one in trajectories(report.load(folder))] == [None]
+    assert "The median copy run of each cell over its time" in page(folder).text
+
+
+def test_the_guide_s_limit_is_a_line_only_on_aws(tmp_path):
+    for target, there in (("aws", True), ("local", False)):
+        folder = copied_run.write(tmp_path / target, {10: [100, 90]}, target=target)
+        assert ("3,500 a second is what S3’s guide gives" in page(folder).text) is there
+
+
+def test_a_run_of_other_operations_has_no_such_sections(built_run):
+    ids = Page((built_run() / "report.html").read_text()).ids
+    assert not {"knee", "rate", "objects"} & set(ids)
