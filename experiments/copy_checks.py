@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import go_program
-from experiments.copy_usage import CALLS_PER_S, calls_per_s
+from experiments.copy_usage import CALLS_PER_S, KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY, calls_per_s
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from experiments.key_plan import KeyPlan, KeyPlanError
 
@@ -129,6 +129,18 @@ def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
         "instead: UpdateObjectEncryption (January 2026) re-encrypts objects where they are, so that takes no copies",
         "limit: CopyObject refuses an object above 5 GB, and it is reported as failed; `aws s3 cp` copies it in parts",
     ]
+
+
+def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
+    """`advice`, and what the keys of KMS cost with and without bucket keys."""
+    count = max(cell["object_count"] for cell in cells)
+    calls, fewer = (count * each for each in (KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY))
+    price = prices["kms_request"]
+    kms = (
+        f"keys: copying {count:,} objects takes about {fewer:,.0f} calls of KMS with bucket keys "
+        f"({fewer * price:.2f} USD), and {calls:,.0f} without ({calls * price:.2f} USD)"
+    )
+    return [*advice(cells, prices), kms]
 
 
 def _range(numbers: Sequence[int]) -> str:

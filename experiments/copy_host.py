@@ -2,7 +2,7 @@
 published in October 2019; or N of them share it."""
 
 from experiments.copy import CAP, CONCURRENCY, KNEE, LIMIT, METRICS, PACE, SECTIONS, objects_axis, retry_axes
-from experiments.copy_checks import advice, host_checks
+from experiments.copy_checks import host_advice, host_checks
 from experiments.copy_orders import EMPTYING, its_share, masters, of_slices, slices_plan
 from experiments.copy_usage import host_usage
 from experiments.experiment import Axis, Compare, Experiment, Matrix, Published
@@ -107,5 +107,5 @@ COPY_HOST = Experiment(
     preparation=lambda values: EMPTYING,
     key_plan=slices_plan,
     objects_account=True,
-    advice=advice,
+    advice=host_advice,
 )
