@@ -23,12 +23,11 @@ help: ## Show this list
 run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, then remove it all (about 3 minutes)
 	$(BIN)/stampede sweep download
 
-# Three at once on two cores: a third of the time they wait, for queues that the provider lets spread and for back-off.
 .PHONY: test
 test: $(READY) ## Every test (under 10 minutes once the providers are built)
 	$(BIN)/python -m emulator.providers
 	@$(MAKE) --no-print-directory chromium
-	$(BIN)/pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: test-slow
 test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this machine (about 5 minutes)
