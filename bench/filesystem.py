@@ -7,33 +7,30 @@ sandbox starts Python once and not for every copy.
 
 from __future__ import annotations
 
-import functools
 import json
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench import clients, download, invoke, rounds, servers, tools
+from bench import download, invoke, rounds, servers, small_objects, tools
 from bench.child import run_child
 from bench.download import FUNCTIONS, Gateway, Side
 from bench.measure import Entry
-from bench.small_set import LARGEST_BYTES, OBJECTS, SMALLEST_BYTES, SmallSet, small_set
+from bench.small_set import WORDS, SmallSet, small_set
 
 CONNECTIONS = 10  # as many as the published program had in effect
-SECONDS_A_ROUND = 7
 NOWHERE = "http://127.0.0.1:9"  # the discard port: a mount is read without S3
-_SET = f"{OBJECTS:,} objects of {SMALLEST_BYTES // 1000} to {LARGEST_BYTES // 1000} KB"
 
 
 def small_cpu(runs: int) -> tuple[Entry, str]:
     """CPU seconds of the whole process."""
-    return _small("filesystem_small_cpu", runs, "cpu_s", "CPU-s")
+    return small_objects.against_boto3("filesystem_small_cpu", _pool, runs, "cpu_s", "CPU-s")
 
 
 def small_wall(runs: int) -> tuple[Entry, str]:
     """Wall time of the whole process, Python's start and imports included."""
-    return _small("filesystem_small_wall", runs, "wall_s", "s")
+    return small_objects.against_boto3("filesystem_small_wall", _pool, runs, "wall_s", "s")
 
 
 def tree_wall(runs: int) -> tuple[Entry, str]:
@@ -48,27 +45,12 @@ def tree_wall(runs: int) -> tuple[Entry, str]:
         made = Gateway(NOWHERE, Path(folder), {"AWS_ENDPOINT_URL": NOWHERE, "AWS_REGION": servers.REGION})
         sides = function(made, small, "copy", STORAGE="efs", MOUNT_PATH=str(mount)), _cp(cp, source, made.folder, small)
         rounds.in_turn(sides, runs, seconds_a_round=1)
-    setting = f"{_SET} from a folder to another, both in memory; {rounds.sentence(sides[0])} (the copy alone)"
+    setting = f"{WORDS} from a folder to another, both in memory; {rounds.sentence(sides[0])} (the copy alone)"
     return rounds.entry("filesystem_tree_wall", *sides, "wall_s", "s"), f"{setting}; {rounds.sentence(sides[1])}"
 
 
-def _small(name: str, runs: int, figure: str, unit: str) -> tuple[Entry, str]:
-    ours, peer = _measured(runs)
-    setting = (
-        f"{_SET} from versitygw {tools.VERSITYGW.version} over http on loopback to files, all in memory; "
-        f"{rounds.sentence(ours)}; {rounds.sentence(peer)}"
-    )
-    return rounds.entry(name, ours, peer, figure, unit), setting
-
-
-@functools.cache  # both entries come from the same runs
-def _measured(runs: int) -> tuple[Side, Side]:
-    with download.gateway() as made:
-        small = small_set()
-        small.put(made)
-        sides = function(made, small, "pool", STORAGE="s3", READ_METHOD="pool"), clients.download_file_many(made, small)
-        rounds.in_turn(sides, runs, SECONDS_A_ROUND)
-    return sides
+def _pool(made: Gateway, small: SmallSet) -> Side:
+    return function(made, small, "pool", STORAGE="s3", READ_METHOD="pool")
 
 
 def function(made: Gateway, small: SmallSet, method: str, **environment: str) -> Side:

@@ -14,6 +14,7 @@ from loader.progress import say
 
 OBJECTS = 1_000
 SMALLEST_BYTES, LARGEST_BYTES = 10_000, 100_000
+WORDS = f"{OBJECTS:,} objects of {SMALLEST_BYTES // 1000} to {LARGEST_BYTES // 1000} KB"
 PREFIX = "small/"
 PUTTING_THREADS = 8
 

@@ -4,7 +4,7 @@ a manifest."""
 from experiments import copy_orders as orders
 from experiments.copy_checks import advice, checks
 from experiments.copy_usage import usage
-from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
+from experiments.experiment import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
 
 # What a work order may say of them is the Go program's rule (functions/transfer).
 LIMIT = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel limit", "a limit of {}", in_order=True,
@@ -67,8 +67,7 @@ METRICS = (
     Metric("cpu_s", "client_cpu_seconds", "CPU", "s", "mean", digits=2),
 )
 KNEE = ("parallel_limit", "parallel calls")
-SECTIONS = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", "errors", "accounting", "cost",
-            "environment", "counting", "downloads")  # fmt: skip
+SECTIONS = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
 
 COPY = Experiment(
     name="copy",

@@ -83,9 +83,9 @@ def kms(cells: Cells) -> Finding:
     without = [cell for cell in cells if not cell["bucket_key"]]
     if not without:
         return Finding("KMS", OK, "with bucket keys, about one request for 20 copies")
-    most = 2 * max(calls_per_s(cell) * cell["concurrency_value"] for cell in without)
+    most = KMS_CALLS * max(calls_per_s(cell) * cell["concurrency_value"] for cell in without)
     found = (
-        f"bucket_key = false: up to {min(most, 2 * CALLS_PER_S):,.0f} requests a second, of the quota that all "
+        f"bucket_key = false: up to {min(most, KMS_CALLS * CALLS_PER_S):,.0f} requests a second, of the quota that all "
         "symmetric keys of this account share in the region"
     )
     return Finding("KMS", WARNING, found, "leave bucket_key at true, or look the quota up in the console (KMS)")

@@ -2,7 +2,7 @@
 
 from experiments.download_checks import checks
 from experiments.download_usage import objects, order, usage
-from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
+from experiments.experiment import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
 
 
 def default_sink(*before: object) -> str:
@@ -95,12 +95,7 @@ DOWNLOAD = Experiment(
         "spread",
         "overlap",
         "cold",
-        "errors",
-        "accounting",
-        "cost",
-        "environment",
-        "counting",
-        "downloads",
+        *LAST_SECTIONS,
     ),
     usage=usage,
     checks=checks,

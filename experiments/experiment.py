@@ -13,6 +13,8 @@ from experiments.usage import Usage
 
 # Of an axis that every cell has to tell.
 NEEDED = object()
+# What every report ends with.
+LAST_SECTIONS = ("errors", "accounting", "cost", "environment", "counting", "downloads")
 # The record's word for N, which all experiments have in common.
 CONCURRENCY = "concurrency_limit"
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.experiment import Axis, Compare, Experiment, Matrix, Metric, Published
+from experiments.experiment import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
 from experiments.filesystem_usage import CONNECTIONS, THREADS, a_month, checks, objects, order, usage
 
 LARGE, SMALL = "large", "small"
@@ -123,12 +123,7 @@ FILESYSTEM = Experiment(
         "throughput",
         "spread",
         "overlap",
-        "errors",
-        "accounting",
-        "cost",
-        "environment",
-        "counting",
-        "downloads",
+        *LAST_SECTIONS,
     ),
     usage=usage,
     checks=checks,

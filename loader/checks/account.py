@@ -165,12 +165,7 @@ def leftovers(account: Account, prefix: str) -> Finding:
     if not ours:
         return Finding("leftovers", OK, f"no function {prefix}* is there")
     held = ", ".join(f"{name} (reserves {account.reserved(name) or 0})" for name in ours[:5])
-    return Finding(
-        "leftovers",
-        WARNING,
-        f"there already: {held}",
-        "a sweep takes over what infra/'s Terraform state knows; remove the rest with `terraform -chdir=infra destroy`",
-    )
+    return hosts.left_over(f"there already: {held}")
 
 
 def _emulator_concurrency(cells: list[Demand], limit: int) -> Finding:

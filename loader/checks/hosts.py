@@ -70,10 +70,15 @@ def leftovers(account: Account, prefix: str) -> Finding:
     if not ours:
         return Finding("leftovers", OK, f"no instance {prefix}* is there")
     held = ", ".join(f"{one['InstanceId']} ({one['InstanceType']}, {one['State']['Name']})" for one in ours[:5])
+    return left_over(f"there already, and billed: {held}")
+
+
+def left_over(found: str) -> Finding:
+    """What an earlier deployment left, instances or functions, and the way out."""
     return Finding(
         "leftovers",
         WARNING,
-        f"there already, and billed: {held}",
+        found,
         "a sweep takes over what infra/'s Terraform state knows; remove the rest with `terraform -chdir=infra destroy`",
     )
 
