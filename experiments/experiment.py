@@ -104,10 +104,49 @@ MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "hi
 
 @dataclass(frozen=True)
 class Matrix:
-    """The default cells of a target: every combination of `swept`, with `fixed` the same in all of them."""
+    """The default cells of a target: every combination of `swept`, with `fixed` the same in all of them.
+
+    Each of `also` adds the combinations of `swept` with its own values laid over it. `rest` gives a variable that
+    nobody set its value from a cell's others.
+    """
 
     swept: Mapping[str, Sequence[Any]]
     fixed: Mapping[str, Any]
+    also: Sequence[Mapping[str, Sequence[Any]]] = ()
+    rest: Mapping[str, Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What stands locally in the place of a service that the embedded AWS lacks: `short` marks a row, `sentence` says
+    with the table what its figures are worth."""
+
+    short: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """What a choice of storage costs, in US dollars: a request that writes or reads one object, a GB (2**30 bytes)
+    written or read, and a GB kept for a month. A second of a function's memory is the same whatever is chosen."""
+
+    write_usd: float
+    read_usd: float
+    write_gb_usd: float
+    read_gb_usd: float
+    gb_month_usd: float
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup, database), the seconds
+    after which it is cancelled, and the one row that its result must be, as text."""
+
+    sql: str
+    workgroup: str
+    database: str
+    limit_s: float
+    expected: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -117,7 +156,8 @@ class Published:
     Its columns are named as ours are (axes, the five of the time, metrics), but for those in `columns` (ours: its own);
     axes that it has no column for stand at `fixed`, else at their default. `object_bytes` is what one operation moved
     there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; `reading` says
-    how its speeds were counted, where that was otherwise than ours. `cell` gives the values of axes that a row says in
+    how its speeds were counted, where that was otherwise than ours; `objects_axis` is the axis that
+    tells their number where rows differ in it. `cell` gives the values of axes that a row says in
     words of its own. `only` are the rows that count, by column; rows of one cell are several runs of it, shown as their
     mean, and so are the columns `runs_ms`. Whatever a cell has on the axes `beside_any`, the row stands beside it, for
     its speed. What isn't `in_figure` is in the table alone.
@@ -133,6 +173,7 @@ class Published:
     reading: str = ""
     cell: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda row: {}
     objects: int = 0
+    objects_axis: str = ""
     only: Mapping[str, str] = field(default_factory=dict)
     runs_ms: Sequence[str] = ()
     beside_any: Sequence[str] = ()
@@ -185,6 +226,12 @@ class Experiment:
     line of its own. `advice(cells, prices)` are sentences on the values of all cells, to be read before money is spent;
     `prices` are US dollars by their name in prices.json.
 
+    `placing(values)` are the events with which the function that `placed_by` names is invoked before a cell, in turn;
+    one that it had since the last apply isn't sent again. `execution(values)` is the query that `stampede` has Athena
+    carry out for each message of a cell, in the place of a flood; None for a cell of functions. `tariffs(prices)` is
+    what each value of the axis `by_size[0]` costs, None where a price isn't known; `by_size` names a choice of two, and
+    the axis of an object's size against which their time and their cost are set.
+
     `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
     is what carries an operation out, as a noun, one and many.
     """
@@ -209,7 +256,7 @@ class Experiment:
     told_by_records: Sequence[str] = ()
     items: tuple[str, str] | None = None
     a_month: Callable[..., tuple[float, float] | None] | None = None
-    stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
     messages: Callable[[Mapping[str, Any]], int | None] | None = None
     of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
@@ -219,6 +266,10 @@ class Experiment:
     knee: tuple[str, str] | None = None
     worker: tuple[str, str] = ("function", "functions")
     advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
+    placing: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None
+    execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
+    by_size: tuple[str, str] | None = None
+    tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None] | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:
