@@ -14,7 +14,8 @@ from experiments.experiment import (
     Published,
     StandIn,
 )
-from experiments.express_usage import checks, tariffs, usage
+from experiments.express_checks import advice, checks
+from experiments.express_usage import tariffs, usage
 
 STANDARD, EXPRESS = CLASSES = ("standard", "express")
 KILOBYTE, MEGABYTE = 1000, 1_000_000
@@ -133,6 +134,7 @@ EXPRESS_EXPERIMENT = Experiment(
     execution=orders.execution,
     by_size=("storage_class", "object_bytes"),
     tariffs=tariffs,
+    advice=advice,
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {EXPRESS: EXPRESS_ONE_ZONE}},
     untried={"storage_class": (EXPRESS,)},

@@ -175,7 +175,7 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
     return Estimate(
         target=plan.target,
         prices=prices,
-        items=tuple(_items(cells, durations.around_s(cells, "aws"), prices)),
+        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
         around_s=durations.around_s(cells, plan.target),
         advice=tuple(advice),
@@ -203,14 +203,15 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         )
 
 
-def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
+def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
+    """The lines of the bill of `cells`, of which `around_s` seconds more are spent beside them."""
+
     def item(service: str, what: str, price: str, quantity: float) -> Item:
         found = prices[price]
         return Item(service, what, quantity, found.unit, found.usd, price, found.region)
 
     messages = sum(cell.all_messages for cell in cells)
-    batches = sum(-(-count // BATCH) for cell in cells for count in (cell.messages, cell.warm_up_messages))
-    batches += sum(cell.preparations for cell in cells)
+    requests = sum(_queue_requests(cell) for cell in cells if not cell.usage.in_athena)
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
@@ -218,7 +219,7 @@ def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
     return [
         *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
         *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
-        item("SQS", "send, receive, delete", "sqs_request", batches + 2 * messages),
+        item("SQS", "send, receive, delete", "sqs_request", requests),
         item("SQS", "asking an empty queue", "sqs_request", hours * asking),
         *([item("SQS", "provisioned polls, at most", "sqs_request", polls)] if polls else []),
         item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
@@ -242,9 +243,15 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
     ]
 
 
+def _queue_requests(cell: Demand) -> int:
+    """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
+    batches = sum(-(-count // BATCH) for count in (cell.messages, cell.warm_up_messages))
+    return batches + cell.preparations + 2 * cell.all_messages
+
+
 def _connections(cell: Demand) -> int:
     """Who asks the queue while it is empty."""
-    return TRIGGER_CONNECTIONS if cell.usage.in_lambda else cell.concurrency
+    return cell.concurrency if cell.usage.on_hosts else TRIGGER_CONNECTIONS
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:
@@ -270,7 +277,7 @@ def _tmp_gb_s(cell: Demand) -> float:
 
 
 def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
-    """The quantities of the experiment's own lines, by service, words and price, in their order.
+    """The quantities of the experiment's own lines, by service, words and price, those of a service together.
 
     What is up with its cell alone is so for the cell's time; for that around all cells, with the first.
     """
@@ -281,8 +288,16 @@ def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], fl
         for use in cell.usage.uses:
             quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
             lines.setdefault((use.service, use.what, use.price), []).append((quantity, use))
+    services = list(dict.fromkeys(service for service, _, _ in lines))
     return {
-        line: sum(quantity for quantity, _ in uses)
-        + max(use.once + (use.per_hour and use.per_hour * sum(hours)) for _, use in uses)
-        for line, uses in lines.items()
+        line: sum(quantity for quantity, _ in uses) + _once(sum(hours), [use for _, use in uses])
+        for line, uses in sorted(lines.items(), key=lambda one: services.index(one[0][0]))
     }
+
+
+def _once(hours: float, uses: list[Use]) -> float:
+    """What is used once for all cells, and while a stack is up: the largest of each thing that it is of."""
+    most: dict[str, float] = {}
+    for use in uses:
+        most[use.of] = max(most.get(use.of, 0.0), use.once + (use.per_hour and use.per_hour * hours))
+    return sum(most.values())
