@@ -10,18 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.experiment import Tariff
-from experiments.express_orders import QUERIES
+from experiments.express_orders import (
+    CONNECTION_BYTES_PER_S,
+    FUNCTION_BYTES_PER_S,
+    LATENCY_MS,
+    PLACING_AT_ONCE,
+    QUERIES,
+)
 from experiments.usage import HOURS_IN_A_MONTH, Usage, Use
 
 MEBIBYTE, BYTES_IN_A_GB, BYTES_IN_A_TB = 2**20, 2**30, 2**40
-# One request of 1 KB from Lambda, p50 (hpides/skyrise, raw traces): slower than the published loop of boto3 on a host
-# in the zone, which took 10.95 and 18.19 ms for 10 KB in Standard, 2.55 and 4.93 ms in Express.
-LATENCY_S = {
-    ("upload", "standard"): 0.041, ("download", "standard"): 0.027,
-    ("upload", "express"): 0.0073, ("download", "express"): 0.0048,
-}  # fmt: skip
-# S3's guide gives 85 to 90 MB/s a connection; a function has about 75 MiB/s after its burst (Skyrise).
-CONNECTION_BYTES_PER_S, FUNCTION_BYTES_PER_S = 85e6, 75 * MEBIBYTE
 # Lambda has one vCPU at 1,769 MB. What one request takes of it is a guess: TLS, and a few system calls.
 MB_A_VCPU, CPU_S_PER_REQUEST = 1769, 0.0004
 # S3 User Guide, a partitioned prefix of a general purpose bucket; a directory bucket takes 100,000 and 200,000.
@@ -32,8 +30,7 @@ SMALL_QUERY_S, SMALL_OBJECTS = {"standard": 75.91, "express": 52.30}, 700_000
 # Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't told: guessed.
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
 PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
-# The placing function puts as many at once; deleting a page is a guess, rather too much.
-PLACING_AT_ONCE, DELETED_PAGE_S = 64, 0.25
+DELETED_PAGE_S = 0.25  # a guess, rather too much
 # A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide); any_zone has none.
 SUBNET_S = 1200
 # The embedded AWS on a machine of two cores: about as fast as for copies; a query of its Athena, guessed.
@@ -52,7 +49,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     moved_gb = mean * values["object_bytes"] / BYTES_IN_A_GB
     rate = per_s(values)
     if values["storage_class"] == "standard":
-        rate = min(rate, STANDARD_PER_S[values["operation"]] / max(1, values["concurrency_value"]))
+        rate = min(rate, STANDARD_PER_S.get(values["operation"], math.inf) / max(1, values["concurrency_value"]))
     local_s = objects * max(1 / LOCAL_CALLS_PER_S, values["object_bytes"] / LOCAL_BYTES_PER_S)
     return Usage(
         seconds={"aws": objects / rate + _one_s(values), "local": max(LOCAL_LEAST_S, local_s)},
@@ -184,7 +181,9 @@ def slice_objects(values: Mapping[str, Any]) -> tuple[int, float]:
 
 def _one_s(values: Mapping[str, Any]) -> float:
     """Seconds of one request on AWS, to its last byte."""
-    return LATENCY_S[values["operation"], values["storage_class"]] + values["object_bytes"] / CONNECTION_BYTES_PER_S
+    # What there isn't the checks refuse, and they come after this.
+    latency_ms = LATENCY_MS.get((values["operation"], values["storage_class"]), max(LATENCY_MS.values()))
+    return latency_ms / 1000 + values["object_bytes"] / CONNECTION_BYTES_PER_S
 
 
 def _pages(count: int) -> int:

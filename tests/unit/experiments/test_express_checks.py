@@ -31,7 +31,7 @@ def test_the_published_cells_pass():
 
 @pytest.mark.parametrize("name", ["operation", "placement"])
 def test_an_unknown_word_is_named_with_those_that_there_are_and_nothing_else_is_looked_at(name):
-    [problem] = checks([cell(), cell(**{name: "sideways"})])
+    [problem] = checks([demand(one).values for one in (cell(), cell(**{name: "sideways"}))])
     assert problem.status == PROBLEM
     assert f"unknown {name} 'sideways'" in problem.sentence and f"--set {name}=" in problem.way_out
 
