@@ -54,8 +54,21 @@ def test_the_published_gets_cost_13_71_and_2_74_at_the_prices_of_their_day_where
     with PUBLISHED.open() as lines:
         [row] = [row for row in csv.DictReader(lines) if row["case"] == f"GET requests for {GETS} objects"]
     assert float(row["express"]) == round(express, 2)
-    # 0.08 more than 13,709,261 x 0.001 / 1,000: the write-up's own sum, which no count of GETs of its gives.
+    # 0.08 more than 13,709,261 x 0.001 / 1,000; where that comes from isn't known here.
     assert float(row["standard"]) - standard == pytest.approx(0.08, abs=0.005)
+
+
+def test_the_published_price_of_a_hundred_gets_is_that_of_a_thousand():
+    day = read_prices("ap-northeast-1", "2023-12")
+    with PUBLISHED.open() as lines:
+        [row] = [row for row in csv.DictReader(lines) if row["case"] == "GET requests for 100 x 100 MB"]
+    thousand = [1000 * day[name].usd for name in ("s3_get", "express_get")]
+    assert [float(row["standard"]), float(row["express"])] == pytest.approx(thousand)
+
+
+def test_the_standard_gets_of_that_bill_cost_5_07_at_what_bills_of_its_region_say():
+    """The write-up's 0.001 USD a thousand is what Standard-IA asks; S3 Standard in Tokyo asks 0.00037."""
+    assert round(GETS * read_prices("ap-northeast-1")["s3_get"].usd, 2) == 5.07
 
 
 def test_the_same_gets_cost_5_48_and_0_49_today_where_express_asks_for_every_byte():
