@@ -5,6 +5,7 @@ import pytest
 from experiments import go_program
 from experiments.express_checks import advice, checks
 from experiments.finding import OK, PROBLEM, WARNING
+from loader.checks import account
 from loader.checks import plan as plan_checks
 from loader.cost.prices import read_prices
 from tests.unit.experiments.express_values import LARGE, cell
@@ -104,3 +105,8 @@ def test_a_slice_that_outlives_its_function_is_a_problem_and_a_query_is_not_meas
     assert "a smaller object_count, or more slices or a larger parallel_limit" in problem.way_out
     queries_alone = {one.check for one in plan_checks.check([demand(query)], Declared, "aws")}
     assert "time limit" not in queries_alone and {"memory", "trigger"} <= queries_alone
+
+
+def test_a_plan_that_begins_with_a_query_is_looked_at_as_one_of_functions():
+    query = cell("count", object_count=50)
+    assert [one.check for one in account.emulator([demand(query), demand(cell())])] == ["emulator", "concurrency"]

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from experiments import EXPERIMENTS
+from experiments.express import EXPRESS
 from experiments.express_usage import tariffs, usage
+from loader import cost
 from loader.cost.bill import bill_items
 from loader.cost.demand import Demand
 from loader.cost.durations import around_s, cell_s
 from loader.cost.prices import read_prices
+from loader.run.plan import make_plan
 from tests.unit.experiments.express_values import LARGE, SMALL, cell
 
 PUBLISHED = Path(__file__).parents[3] / "experiments/published/express.csv"
@@ -213,6 +217,29 @@ def test_the_published_cases_cost_what_a_sum_by_hand_says():
     compute = (small_s + large_s + 8 * 10 * 1) * 2 * 0.0000133334
     assert lines["Lambda", "compute, arm64"].usd == pytest.approx(compute, rel=1e-3)
     assert round(sum(item.usd for item in lines.values()), 2) == 16.86
+
+
+def test_the_matrix_on_aws_has_the_published_cases_and_a_duration_and_a_bill_by_service(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, EXPRESS.name, EXPRESS)
+    plan = make_plan(EXPRESS, "aws", [], messages_per_concurrency=EXPRESS.messages_per_concurrency)
+    told = [plan.values(each) for each in plan.cells()]
+    cases = {
+        (one["operation"], one["storage_class"], one["object_bytes"]) for one in told if one["parallel_limit"] == 1
+    }
+    assert cases >= {
+        (operation, kind, size)
+        for operation in ("upload", "download", "count")
+        for kind in ("standard", "express")
+        for size in (SMALL, LARGE)
+    }
+    estimated = cost.estimate(plan)
+    assert {service: round(usd, 1) for service, usd in estimated.by_service().items()} == {
+        "Lambda": 2.1, "S3": 23.0, "S3 Express": 5.3, "Athena": 3.1, "SQS": 0.0, "CloudWatch": 0.0}  # fmt: skip
+    # Half of it are 2,415,630 PUTs in Standard: ten times 77,577 twice at 10 KB, once at 1 KB, and what is larger.
+    [puts] = [item for item in estimated.items if (item.service, item.what) == ("S3", "PUT")]
+    assert puts.quantity == 10 * (3 * 77_577 + 7757 + 775 + 100 + 2 * 100)
+    assert estimated.total_s / 3600 == pytest.approx(5.9, abs=0.1)
+    assert estimated.unpriced == []
 
 
 def test_a_set_that_several_cells_need_is_put_and_kept_once():
