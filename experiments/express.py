@@ -15,7 +15,8 @@ from experiments.experiment import (
     Published,
     StandIn,
 )
-from experiments.express_usage import checks, tariffs, usage
+from experiments.express_checks import advice, checks
+from experiments.express_usage import tariffs, usage
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
 PUBLISHED_BYTES = (10 * KILOBYTE, 100 * MEGABYTE)
@@ -157,6 +158,7 @@ EXPRESS = Experiment(
     execution=orders.execution,
     by_size=("storage_class", "object_bytes"),
     tariffs=tariffs,
+    advice=advice,
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}},
     untried={"storage_class": (orders.ONE_ZONE,)},
