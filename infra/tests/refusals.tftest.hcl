@@ -713,3 +713,106 @@ run "a_manifest_and_a_key_for_the_download" {
     var.bucket_key,
   ]
 }
+
+run "express_too_small_and_unknown_words" {
+  command = plan
+
+  variables {
+    operation     = "read"
+    placement     = "same-zone"
+    zone_id       = "us-east-1a"
+    scan_limit_mb = 9
+    query_limit_s = 0
+  }
+
+  expect_failures = [
+    var.operation,
+    var.placement,
+    var.zone_id,
+    var.scan_limit_mb,
+    var.query_limit_s,
+  ]
+}
+
+# 64 characters.
+run "express_too_large_and_fractions" {
+  command = plan
+
+  variables {
+    express_bucket_name = "000000000000000000000000000000000000000000000000--use1-az4--x-s3"
+    scan_limit_mb       = 10485761
+    query_limit_s       = 60.5
+  }
+
+  expect_failures = [
+    var.express_bucket_name,
+    var.scan_limit_mb,
+    var.query_limit_s,
+  ]
+}
+
+run "a_zone_without_express" {
+  command = plan
+
+  variables {
+    experiment = "express"
+    zone_id    = "use1-az1"
+  }
+
+  expect_failures = [
+    var.zone_id,
+  ]
+}
+
+run "a_zone_of_another_region" {
+  command = plan
+
+  variables {
+    experiment = "express"
+    region     = "eu-north-1"
+    zone_id    = "use1-az4"
+  }
+
+  expect_failures = [
+    var.zone_id,
+  ]
+}
+
+run "a_region_without_express" {
+  command = plan
+
+  variables {
+    experiment = "express"
+    region     = "eu-south-1"
+  }
+
+  expect_failures = [
+    var.zone_id,
+  ]
+}
+
+run "a_general_buckets_name" {
+  command = plan
+
+  variables {
+    express_bucket_name = "my-bucket"
+  }
+
+  expect_failures = [
+    var.express_bucket_name,
+  ]
+}
+
+run "a_bucket_of_another_zone" {
+  command = plan
+
+  variables {
+    experiment          = "express"
+    express_bucket_name = "my-own--use1-az4--x-s3"
+    zone_id             = "use1-az5"
+  }
+
+  expect_failures = [
+    var.express_bucket_name,
+  ]
+}
