@@ -20,6 +20,8 @@ from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import s3, sqs
 
+from emulator import athena
+
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
@@ -121,6 +123,7 @@ def main() -> None:
     wait_for_events()
     take_queues_in_any_order()
     copy_on_condition()
+    athena.behave()
     sys.argv = ["ministack"]
     from ministack import app as gateway
 
