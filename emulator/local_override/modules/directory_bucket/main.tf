@@ -8,7 +8,7 @@ module "stand_in" {
 }
 
 locals {
-  name = "${replace(var.name, "/--.*$/", "")}-express-stand-in"
+  name = "${replace(var.name, "/(-[0-9]{12})?--.*$/", "")}-stand-in-${var.account_id}-${var.region}"
   arn  = "arn:${var.partition}:s3:::${local.name}"
 
   # What a session of that mode may ask of us.
