@@ -108,11 +108,21 @@ module "athena" {
   }
 }
 
-# Which name this account has for the zone.
-data "aws_availability_zone" "of_express" {
+# What this account calls the zone.
+data "aws_availability_zones" "of_express" {
   count = local.is_express && var.placement == "same_zone" ? 1 : 0
 
-  zone_id = local.zone_id
+  filter {
+    name   = "zone-id"
+    values = [local.zone_id]
+  }
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.names) > 0
+      error_message = "zone_id = ${jsonencode(local.zone_id)}: must be a zone that this account has in ${var.region} with placement = same_zone; choose another one."
+    }
+  }
 }
 
 module "zone_network" {
@@ -122,7 +132,7 @@ module "zone_network" {
   name                  = local.name
   region                = var.region
   subnet_count          = 1
-  zones                 = [data.aws_availability_zone.of_express[0].name]
+  zones                 = data.aws_availability_zones.of_express[0].names
   inside                = { name = "functions", description = "Functions: to S3, of either class." }
   bucket_arns           = [module.bucket.arn]
   s3_actions            = ["s3:GetObject", "s3:PutObject"]

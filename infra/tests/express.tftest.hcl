@@ -25,10 +25,11 @@ mock_provider "aws" {
   mock_data "aws_availability_zones" {
     defaults = { names = ["us-east-1a", "us-east-1b", "us-east-1c"] }
   }
+}
 
-  mock_data "aws_availability_zone" {
-    defaults = { name = "us-east-1c" }
-  }
+override_data {
+  target = data.aws_availability_zones.of_express
+  values = { names = ["us-east-1c"] }
 }
 
 override_resource {
