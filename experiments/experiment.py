@@ -119,7 +119,7 @@ class Matrix:
 @dataclass(frozen=True)
 class StandIn:
     """What stands locally in the place of a service that the embedded AWS lacks: `short` marks a row, `sentence` says
-    with the table what its figures are worth."""
+    with the table what its figures are worth, `{names}` in it being the values in whose place it stands."""
 
     short: str
     sentence: str

@@ -55,9 +55,8 @@ class _Headline:
         self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
             run.target, f"On {run.source}"
         )
-
-        if names := run.stand_ins(self._cells):
-            self._where += f", with a folder in place of {listed(names)}"
+        for one, names in run.stand_ins(self._cells).items():
+            self._where += f", with {one.short} in place of {listed(names)}"
 
     def of_one(self) -> list[str]:
         """Nothing was swept: what a function gets."""
