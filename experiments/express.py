@@ -133,6 +133,7 @@ EXPRESS_EXPERIMENT = Experiment(
     execution=orders.execution,
     by_size=("storage_class", "object_bytes"),
     tariffs=tariffs,
+    moves=("operation", {"upload": "write", "download": "read"}),
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {EXPRESS: EXPRESS_ONE_ZONE}},
     untried={"storage_class": (EXPRESS,)},

@@ -20,12 +20,12 @@ NAMED = 3
 
 
 def verdict(
-    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
+    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], own: Figures
 ) -> dict[str, Any]:
     """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells`, `comparisons` and `knees` are those of statistics.json.
+    `cells`, `comparisons` and `own`, what only such an experiment has, are those of statistics.json.
     """
     against = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
     per_place = _per_place(run, cells, against)
@@ -34,7 +34,7 @@ def verdict(
     words = _Words(run, cells)
     return {
         "level": level,
-        "headline": headline(run, cells, comparisons, knees),
+        "headline": headline(run, cells, comparisons, own),
         "per_memory": per_place,
         "reached": words.reached(),
         "caveats": words.caveats(against),
