@@ -128,4 +128,5 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
         unit = run.experiment.speed.unit
         sentences.append(f"Compare {unit} where objects are of like size, and seconds only where they are as many.")
     tables = "tables give" if len(shown) > 1 else "table gives"
+    sentences = list(dict.fromkeys(sentences))
     return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences

@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from report.figures import drawing
 from report.figures.series import Drawn
 from report.phrases import decimal_size
+from report.statistics.by_size import VERBS
 
 NAME = "by-size"
 TITLE = "Time and cost against the size of an object"
@@ -57,7 +58,7 @@ def draw(series: Sequence[Mapping[str, Any]], published: Published, base: str) -
                      markeredgecolor=drawing.INK, markeredgewidth=1.3)  # fmt: skip
     for moves in sorted({moves for moves, *_ in published}):
         handles.append(Line2D([], [], linestyle="none", marker=marks[moves], markersize=10, markerfacecolor="none",
-                              markeredgecolor=drawing.INK, label=f"published, {moves}"))  # fmt: skip
+                              markeredgecolor=drawing.INK, label=f"published, {VERBS[moves]}"))  # fmt: skip
     grid[-1].set_xlabel("size of one object (logarithmic)")
     drawing.legend_above(grid[0], handles)
     return figure

@@ -79,7 +79,7 @@ SIZED = replace(
     published=(_published(BASE), _published(QUICK)),
     compare=(Compare("between_classes", "choice", ("storage",), base=(BASE,)),
              Compare("between_limits", "scale", ("parallel",))),
-    sections=("by_size", "choice", "table", "spread", *LAST_SECTIONS),
+    sections=("by_size", "choice", "calculator", "table", "athena", "spread", *LAST_SECTIONS),
     by_size=("storage", "size_bytes"),
     moves=("operation", OPERATIONS),
     execution=lambda values: None,
