@@ -42,9 +42,9 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
     )
 
 
-A_FOLDER = StandIn(
+FOLDER = StandIn(
     "a folder",
-    "“a folder”: nothing can be mounted here, so a folder of this machine stood in for {names}: these rows show that "
+    "“a folder”: nothing can be mounted here, so a folder of this machine stood in for the mount: these rows show that "
     "the path works, and nothing of that storage.",
 )
 
@@ -140,6 +140,7 @@ FILESYSTEM = Experiment(
     items=("dataset", "files"),
     a_month=a_month,
     placed_by="placing_function_name",
-    stand_ins={"storage": dict.fromkeys(("efs", "s3files"), A_FOLDER)},
+    placing=lambda values: ({},),
+    stand_ins={"storage": dict.fromkeys(("efs", "s3files"), FOLDER)},
     untried={"storage": ("s3files",)},
 )

@@ -106,7 +106,7 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
             "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
             "this machine, not AWS, and memory size changes nothing here."
         )
-    sentences += [one.sentence.replace("{names}", listed(names)) for one, names in run.stand_ins(measured).items()]
+    sentences += [one.sentence for one in run.stand_ins(measured)]
     told = run.experiment.untried.items()
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
         sentences.append(f"Those who wrote this have never run {listed(names)} on AWS: look twice at what it says.")

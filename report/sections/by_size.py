@@ -31,8 +31,7 @@ def render(page: Page) -> Block | None:
         base=base,
         sentences=[_sentence(one) for one in series],
         published=_published_words(theirs),
-        stand_ins=[one.sentence.replace("{names}", listed(names))
-                   for one, names in page.run.stand_ins(map(page.key, page.numbers["cells"])).items()],
+        stand_ins=[one.sentence for one in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
         storage=_storage(page, series[0]["ours"], base),
         priced=any(one["cost"] for one in series),
         grid=_grid(page, series, base),

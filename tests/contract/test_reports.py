@@ -24,7 +24,7 @@ from report.records import Group, Names, Reader
 from report.statistics.headline import LONGEST
 from tests.contract import synthetic
 from tests.contract.copies_experiment import COPIES
-from tests.contract.declaration import ROOT, wrong
+from tests.contract.declaration import ROOT, kinds, wrong
 from tests.unit.report.handmade_run import table_of
 from tests.unit.report.page_parser import Page
 
@@ -93,7 +93,8 @@ def default(built):
 def values(experiment, axis):
     """Two values of an axis, the first as usual."""
     if axis.kind is int:
-        return 1, 3
+        least = max(1, axis.allowed[0]) if axis.allowed else 1
+        return least, least + 2
     swept = experiment.matrices["local"].swept.get(axis.variable, ())
     before = [values(experiment, one)[0] for one in experiment.axes[: experiment.axes.index(axis)]]
     usual = swept[0] if swept else axis.default_of(before)
@@ -113,9 +114,13 @@ def everything(experiment, built):
                    for one in axes))  # fmt: skip
 
 
-def first_cell(experiment):
+def all_cells(experiment):
     plan = make_plan(experiment, "local", (), messages_per_concurrency=1)
-    return demands(plan, infra_defaults({}))[0]
+    return demands(plan, infra_defaults({}))
+
+
+def first_cell(experiment):
+    return all_cells(experiment)[0]
 
 
 def said(found):
@@ -127,12 +132,17 @@ def said(found):
 
 
 def test_its_records_are_records_to_the_report(experiment):
-    reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
-    assert reader.add(synthetic.record(experiment, first_cell(experiment)))
-    assert reader.add(synthetic.record(experiment, first_cell(experiment), status="error", error_type="E"))
-    found = reader.sorted_out()
-    assert [len(found[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
-    assert all(found[Group.OK].known(metric.field) is not None for metric in experiment.metrics[1:])
+    known = set()
+    cells_of = {synthetic.kind_of(experiment, cell): cell for cell in all_cells(experiment)}
+    assert set(cells_of) == set(kinds(experiment))
+    for cell in cells_of.values():
+        reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
+        assert reader.add(synthetic.record(experiment, cell))
+        assert reader.add(synthetic.record(experiment, cell, status="error", error_type="E"))
+        found = reader.sorted_out()
+        assert [len(found[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
+        known |= {one.field for one in experiment.metrics[1:] if found[Group.OK].known(one.field) is not None}
+    assert known == {metric.field for metric in experiment.metrics[1:]}
 
 
 def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment):

@@ -84,7 +84,7 @@ SIZED = replace(
     moves=("operation", OPERATIONS),
     execution=lambda values: None,
     tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None,
-    stand_ins={"storage": {QUICK: StandIn("a general bucket", "“a general bucket”: no emulator has {names}.")}},
+    stand_ins={"storage": {QUICK: StandIn("a general bucket", "“a general bucket”: no emulator has one.")}},
 )  # fmt: skip
 
 
