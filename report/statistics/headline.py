@@ -113,10 +113,9 @@ class _Headline:
         ours = f"{ours}, {places.pop()}," if len(places) == 1 and len(series) > len(shown) else ours
         claim = f"{ours} is {_where_it_is('faster', faster)}"
         whole = f"{claim}, and {_where_it_is('cheaper', cheaper)}" if cheaper else claim
-        stood_in = [f"{one.short[0].upper()}{one.short[1:]} stood in for {listed(names)}, so nothing follows for it. "
-                    for one, names in self._stand_ins.items()]  # fmt: skip
-        if stood_in:
-            return [f"{stood_in[0]}Here {whole}.", f"{stood_in[0]}Here {claim}.", stood_in[0].strip()]
+        for one, names in self._stand_ins.items():
+            begins = f"{one.short[0].upper()}{one.short[1:]} stood in: nothing follows for {listed(names)}."
+            return [f"{begins} Here {whole}.", f"{begins} Here {claim}.", begins]
         return [f"{self._where}, {whole}.", f"{whole}.", f"{claim}."]
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
@@ -275,6 +274,8 @@ def _where_it_is(what: str, found: Sequence[tuple[str, str]]) -> str:
         places.setdefault(where, []).append(verb)
     unclear = places.pop("", [])
     told = listed([f"{where} for {listed(verbs)}" for where, verbs in places.items()])
+    if len(places) == 1 and not unclear:
+        [told] = places
     if not told:
         return f"at no size clearly {what}"
     return f"{what} {told}" + (f" (can’t tell for {listed(unclear)})" if unclear else "")
