@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from experiments.finding import Finding
@@ -232,7 +233,8 @@ class Experiment:
     Terraform can't empty, None where there is none. `execution(values)` is the query that `stampede` has Athena
     carry out for each message of a cell, in the place of a flood; None for a cell of functions. `tariffs(prices)` is
     what each value of the axis `by_size[0]` costs, None where a price isn't known; `by_size` names a choice of two, and
-    the axis of an object's size against which their time and their cost are set.
+    the axis of an object's size against which their time and their cost are set. `moves` is the axis that says what is
+    done with an object, and which of its values "write" or "read" one; where a cell is an `execution`, neither.
 
     `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
     is what carries an operation out, as a noun, one and many.
@@ -272,6 +274,7 @@ class Experiment:
     emptied_before_destroy: Sequence[str] = ()
     execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
     by_size: tuple[str, str] | None = None
+    moves: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
     tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None] | None = None
 
     @property
