@@ -14,7 +14,7 @@ import (
 // What is read before it is compared and written.
 const pieceBytes = 128 << 10
 
-// getter downloads objects, each to the same file, which begins anew with each.
+// getter downloads objects, each over the one before in the same file: all have one size.
 type getter struct {
 	*slice
 	file   *os.File
@@ -48,9 +48,6 @@ func (g *getter) move(ctx context.Context, object int64) error {
 // receive writes a body to the file, and compares it with what it must be. The body is read to its end first: there the SDK
 // tells whether the bytes are those that S3 sent.
 func (g *getter) receive(body io.Reader, wanted *content, key string) error {
-	if err := g.file.Truncate(0); err != nil {
-		return failure.OfFile(err)
-	}
 	received, same := int64(0), true
 	for {
 		n, err := fill(body, g.buffer)

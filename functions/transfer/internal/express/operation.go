@@ -12,6 +12,7 @@ import (
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
@@ -27,6 +28,7 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
+	process.CollectRarely()
 	o := &operation{runner: &deadline.Runner{Operation: "slice", Thing: "slice"}, buckets: map[string]*bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o

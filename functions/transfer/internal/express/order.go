@@ -36,7 +36,7 @@ func parse(body string) (*order, error) {
 	read := &order{Order: common, StorageClass: r.Word("storage_class", standard, oneZone)}
 	read.objectBytes = r.Between("object_bytes", nil, smallestObject, largestObject)
 	read.objectCount = r.Between("object_count", nil, 1, mostObjects)
-	read.Slices = r.Between("slices", new(int64), 1, mostSlices)
+	read.Slices = r.Between("slices", ptr[int64](1), 1, mostSlices)
 	read.Parallel = int(r.Between("parallel_limit", nil, 1, largestParallel))
 	read.FirstObject = r.Between("first_object", nil, 0, max(0, read.objectCount-1))
 	read.Objects = r.Between("objects", nil, 1, max(1, read.objectCount-read.FirstObject))

@@ -11,6 +11,7 @@ import (
 
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/host"
+	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 )
 
@@ -54,6 +55,7 @@ func verb(name string, mode types.SessionMode, do func(context.Context, *slice) 
 		if err != nil {
 			return err
 		}
+		process.CollectRarely()
 		seen := observe()
 		s := &slice{set: set{o.objectBytes, o.objectCount}, bucket: b, objects: o.objectCount, parallel: int(o.parallel), seen: seen}
 		if err = s.prime(ctx); err == nil {
