@@ -13,11 +13,14 @@ import signal
 import sys
 import threading
 import types
+from collections.abc import Callable
 
 from hypercorn.config import Config
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import s3, sqs
+
+from emulator import athena
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
@@ -94,6 +97,22 @@ def copy_on_condition() -> None:
     s3._copy_object = copy_or_refuse
 
 
+def served_as_by_a_proxy(app: Callable) -> Callable:
+    """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
+
+    So Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`: a name that resolves nowhere, and
+    for which Go asks a proxy (emulator/stack.py). MiniStack knows S3 Control by its path.
+    """
+
+    async def app_of_paths(scope: dict, receive: Callable, send: Callable) -> None:
+        if scope["type"] == "http":
+            path, raw_path = re.sub("^http://[^/]*", "", scope["path"]), scope["raw_path"]
+            scope = scope | {"path": path, "raw_path": re.sub(b"^http://[^/]*", b"", raw_path)}
+        await app(scope, receive, send)
+
+    return app_of_paths
+
+
 def main() -> None:
     """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
     arguments = sys.argv[1:]
@@ -104,10 +123,12 @@ def main() -> None:
     wait_for_events()
     take_queues_in_any_order()
     copy_on_condition()
+    athena.behave()
     sys.argv = ["ministack"]
-    from ministack.app import main as run_ministack
+    from ministack import app as gateway
 
-    run_ministack()
+    gateway.app = served_as_by_a_proxy(gateway.app)
+    gateway.main()
 
 
 if __name__ == "__main__":

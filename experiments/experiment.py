@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from experiments.finding import Finding
@@ -106,13 +107,14 @@ MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "hi
 class Matrix:
     """The default cells of a target: every combination of `swept`, with `fixed` the same in all of them.
 
-    Each of `also` adds the combinations of `swept` with its own values laid over it. `rest` gives a variable that
-    nobody set its value from a cell's others.
+    Each of `also` adds the combinations of `swept` with its own values laid over it; a value that stands there alone,
+    and not in a tuple, is the only one that has a meaning there, and no --set changes it. `rest` gives a variable that
+    nobody set its value from a cell's others; an axis of the work order that isn't there either stands at its default.
     """
 
     swept: Mapping[str, Sequence[Any]]
     fixed: Mapping[str, Any]
-    also: Sequence[Mapping[str, Sequence[Any]]] = ()
+    also: Sequence[Mapping[str, Any]] = ()
     rest: Mapping[str, Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
 
 
@@ -211,26 +213,28 @@ class Experiment:
     `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
     `told_by_records` are variables that no axis has because records say what came of them. `placed_by` is the output
-    that names a function which copies the objects to where else they are read; `stand_ins` are the values of an axis
-    in whose place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
+    that names a function which puts objects where else they are read; `stand_ins` are the values of an axis in whose
+    place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
     one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
     data a month and one operation cost, in US dollars. `untried` are values of an axis that nobody has run on AWS yet.
 
     An experiment whose messages each name their share of a list of keys has more to say. `messages(values)` is how
     many a cell has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a
-    stack's. `of_message(values, index)` is what the index-th message of a flood
-    (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent and
-    comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
-    list, put as a manifest after the objects; None where there is none. With `objects_account` the records account
-    for objects as well as for messages: planned = copied + already_there + failed, and each failed one is in a log
-    line of its own. `advice(cells, prices)` are sentences on the values of all cells, to be read before money is spent;
-    `prices` are US dollars by their name in prices.json.
+    stack's, both with a `messages_per_concurrency`, the plan's own. `of_message(values, index)` is what the index-th
+    message of a flood (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`,
+    that is sent and comes to rest before the flood of a cell; it counts as a warm-up, and None is none.
+    `key_plan(outputs)` is the list, put as a manifest after the objects; None where there is none. With
+    `objects_account` the records account for objects as well as for messages: planned = copied + already_there +
+    failed, and each failed one is in a log line of its own. `advice(cells, prices)` are sentences on the values of all
+    cells, to be read before money is spent; `prices` are US dollars by their name in prices.json.
 
     `placing(values)` are the events with which the function that `placed_by` names is invoked before a cell, in turn;
-    one that it had since the last apply isn't sent again. `execution(values)` is the query that `stampede` has Athena
+    one that it had since the last apply isn't sent again. `emptied_before_destroy` are outputs that name buckets which
+    Terraform can't empty, None where there is none. `execution(values)` is the query that `stampede` has Athena
     carry out for each message of a cell, in the place of a flood; None for a cell of functions. `tariffs(prices)` is
     what each value of the axis `by_size[0]` costs, None where a price isn't known; `by_size` names a choice of two, and
-    the axis of an object's size against which their time and their cost are set.
+    the axis of an object's size against which their time and their cost are set. `moves` is the axis that says what is
+    done with an object, and which of its values "write" or "read" one; where a cell is an `execution`, neither.
 
     `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
     is what carries an operation out, as a noun, one and many.
@@ -267,8 +271,10 @@ class Experiment:
     worker: tuple[str, str] = ("function", "functions")
     advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
     placing: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None
+    emptied_before_destroy: Sequence[str] = ()
     execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
     by_size: tuple[str, str] | None = None
+    moves: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
     tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None] | None = None
 
     @property

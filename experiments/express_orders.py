@@ -2,7 +2,7 @@
 
 Object i (from 0) of a set is `data/object_bytes=<B>/object_count=<C>/<i as nine digits>.json`: the parts of the key are
 the partitions of the tables that Athena reads, which it finds by projection and not by a crawler. Its content is lines
-of JSON, 100 bytes each, the first one longer by what is left; the line of row j has `"value": j mod 1000`.
+of JSON, 100 bytes each, the first one longer by what is left; the line of row j (from 0) has `"value": j mod 1000`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,120 @@ from typing import Any
 from experiments.experiment import Execution
 from experiments.objects import DataObject
 
-OPERATIONS = ("upload", "download", "count", "aggregate")
-QUERIES = OPERATIONS[2:]
+UPLOAD, DOWNLOAD, COUNT, AGGREGATE = OPERATIONS = ("upload", "download", "count", "aggregate")
+QUERIES = (COUNT, AGGREGATE)
+STANDARD, ONE_ZONE = CLASSES = ("standard", "express")
 ROW_BYTES, VALUES = 100, 1000
 # As published: about so many bytes, at most so many objects, and 100 of the large ones.
-SET_BYTES = {"transfer": 775_770_000, "query": 7_000_000_000}
-MOST_OBJECTS = {"transfer": 77_577, "query": 700_000}
+TRANSFER_BYTES, TRANSFER_OBJECTS = 775_770_000, 77_577
+QUERY_BYTES, QUERY_OBJECTS = 7_000_000_000, 700_000
 LEAST_OBJECTS = 100
-LOCAL_BYTES, LOCAL_OBJECTS = 10_000_000, 50
+# On the embedded AWS what counts is that the path works.
+LOCAL_BYTES, LOCAL_OBJECTS, LEAST_LOCAL_OBJECTS = 10_000_000, 50, 2
+# Milliseconds of one request of 1 KB in Lambda, at the median (Skyrise, hpides/skyrise).
+LATENCY_MS = {
+    (UPLOAD, STANDARD): 41.0,
+    (DOWNLOAD, STANDARD): 27.0,
+    (UPLOAD, ONE_ZONE): 7.3,
+    (DOWNLOAD, ONE_ZONE): 4.8,
+}
+# Of one connection (S3 User Guide, design patterns), and what a function sustains over all of them (Skyrise).
+CONNECTION_BYTES_PER_S, FUNCTION_BYTES_PER_S = 85_000_000, 78_000_000
+# A slice ends well within the 15 minutes of a function.
+SLICE_S, MOST_SLICES = 600, 1000
+# What one invocation places: 50,000 objects of 10 KB take half a minute, and so many bytes five.
+PLACING_OBJECTS, PLACING_BYTES, PLACING_AT_ONCE = 50_000, 25_000_000_000, 64
+SELECTED = {
+    COUNT: "count(*) AS row_count",
+    AGGREGATE: "count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max",
+}
 
 
 def usual_count(operation: str, _: str, object_bytes: int, *__: object) -> int:
     """How many objects a set has when nothing is said: as published at 10 KB and 100 MB."""
-    kind = "query" if operation in QUERIES else "transfer"
-    return min(MOST_OBJECTS[kind], max(LEAST_OBJECTS, SET_BYTES[kind] // object_bytes))
+    if operation in QUERIES:
+        return min(QUERY_OBJECTS, max(LEAST_OBJECTS, QUERY_BYTES // object_bytes))
+    return min(TRANSFER_OBJECTS, max(LEAST_OBJECTS, TRANSFER_BYTES // object_bytes))
 
 
 def local_count(values: Mapping[str, Any]) -> int:
-    """The same on the embedded AWS, where what counts is that the path works."""
-    return max(1, min(LOCAL_OBJECTS, LOCAL_BYTES // values["object_bytes"]))
+    """The same on the embedded AWS."""
+    return max(LEAST_LOCAL_OBJECTS, min(LOCAL_OBJECTS, LOCAL_BYTES // values["object_bytes"]))
+
+
+def usual_slices(
+    operation: str, storage_class: str, object_bytes: int, parallel_limit: int, object_count: int, *_: object
+) -> int:
+    """Into how many messages a set is divided when nothing is said: as few as leave each its time."""
+    if operation in QUERIES:
+        return 1
+    seconds = transfer_seconds(operation, storage_class, object_bytes, parallel_limit, object_count)
+    return max(1, min(-(-int(seconds) // SLICE_S), object_count, MOST_SLICES))
+
+
+def transfer_seconds(
+    operation: str, storage_class: str, object_bytes: int, parallel_limit: int, object_count: int
+) -> float:
+    """How long one function takes on AWS for so many objects, `parallel_limit` at a time: latency and bytes of each
+    request, and at least what the function's network needs."""
+    latency_ms = LATENCY_MS.get((operation, storage_class), max(LATENCY_MS.values()))
+    one_s = latency_ms / 1000 + object_bytes / CONNECTION_BYTES_PER_S
+    at_once = min(parallel_limit, object_count)
+    return max(object_count * one_s / at_once, object_count * object_bytes / FUNCTION_BYTES_PER_S)
+
+
+def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
+    """What all messages of a cell say."""
+    return {
+        name: values[name] for name in ("storage_class", "object_bytes", "parallel_limit", "object_count", "slices")
+    }
+
+
+def messages(values: Mapping[str, Any]) -> int:
+    """Each slice as often as a cell is repeated, whatever N."""
+    return values["slices"] * values["messages_per_concurrency"]
+
+
+def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """The objects of message `index`: those of one slice, in turn."""
+    count, slices = values["object_count"], values["slices"]
+    at = index % slices
+    first, end = count * at // slices, count * (at + 1) // slices
+    return {"first_object": first, "objects": end - first}
+
+
+def placing(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What the placing function is told before a cell that reads: the whole set, in parts; nothing before an upload."""
+    if values["operation"] == UPLOAD:
+        return ()
+    count = values["object_count"]
+    step = max(1, min(PLACING_OBJECTS, PLACING_BYTES // values["object_bytes"]))
+    named = {name: values[name] for name in ("storage_class", "object_bytes", "object_count")}
+    return [
+        {"place": {**named, "first_object": first, "objects": min(step, count - first),
+                   "parallel_limit": PLACING_AT_ONCE}}
+        for first in range(0, count, step)
+    ]  # fmt: skip
+
+
+def execution(values: Mapping[str, Any]) -> Execution | None:
+    """What Athena is asked in a cell; None for one of functions."""
+    operation, size, count = values["operation"], values["object_bytes"], values["object_count"]
+    if operation not in QUERIES:
+        return None
+    sql = (
+        f'SELECT {SELECTED[operation]} FROM "{values["storage_class"]}" '
+        f"WHERE object_bytes = '{size}' AND object_count = '{count}'"
+    )
+    where = (str(values.get(f"athena_{name}_name") or "") for name in ("workgroup", "database"))
+    return Execution(sql, *where, float(values["query_limit_s"]), expected(operation, size, count))
+
+
+def expected(operation: str, object_bytes: int, object_count: int) -> tuple[str, ...]:
+    """The row that the query gives: rows, and for the aggregate the sum and the largest of their values."""
+    rows = object_bytes // ROW_BYTES
+    if operation == COUNT:
+        return (str(object_count * rows),)
+    whole, left = divmod(rows, VALUES)
+    total = whole * (VALUES * (VALUES - 1) // 2) + left * (left - 1) // 2
+    return str(object_count * rows), str(object_count * total), str(min(rows, VALUES) - 1)

@@ -17,7 +17,8 @@ class Use:
 
     `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every operation, `per_cell` for
     every cell, `per_cell_hour` for every hour that this cell is the one that is up, `once` for the run, and `per_hour`
-    for every hour that a stack is up; where cells differ in the last two, the largest counts.
+    for every hour that a stack is up; where cells differ in the last two, the largest counts. They are so for each `of`
+    by itself: what is put once for several cells names itself there.
     """
 
     service: str
@@ -28,6 +29,7 @@ class Use:
     per_hour: float = 0
     per_cell: float = 0
     per_cell_hour: float = 0
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class Usage:
     beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
     smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
     has is put up, filled and taken down, and `apply_s` those in which every change of the stack takes longer.
-    `instance_type`: of the N hosts on which it runs; empty where it runs in functions.
+    `placed` names what a function of the stack puts before the cell, once for all cells that need the same, and which
+    is removed at the end; `placing_s` are the seconds of that, by target.
+    `instance_type`: of the N hosts on which it runs; empty where it runs in functions, or `in_athena`.
     """
 
     seconds: Mapping[str, float]
@@ -58,9 +62,17 @@ class Usage:
     emulator_mb: int = 0
     connections: int = 0
     faster_by: str = "more memory"
+    placed: str = ""
+    placing_s: Mapping[str, float] = field(default_factory=dict)
     instance_type: str = ""
+    in_athena: bool = False
+
+    @property
+    def on_hosts(self) -> bool:
+        """Whether the operation runs on EC2 hosts; elsewhere the stack has a function, whether it is used or not."""
+        return bool(self.instance_type)
 
     @property
     def in_lambda(self) -> bool:
         """Whether the operation runs in a function, and is billed as one."""
-        return not self.instance_type
+        return not self.on_hosts and not self.in_athena

@@ -18,18 +18,21 @@ locals {
     filesystem = local.filesystem_defaults
     copy       = local.copy_defaults
     copy_host  = local.copy_host_defaults
+    express    = local.express_defaults
   }[var.experiment]
   in_tmp = {
     download   = local.download_in_tmp
     filesystem = local.filesystem_in_tmp
     copy       = local.copy_in_tmp
     copy_host  = local.copy_in_tmp
+    express    = local.express_in_tmp
   }[var.experiment]
   function = {
     download   = local.download
     filesystem = local.filesystem
     copy       = local.copy
     copy_host  = null # hosts take the messages
+    express    = local.express
   }[var.experiment]
 
   memory_size          = coalesce(var.memory_size, local.defaults.memory_size)

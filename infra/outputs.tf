@@ -110,3 +110,11 @@ output "event_source_mapping_uuid" {
   description = "Id of the trigger; null where hosts work."
   value       = one(module.worker[*].event_source_mapping_uuid)
 }
+
+output "placing_function_name" {
+  description = "The function that puts the data set in its place: of filesystem from the bucket to S3 Files with storage = s3files, else to EFS; of express into both buckets. Null where there is none."
+  value = one(concat(
+    [for name, placing in module.placing : placing.function_name if name == (var.storage == "s3files" ? "s3files" : "efs")],
+    module.placing_objects[*].function_name,
+  ))
+}

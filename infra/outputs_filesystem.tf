@@ -34,8 +34,3 @@ output "throughput_mode" {
   description = "Throughput mode of EFS."
   value       = local.is_filesystem ? var.throughput_mode : null
 }
-
-output "placing_function_name" {
-  description = "The function that copies the data set from the bucket to the file system: to S3 Files with storage = s3files, else to EFS."
-  value       = one([for name, placing in module.placing : placing.function_name if name == (var.storage == "s3files" ? "s3files" : "efs")])
-}

@@ -17,7 +17,7 @@ variable "s3_bucket_name" {
 
 variable "memory_size" {
   type        = number
-  description = "Memory of the function, in MB; null means the published one, 2048 for download and filesystem, 512 for copy. A host's is its instance_type's."
+  description = "Memory of the function, in MB; null means the published one, 2048 for download and filesystem, 512 for copy, and 2048 for express. A host's is its instance_type's."
   default     = null
 
   validation {
@@ -86,8 +86,8 @@ variable "experiment" {
   nullable    = false
 
   validation {
-    condition     = contains(["download", "filesystem", "copy", "copy_host"], var.experiment)
-    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download, filesystem, copy, copy_host."
+    condition     = contains(["download", "filesystem", "copy", "copy_host", "express"], var.experiment)
+    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download, filesystem, copy, copy_host, express."
   }
 }
 
@@ -118,7 +118,7 @@ variable "prefix" {
 
 variable "timeout_s" {
   type        = number
-  description = "Longest duration of one invocation, in seconds; null means 60 for download and filesystem, 900 for copy and copy_host. A host's work has no limit, but its messages stay hidden as long as a function's would."
+  description = "Longest duration of one invocation, in seconds; null means 60 for download and filesystem, 900 for copy, copy_host and express. A host's work has no limit, but its messages stay hidden as long as a function's would."
   default     = null
 
   validation {
@@ -209,7 +209,7 @@ variable "log_retention_days" {
 
 variable "architecture" {
   type        = string
-  description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and copy, arm64 for filesystem. A host's is its instance_type's."
+  description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and copy, arm64 for filesystem, and arm64 for express. A host's is its instance_type's."
   default     = null
 
   validation {
@@ -225,7 +225,7 @@ variable "architecture" {
 
 variable "ephemeral_storage_mb" {
   type        = number
-  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here); null means the published one, 1200 for download and 1228 for filesystem, and Lambda's least, 512, for copy."
+  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here); null means the published one, 1200 for download and 1228 for filesystem, Lambda's least, 512, for copy, and 8192 for express."
   default     = null
 
   validation {

@@ -28,6 +28,7 @@ VERBS = {
     "sweep": ("loader.verbs.sweep", "deploy, flood, wait and query for every cell of an experiment"),
     "doctor": ("loader.verbs.doctor", "check account, machine, plan and cost before anything is spent"),
     "report": ("loader.verbs.report", "rebuild a run's report from its stored records"),
+    "prices": ("loader.verbs.prices", "print the prices that estimates rest on, or bring them up to date"),
 }
 EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -185,10 +185,11 @@ def _abort_leftovers(s3: Any, bucket: str, key: str) -> None:
         for upload in page.get("Uploads", []):
             if upload["Key"] == key:
                 say(f"aborting an unfinished upload of {key} from an earlier run")
-                _abort(s3, {"Bucket": bucket, "Key": key, "UploadId": upload["UploadId"]})
+                abort(s3, {"Bucket": bucket, "Key": key, "UploadId": upload["UploadId"]})
 
 
-def _abort(s3: Any, upload: dict[str, str]) -> None:
+def abort(s3: Any, upload: dict[str, str]) -> None:
+    """Abort an unfinished upload; one that is gone is what was wanted."""
     try:
         s3.abort_multipart_upload(**upload)
     except ClientError as error:
@@ -237,7 +238,7 @@ class _Upload:
     def _give_up(self, upload: dict[str, str]) -> None:
         """Abort; where that fails too, say what stays, and leave the error that led here the one to be raised."""
         try:
-            _abort(self._s3, upload)
+            abort(self._s3, upload)
         except (BotoCoreError, ClientError) as error:
             say(
                 f"the unfinished upload of {upload['Key']} couldn't be aborted ({one_line(error)}); its parts are"

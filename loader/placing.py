@@ -1,9 +1,10 @@
-"""Has the data set copied from the bucket to where else functions read it: by a function of the stack, so that nobody
-has to log in to a machine that mounts it."""
+"""Has objects put where functions read them by a function of the stack: inside the region, and without logging in to a
+machine that mounts a file system."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -17,19 +18,37 @@ from loader.target import Target
 READ_TIMEOUT_S = 910
 
 
-def place(target: Target) -> dict[str, Any] | None:
-    """Invoke the stack's placing function and wait for it; what it answers, None where the experiment has none.
+def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None = None) -> list[dict[str, Any]]:
+    """Invoke the stack's placing function with what the experiment says of a cell, one event after the other; returns
+    the answers, none where there is nothing to place.
 
-    It copies what isn't there yet and checks everything by its checksum. Raises RunError when it fails.
+    `in_order` are the cell's axes of the work order. Events in `placed` aren't sent again, and those that were sent are
+    added. The function puts what isn't there yet, and checks it. Raises RunError when it fails.
     """
-    name = target.outputs.get(target.experiment.placed_by) if target.experiment.placed_by else None
-    if name is None:
-        return None
-    say(f"{name}: copying the data set to the file system, as far as it isn't there")
-    # Once: a second invocation would copy beside the first.
+    placed = set() if placed is None else placed
+    events = [event for event in events_of(target, in_order) if json.dumps(event, sort_keys=True) not in placed]
+    answers = []
+    for number, event in enumerate(events, start=1):
+        of_several = f" (part {number} of {len(events)})" if len(events) > 1 else ""
+        answers.append(_invoke(target, target[target.experiment.placed_by], event, of_several))
+        placed.add(json.dumps(event, sort_keys=True))
+    return answers
+
+
+def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What the placing function is told for a cell; nothing where the stack has none."""
+    experiment = target.experiment
+    if experiment.placing is None or target.outputs.get(experiment.placed_by) is None:
+        return ()
+    return experiment.placing({**target.outputs, **in_order})
+
+
+def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str) -> dict[str, Any]:
+    say(f"{name}: placing the data set, as far as it isn't there{of_several}")
+    # Once: a second invocation would write beside the first.
     client = target.client("lambda", read_timeout=READ_TIMEOUT_S, retries={"mode": "standard", "max_attempts": 1})
     try:
-        answer = client.invoke(FunctionName=name, Payload=b"{}")
+        answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode())
         told = answer["Payload"].read()
     except (BotoCoreError, ClientError) as error:
         raise targets.explain(error, f"invoking {name}", target) from None
@@ -37,8 +56,16 @@ def place(target: Target) -> dict[str, Any] | None:
         result = json.loads(told)
     except ValueError:
         result = None
-    if answer.get("FunctionError") or not isinstance(result, dict):
-        why = result.get("errorMessage") if isinstance(result, dict) else told[:200]
+    failed = answer.get("FunctionError") or not isinstance(result, dict) or result.get("status") == "error"
+    if failed:
+        why = _why(result) if isinstance(result, dict) else told[:200]
         raise RunError(f"{name} could not place the data set: {why}; its log is /aws/lambda/{name}")
     say(f"{name}: {result}", style="dim")
     return result
+
+
+def _why(result: Mapping[str, Any]) -> str:
+    """What an exception of Lambda's, or a record of a failure, says."""
+    if "error_type" in result:
+        return f"{result['error_type']}: {result.get('error_message')}"
+    return str(result.get("errorMessage"))

@@ -82,7 +82,7 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
             "most_at_once": overlap and overlap["most_at_once"],
             "share_at_full_n": overlap and overlap["share_of_span_at_full"],
         }
-        source = f"{run.source}, a folder" if run.stand_ins([key]) else run.source
+        source = ", ".join([run.source, *(stand_in.short for stand_in in run.stand_ins([key]))])
         lines.append(Row(key, source, measured=True, figures=figures))
         for at, one in enumerate(theirs):
             # What isn't of this very cell is told once, not beside every cell that it might stand beside.
@@ -106,11 +106,7 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
             "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
             "this machine, not AWS, and memory size changes nothing here."
         )
-    if names := run.stand_ins(measured):
-        sentences.append(
-            f"“a folder”: nothing can be mounted here, so a folder of this machine stood in for {listed(names)}: these "
-            "rows show that the path works, and nothing of that storage."
-        )
+    sentences += [one.sentence for one in run.stand_ins(measured)]
     told = run.experiment.untried.items()
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
         sentences.append(f"Those who wrote this have never run {listed(names)} on AWS: look twice at what it says.")
@@ -132,4 +128,5 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
         unit = run.experiment.speed.unit
         sentences.append(f"Compare {unit} where objects are of like size, and seconds only where they are as many.")
     tables = "tables give" if len(shown) > 1 else "table gives"
+    sentences = list(dict.fromkeys(sentences))
     return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 from experiments import Axis
 from report.cell_key import Key, has_phrase, own_columns, phrase_label
-from report.phrases import NOTHING, Interval, between
+from report.phrases import NOTHING, Interval, between, decimal_size
+
+# The unit of an axis whose values are told in the unit that fits.
+BYTES = "bytes"
 
 LEVELS = {
     "holds": "✓ holds",
@@ -80,15 +83,23 @@ def words(text: str, looks: str = "") -> Entry:
 def coordinates(key: Key, told: Collection[str], looks: str = "") -> list[Entry]:
     """The entries that name a cell: a column an axis, those with a default only where they are `told`."""
     named = [
-        number(key[axis.name], str(key[axis.name]), looks) if axis.kind is int else words(key[axis.name], looks)
+        number(key[axis.name], _whole(key[axis.name], axis), looks)
+        if axis.kind is int
+        else words(key[axis.name], looks)
         for axis in own_columns(key.axes, told)
     ]
     return [*named, words(key.way_words, looks)] if has_phrase(key.axes, told) else named
 
 
+def _whole(value: int, axis: Axis) -> str:
+    """A coordinate for reading: bytes in their unit, and large numbers with thousands set apart."""
+    return decimal_size(value, digits=9) if axis.unit == BYTES else f"{value:,}" if value >= 10_000 else str(value)
+
+
 def head_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Column]:
     """The columns of `coordinates`."""
-    named = [Column(axis.label, axis.unit, words=axis.kind is str) for axis in own_columns(axes, told)]
+    named = [Column(axis.label, "" if axis.unit == BYTES else axis.unit, words=axis.kind is str)
+             for axis in own_columns(axes, told)]  # fmt: skip
     return [*named, Column(phrase_label(axes), words=True)] if has_phrase(axes, told) else named
 
 

@@ -44,8 +44,10 @@ def moved_words(run: Run) -> str:
     if run.object_bytes is not None:
         return size_words(run.object_bytes)
     sizes = {common_size(group) for group in run.done.by_cell().values()}
-    if not sizes or None in sizes or len(sizes) > MOST_SIZES:
+    if not sizes or None in sizes:
         return "unknown or mixed"
+    if len(sizes) > MOST_SIZES:
+        return f"{size_words(min(sizes))} to {size_words(max(sizes))}"
     return listed([size_words(size) for size in sorted(sizes, reverse=True)])
 
 

@@ -61,6 +61,15 @@ def size_words(size_bytes: int) -> str:
     return f"{size_bytes} bytes"
 
 
+def decimal_size(size_bytes: float, digits: int = 3) -> str:
+    """A size for reading, in decimal units, rounded to so many digits: `45.3 KB`, `100 MB`."""
+    rounded = float(f"{size_bytes:.{digits}g}")
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if rounded >= factor:
+            return f"{rounded / factor:g} {unit}"
+    return f"{rounded:g} bytes"
+
+
 def duration(value_s: float) -> str:
     """A time span: `4 min 38 s`, `1 h 12 min`."""
     whole_s = round(value_s)

@@ -39,7 +39,9 @@ class Theirs:
     def _over(self, metric: Metric, seconds: float | None) -> float | None:
         if metric.how == "rate":
             return rate(self.published.object_bytes, seconds)
-        return self.published.objects / seconds if self.published.objects and seconds else None
+        told = self.published.objects_axis
+        objects = self.key[told] if told else self.published.objects
+        return objects / seconds if objects and seconds else None
 
 
 def rows(name: str) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments import EXPERIMENTS, Experiment, of_run
+from experiments.experiment import StandIn
 from report import cells, jsonl
 from report.cell_key import Key
 from report.cell_settings import CellSettings, Difference
@@ -122,10 +123,14 @@ class Run:
         repeat = self.cells.repeat(cell)
         return key.words + ("" if repeat is None else f", repeat {repeat}")
 
-    def stand_ins(self, keys: Iterable[Key]) -> list[str]:
-        """What these cells name and something else stood in the place of: on the embedded AWS a folder, for a mount."""
+    def stand_ins(self, keys: Iterable[Key]) -> dict[StandIn, list[str]]:
+        """What stood in on the embedded AWS, and which values that these cells name it stood in the place of."""
         told = self.experiment.stand_ins.items() if self.target == "local" else ()
-        return sorted({key[axis] for key in keys for axis, values in told if key[axis] in values})
+        named = sorted({(axis, key[axis]) for key in keys for axis, values in told if key[axis] in values})
+        found: dict[StandIn, list[str]] = {}
+        for axis, value in named:
+            found.setdefault(self.experiment.stand_ins[axis][value], []).append(value)
+        return found
 
     def order(self, cell: str) -> tuple[Any, ...]:
         """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""

@@ -5,10 +5,6 @@ provider "aws" {
   # One host name serves every bucket: <bucket>.127.0.0.1 resolves nowhere.
   s3_use_path_style = true
 
-  # With an account id the provider reads bucket tags through S3 Control, under the host <account>.<endpoint>, which
-  # resolves nowhere.
-  skip_requesting_account_id = true
-
   # The emulator has no metadata service and takes any key.
   skip_metadata_api_check     = true
   skip_credentials_validation = true

@@ -35,6 +35,10 @@ ERROR_TYPES = {
     "UnsafePath": "a key or a link leads out of its folder, or two keys fall on one file: nothing of it was written",
     "NoSpace": "the temporary folder is full",
     "FileError": "the temporary file can't be made or written for another reason",
+    "QueryFailed": "Athena couldn't run the query; its reason is in the message",
+    "QueryCancelled": "the query was cancelled, by whoever started it or in Athena itself",
+    "QueryTimedOut": "the query outlived its limit and was stopped",
+    "WrongResult": "the query's result isn't what the objects' content gives",
     "UnexpectedError": "none of the above: a defect to report; the message names the exception",
 }
 

@@ -9,6 +9,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // credentials and region from wherever AWS's tools find them
 	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.6 // which instance this host is: the name of its log stream
 	github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs v1.91.1 // a host's records; Lambda forwards a function's itself
+	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7 // uploads and downloads by the SDK, with sessions of directory buckets
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9 // tells SQS when a failed message comes back; a host's messages
 	github.com/aws/smithy-go v1.28.8 // the code of an error answer of SQS
 )
@@ -20,7 +21,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/v4a v1.5.9 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/checksum v1.11.10 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/presigned-url v1.14.9 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/s3shared v1.20.9 // indirect
 	github.com/aws/aws-sdk-go-v2/service/signin v1.12.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sso v1.39.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect

@@ -16,6 +16,7 @@ import (
 
 	"stampede/transfer/internal/copy"
 	"stampede/transfer/internal/download"
+	"stampede/transfer/internal/express"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/worker"
@@ -26,6 +27,7 @@ var operations = map[string]func(ctx context.Context, lookup func(string) string
 	"download":  download.New,
 	"copy":      copy.New,
 	"copy_host": copy.New, // the same on a host, by the verb work
+	"express":   express.New,
 }
 
 // operationOf makes the operation that EXPERIMENT names. Without it that is the download, as Terraform's variable of this name
@@ -51,6 +53,6 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	verbs := slices.Concat(download.Verbs, copy.Verbs, []host.Verb{worker.Verb(operationOf)})
+	verbs := slices.Concat(download.Verbs, copy.Verbs, express.Verbs, []host.Verb{worker.Verb(operationOf)})
 	os.Exit(host.Main(ctx, verbs, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -413,14 +413,17 @@ run "go_to_a_small_tmp" {
   ]
 }
 
-run "filesystem_too_small" {
+run "filesystem_and_express_too_small" {
   command = plan
 
   variables {
-    large_file_mb      = 0
-    small_files        = 0
-    subnet_count       = 0
-    objects_per_folder = 0
+    large_file_mb       = 0
+    small_files         = 0
+    subnet_count        = 0
+    objects_per_folder  = 0
+    scan_limit_mb       = 9
+    query_limit_s       = 0
+    express_bucket_name = "my-bucket"
   }
 
   expect_failures = [
@@ -428,10 +431,13 @@ run "filesystem_too_small" {
     var.small_files,
     var.subnet_count,
     var.objects_per_folder,
+    var.scan_limit_mb,
+    var.query_limit_s,
+    var.express_bucket_name,
   ]
 }
 
-run "filesystem_fractions_and_too_large" {
+run "filesystem_and_express_fractions_and_too_large" {
   command = plan
 
   variables {
@@ -439,6 +445,8 @@ run "filesystem_fractions_and_too_large" {
     small_files        = 100001
     subnet_count       = 7
     objects_per_folder = 1000001
+    scan_limit_mb      = 10485761
+    query_limit_s      = 60.5
   }
 
   expect_failures = [
@@ -446,10 +454,12 @@ run "filesystem_fractions_and_too_large" {
     var.small_files,
     var.subnet_count,
     var.objects_per_folder,
+    var.scan_limit_mb,
+    var.query_limit_s,
   ]
 }
 
-run "filesystem_unknown_words" {
+run "filesystem_and_express_unknown_words" {
   command = plan
 
   variables {
@@ -459,6 +469,9 @@ run "filesystem_unknown_words" {
     throughput_mode    = "provisioned"
     direct_s3_read     = "ENABLED"
     objects_per_folder = 1.5
+    operation          = "read"
+    placement          = "same-zone"
+    zone_id            = "us-east-1a"
   }
 
   expect_failures = [
@@ -468,6 +481,9 @@ run "filesystem_unknown_words" {
     var.throughput_mode,
     var.direct_s3_read,
     var.objects_per_folder,
+    var.operation,
+    var.placement,
+    var.zone_id,
   ]
 }
 
@@ -545,16 +561,17 @@ run "copy_too_small" {
   ]
 }
 
-# 5 GiB is the most that one CopyObject copies.
-run "copy_too_large" {
+# 5 GiB is the most that one CopyObject copies. The bucket's name has 64 characters.
+run "copy_and_express_too_large" {
   command = plan
 
   variables {
-    object_count = 100000001
-    object_bytes = 5368709121
-    masters      = 1001
-    slice_rows   = 100001
-    data_seed    = 4294967296
+    object_count        = 100000001
+    object_bytes        = 5368709121
+    masters             = 1001
+    slice_rows          = 100001
+    data_seed           = 4294967296
+    express_bucket_name = "000000000000000000000000000000000000000000000000--use1-az4--x-s3"
   }
 
   expect_failures = [
@@ -563,6 +580,7 @@ run "copy_too_large" {
     var.masters,
     var.slice_rows,
     var.data_seed,
+    var.express_bucket_name,
   ]
 }
 
@@ -711,5 +729,46 @@ run "a_manifest_and_a_key_for_the_download" {
   expect_failures = [
     var.from_manifest,
     var.bucket_key,
+  ]
+}
+
+run "a_zone_of_another_region" {
+  command = plan
+
+  variables {
+    experiment = "express"
+    region     = "eu-north-1"
+    zone_id    = "use1-az4"
+  }
+
+  expect_failures = [
+    var.zone_id,
+  ]
+}
+
+run "a_region_without_express" {
+  command = plan
+
+  variables {
+    experiment = "express"
+    region     = "eu-south-1"
+  }
+
+  expect_failures = [
+    var.zone_id,
+  ]
+}
+
+run "a_directory_bucket_of_another_zone" {
+  command = plan
+
+  variables {
+    experiment          = "express"
+    express_bucket_name = "my-own--use1-az4--x-s3"
+    zone_id             = "use1-az5"
+  }
+
+  expect_failures = [
+    var.express_bucket_name,
   ]
 }

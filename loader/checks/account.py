@@ -38,7 +38,7 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s:
     if who.status == PROBLEM:
         return [who]
     checks: dict[str, Callable[[], Finding]] = {"region": lambda: enabled_region(account, region)}
-    if cells[0].usage.in_lambda:
+    if not cells[0].usage.on_hosts:
         checks |= {
             "concurrency": lambda: concurrency(account, cells, f"{prefix}-{experiment}"),
             "memory cap": lambda: memory_cap(account, cells),
@@ -52,17 +52,17 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s:
 
 def emulator(cells: list[Demand]) -> list[Finding]:
     """The embedded AWS: whether it runs, answers, and takes N functions at once, where functions are used."""
-    running, in_lambda = ministack.running(stack.STATE_DIR), cells[0].usage.in_lambda
+    running, on_hosts = ministack.running(stack.STATE_DIR), cells[0].usage.on_hosts
     if running is None:
         here = Finding("emulator", OK, "not running; a sweep starts it and stops it again")
         limit = ministack.account_concurrency(os.environ)
-        return [here, _emulator_concurrency(cells, limit)] if in_lambda else [here]
+        return [here] if on_hosts else [here, _emulator_concurrency(cells, limit)]
     if not running.answers():
         found = f"process {running.pid} doesn't answer at {running.endpoint_url}"
         return [Finding("emulator", PROBLEM, found, "`stampede emulator stop`")]
     account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
     here = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
-    if not in_lambda:
+    if on_hosts:
         return [here]
     return [
         here,

@@ -31,9 +31,11 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
     """All checks of the matrix: those that every experiment has, and its own."""
     one, many = experiment.operation
     findings = [matrix(cells, many), *experiment.checks([cell.values for cell in cells])]
-    if cells[0].usage.in_lambda:
-        return [*findings, memory(cells), time_limit(cells, one, target), trigger(cells)]
-    return [*findings, hold(cells, one, target)]
+    if cells[0].usage.on_hosts:
+        return [*findings, hold(cells, one, target)]
+    working = [cell for cell in cells if cell.usage.in_lambda]
+    timed = [time_limit(working, one, target)] if working else []
+    return [*findings, memory(cells), *timed, trigger(cells)]
 
 
 def matrix(cells: list[Demand], operations: str) -> Finding:

@@ -13,7 +13,7 @@ from experiments import EXPERIMENTS
 from experiments.usage import Use
 from loader.cost import durations
 from loader.cost.demand import Demand, demands, setting
-from loader.cost.prices import Prices, read_prices
+from loader.cost.prices import USUAL_REGION, Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan
@@ -40,7 +40,7 @@ BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json."""
+    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json, of `region`."""
 
     service: str
     what: str
@@ -48,6 +48,7 @@ class Item:
     unit: str
     usd_per_unit: float | None
     price: str = ""
+    region: str = USUAL_REGION
 
     @property
     def usd(self) -> float | None:
@@ -70,12 +71,10 @@ class Item:
 @dataclass(frozen=True)
 class Estimate:
     """Cost on AWS and duration of a plan. `cells_s` has the seconds of each cell by name, on the plan's own target;
-    `advice` are sentences of the experiment's on what else does such work."""
+    `prices` are those of the region, `advice` sentences of the experiment's on what else does such work."""
 
     target: str
-    region: str
-    prices_region: str
-    prices_date: str
+    prices: Prices
     items: tuple[Item, ...]
     cells_s: Mapping[str, float]
     around_s: float
@@ -85,6 +84,21 @@ class Estimate:
     def total_usd(self) -> float:
         """The sum of all items with a known price."""
         return sum(item.usd or 0.0 for item in self.items)
+
+    @property
+    def region(self) -> str:
+        """Where it would run."""
+        return self.prices.region
+
+    @property
+    def prices_region(self) -> str:
+        """Whose prices these are: the region's own where any of them is known."""
+        return self.region if any(item.region == self.region for item in self.items) else USUAL_REGION
+
+    @property
+    def prices_elsewhere(self) -> list[str]:
+        """The names of the prices that aren't the region's own, because those aren't known here."""
+        return list(dict.fromkeys(item.price for item in self.items if item.region != self.region))
 
     @property
     def unpriced(self) -> list[Item]:
@@ -126,16 +140,19 @@ class Estimate:
 
     def prices_text(self) -> str:
         """Which prices these are."""
-        where = f"{self.prices_region} prices of {self.prices_date}"
+        where = f"{self.prices_region} prices of {self.prices.date}"
         if self.region != self.prices_region:
-            where += f", as those of {self.region} aren't known here"
-        return where
+            return f"{where}, as those of {self.region} aren't known here"
+        others = self.prices_elsewhere
+        return f"{where}, but those of {USUAL_REGION} for {', '.join(others)}" if others else where
 
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""
         return {
-            "prices_date": self.prices_date,
+            "prices_date": self.prices.date,
             "prices_region": self.prices_region,
+            "prices_elsewhere": self.prices_elsewhere,
+            "prices": self.prices.known_usd,
             "region": self.region,
             "items": [item.as_dict() for item in self.items],
             "total_usd": round(self.total_usd, 6),
@@ -150,17 +167,15 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
     A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
     values that aren't numbers.
     """
-    prices = read_prices()
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
+    prices = read_prices(str(setting(plan, "region", defaults)))
     experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
     advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(
         target=plan.target,
-        region=str(setting(plan, "region", defaults)),
-        prices_region=prices.region,
-        prices_date=prices.date,
-        items=tuple(_items(cells, durations.around_s(cells, "aws"), prices)),
+        prices=prices,
+        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
         around_s=durations.around_s(cells, plan.target),
         advice=tuple(advice),
@@ -188,13 +203,15 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         )
 
 
-def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
+def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
+    """The lines of the bill of `cells`, of which `around_s` seconds more are spent beside them."""
+
     def item(service: str, what: str, price: str, quantity: float) -> Item:
-        return Item(service, what, quantity, prices[price].unit, prices[price].usd, price)
+        found = prices[price]
+        return Item(service, what, quantity, found.unit, found.usd, price, found.region)
 
     messages = sum(cell.all_messages for cell in cells)
-    batches = sum(-(-count // BATCH) for cell in cells for count in (cell.messages, cell.warm_up_messages))
-    batches += sum(cell.preparations for cell in cells)
+    requests = sum(_queue_requests(cell) for cell in cells if not cell.usage.in_athena)
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
@@ -202,7 +219,7 @@ def _items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
     return [
         *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
         *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
-        item("SQS", "send, receive, delete", "sqs_request", batches + 2 * messages),
+        item("SQS", "send, receive, delete", "sqs_request", requests),
         item("SQS", "asking an empty queue", "sqs_request", hours * asking),
         *([item("SQS", "provisioned polls, at most", "sqs_request", polls)] if polls else []),
         item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
@@ -226,9 +243,15 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
     ]
 
 
+def _queue_requests(cell: Demand) -> int:
+    """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
+    batches = sum(-(-count // BATCH) for count in (cell.messages, cell.warm_up_messages))
+    return batches + cell.preparations + 2 * cell.all_messages
+
+
 def _connections(cell: Demand) -> int:
     """Who asks the queue while it is empty."""
-    return TRIGGER_CONNECTIONS if cell.usage.in_lambda else cell.concurrency
+    return cell.concurrency if cell.usage.on_hosts else TRIGGER_CONNECTIONS
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:
@@ -254,7 +277,7 @@ def _tmp_gb_s(cell: Demand) -> float:
 
 
 def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
-    """The quantities of the experiment's own lines, by service, words and price, in their order.
+    """The quantities of the experiment's own lines, by service, words and price, those of a service together.
 
     What is up with its cell alone is so for the cell's time; for that around all cells, with the first.
     """
@@ -265,8 +288,16 @@ def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], fl
         for use in cell.usage.uses:
             quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
             lines.setdefault((use.service, use.what, use.price), []).append((quantity, use))
+    services = list(dict.fromkeys(service for service, _, _ in lines))
     return {
-        line: sum(quantity for quantity, _ in uses)
-        + max(use.once + (use.per_hour and use.per_hour * sum(hours)) for _, use in uses)
-        for line, uses in lines.items()
+        line: sum(quantity for quantity, _ in uses) + _once(sum(hours), [use for _, use in uses])
+        for line, uses in sorted(lines.items(), key=lambda one: services.index(one[0][0]))
     }
+
+
+def _once(hours: float, uses: list[Use]) -> float:
+    """What is used once for all cells, and while a stack is up: the largest of each thing that it is of."""
+    most: dict[str, float] = {}
+    for use in uses:
+        most[use.of] = max(most.get(use.of, 0.0), use.once + (use.per_hour and use.per_hour * hours))
+    return sum(most.values())

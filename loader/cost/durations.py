@@ -67,11 +67,15 @@ def cell_s(demand: Demand, target: str) -> float:
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:
-    """Expected seconds before the first cell and after the last: what only the first apply makes, upload, destroy."""
+    """Expected seconds that stand beside the cells: what only the first apply makes, upload, what is placed for several
+    of them, destroy."""
     around, usages = SURROUNDINGS[target], [cell.usage for cell in cells]
     stack_s = max(one.stack_s for one in usages) if target == "aws" else 0
     upload_s = max(one.data_mb for one in usages) / around.upload_mib_per_s
-    return around.first_apply_extra_s + upload_s + around.destroy_s + stack_s
+    placing_s: dict[str, float] = {}
+    for one in usages:
+        placing_s[one.placed] = max(placing_s.get(one.placed, 0.0), one.placing_s.get(target, 0.0))
+    return around.first_apply_extra_s + upload_s + sum(placing_s.values()) + around.destroy_s + stack_s
 
 
 def _ramp(demand: Demand, target: str) -> tuple[float, float]:

@@ -39,8 +39,10 @@ class CellLoad:
 
     @classmethod
     def of(cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]) -> CellLoad:
-        """The load of the stack, with `in_order` as the axes of the work order."""
-        experiment, values = target.experiment, {**target.outputs, **in_order}
+        """The load of the stack, with `in_order` as the axes of the work order, and as many messages as are usual."""
+        experiment = target.experiment
+        usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
+        values = {**usual, **target.outputs, **in_order}
         return cls(
             order=experiment.order(values, objects),
             share=partial(experiment.of_message, values) if experiment.of_message else None,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import json
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from experiments import EXPERIMENTS, Axis, Experiment
@@ -15,6 +14,7 @@ from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
 from loader.infra_variables import declared
+from loader.run.products import Product, products, replaced, rest
 
 MAX_CELLS = 1000
 
@@ -30,7 +30,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same."""
+    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
+
+    The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
+    nobody set, by the cell's name without its repeat.
+    """
 
     experiment: str
     target: str
@@ -42,6 +46,8 @@ class Plan:
     seed: int = 1
     start_barrier_s: float | None = None
     order: list[str] = field(default_factory=list)
+    also: list[dict[str, list[Any]]] = field(default_factory=list)
+    rest: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
         """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N.
@@ -50,7 +56,7 @@ class Plan:
         """
         stacks: dict[str, list[Cell]] = {}
         for repeat in range(1, self.repeats + 1):
-            for coordinates in _product(self.swept):
+            for coordinates in self.combinations():
                 name = cell_name(coordinates | ({"repeat": repeat} if self.repeats > 1 else {}))
                 cell = Cell(name, coordinates, repeat)
                 stacks.setdefault(json.dumps([repeat, self.variables(cell)], sort_keys=True), []).append(cell)
@@ -60,9 +66,15 @@ class Plan:
             dice.shuffle(group)
         return [cell for group in groups for cell in group]
 
+    def combinations(self) -> list[dict[str, Any]]:
+        """The coordinates of every cell, each once, in the order of the declaration."""
+        found = [one for values in (self.swept, *self.also) for one in Product(values).combinations()]
+        return list({cell_name(one): one for one in found}.values())
+
     def values(self, cell: Cell) -> dict[str, Any]:
         """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
-        return {"experiment": self.experiment, **self.fixed, **cell.coordinates}
+        rest = self.rest.get(cell_name(cell.coordinates), {})
+        return {"experiment": self.experiment, **self.fixed, **rest, **cell.coordinates}
 
     def in_order(self, cell: Cell) -> dict[str, Any]:
         """What the plan sets by a cell's work orders."""
@@ -81,7 +93,7 @@ class Plan:
     def messages(self, cell: Cell, values: Mapping[str, Any]) -> int:
         """Messages that are measured in a cell, whose experiment knows it by `values`."""
         count = EXPERIMENTS[self.experiment].messages
-        own = count(values) if count else None
+        own = count({**values, "messages_per_concurrency": self.messages_per_concurrency}) if count else None
         return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
 
     def warm_up_messages(self, cell: Cell) -> int:
@@ -93,7 +105,11 @@ class Plan:
         cells = self.cells()
         return asdict(self) | {
             "order": [cell.name for cell in cells],
-            "cells": [{"cell": cell.name, "repeat": cell.repeat, **cell.coordinates} for cell in cells],
+            "cells": [
+                {"cell": cell.name, "repeat": cell.repeat, **self.rest.get(cell_name(cell.coordinates), {})}
+                | cell.coordinates
+                for cell in cells
+            ],
             "warm_up_messages": sum(self.warm_up_messages(cell) for cell in cells),
             "start_barrier": self.start_barrier_s is not None,
         }
@@ -101,34 +117,39 @@ class Plan:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
         """The plan of a stored run. Raises KeyError where a part is missing."""
-        known = {name: stored[name] for name in cls.__dataclass_fields__ if name != "order"}
-        return cls(**known)
+        newer = {name: stored[name] for name in ("also", "rest") if name in stored}
+        known = {name: stored[name] for name in cls.__dataclass_fields__ if name not in ("order", "also", "rest")}
+        return cls(**known, **newer)
 
 
 def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
     """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix.
 
+    Where the matrix has several products of values, a text tells them apart: each keeps the given ones that are among
+    its own, the first also those that are in none, and a product that is left with none is dropped. Numbers are the
+    given ones in every product, but where a product has pinned its own. What stands in two products is one cell.
+
     Raises UsageError for an unknown variable, a value twice or of the wrong kind, a concurrency that isn't a whole
     number above 0, or more than MAX_CELLS cells.
     """
     matrix = experiment.matrices[target]
-    swept = {name: list(values) for name, values in matrix.swept.items()}
-    fixed = dict(matrix.fixed)
+    found, fixed = products(matrix), dict(matrix.fixed)
     for setting in settings:
         name, values = parse_setting(setting, experiment)
-        swept.pop(name, None)
         fixed.pop(name, None)
-        if len(values) == 1 and name not in matrix.swept:
+        if len(values) == 1 and not any(name in one.values for one in found):
             fixed[name] = values[0]
         else:
-            swept[name] = values
-    plan = Plan(experiment.name, target, swept, fixed, **options)
-    if (count := len(plan.cells())) > MAX_CELLS:
+            found = replaced(found, name, values)
+    plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
+    if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells; at most {MAX_CELLS} are run, so sweep fewer values")
-    for n in plan.swept.get("concurrency_value", [plan.fixed.get("concurrency_value", 1)]):
+    for cell in plan.cells():
+        n = plan.values(cell).get("concurrency_value", 1)
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
-    return plan
+    left = {cell_name(one): rest(experiment, target, {**fixed, **one}) for one in plan.combinations()}
+    return replace(plan, rest={name: values for name, values in left.items() if values})
 
 
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
@@ -175,10 +196,6 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
     return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())
-
-
-def _product(swept: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
 
 
 def _value(text: str) -> Any:

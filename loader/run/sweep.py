@@ -53,6 +53,7 @@ class SweepRun:
         self._target: Target | None = None  # as it was applied last, with these variables and objects
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
+        self._placed: set[str] = set()  # since then
 
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
@@ -109,7 +110,7 @@ class SweepRun:
         self._objects = self._target.experiment.objects(self._target)
         put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
         put_manifest(self._target)
-        place(self._target)
+        self._placed.clear()
         return self._target
 
     def _cell(self, target: Target, cell: Cell) -> None:
@@ -121,6 +122,7 @@ class SweepRun:
             _empty_queue(target)
         started_at = datetime.now(UTC)
         in_order = self._plan.in_order(cell)
+        place(target, in_order, self._placed)
         load = CellLoad.of(target, in_order, self._objects)
         self._description.begin_cell(cell.name, target, in_order)
         if warm_ups := self._plan.warm_up_messages(cell):

@@ -9,8 +9,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator import hosts, ministack, stack
 from emulator.providers import prepare
+from experiments import EXPERIMENTS
 from loader import embedded
 from loader import target as targets
+from loader.emptying import empty
 from loader.errors import RunError, UsageError
 from loader.progress import say
 from loader.run import stack_lock
@@ -61,12 +63,10 @@ class SweptStack:
         """Apply the stack with these variables; returns where it is. Raises RunError."""
         self._applied = variables
         self.terraform.apply(variables)
-        outputs = self.terraform.outputs()
-        if self._kind == "local":
-            endpoint_url = self.terraform.environment["AWS_ENDPOINT_URL"]
-            embedded.run_hosts(outputs, endpoint_url, follow_parent=not self.keep)
-            return targets.local(outputs, endpoint_url)
-        return Target("aws", outputs)
+        target = self._target(self.terraform.outputs())
+        if target.endpoint_url is not None:
+            embedded.run_hosts(target.outputs, target.endpoint_url, follow_parent=not self.keep)
+        return target
 
     def take_down(self, variables: Mapping[str, Any]) -> None:
         """Destroy the stack and stop an emulator that a sweep started, after a failure or Ctrl-C too; says what stays.
@@ -83,6 +83,7 @@ class SweptStack:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
                 self._delete_local_queues()
+            self._empty_buckets()
             self.terraform.destroy(self._applied, refresh=not is_local)
             stack_lock.disown(self._kind)
         except BaseException as error:
@@ -100,6 +101,12 @@ class SweptStack:
         if self._kind == "local":
             return "`stampede emulator stop`"
         return f"`{self.terraform.destroy_command(self._applied)}`"
+
+    def _target(self, outputs: dict[str, Any]) -> Target:
+        """Where the stack of these outputs is."""
+        if self._kind == "local":
+            return targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+        return Target("aws", outputs)
 
     def _start_emulator(self) -> bool:
         """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
@@ -134,13 +141,24 @@ class SweptStack:
         if left:
             say(f"still there, as far as Terraform knows: {', '.join(left)}", style="red")
 
+    def _empty_buckets(self) -> None:
+        """Empty what Terraform can't. Where that fails it is said, and the destroy is tried all the same: it takes the
+        rest down, and says itself what stays."""
+        names = EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
+        try:
+            target = self._target(self.terraform.outputs() if names else {})
+            for bucket in filter(None, map(target.outputs.get, names)):
+                empty(target, bucket)
+        except (RunError, UsageError) as error:
+            say(f"{error}; `stampede dataset --remove` empties it, and the stack can be destroyed then", style="red")
+
     def _delete_local_queues(self) -> None:
         """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
         deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
         outputs = self.terraform.outputs()
         if not outputs:
             return
-        target = targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+        target = self._target(outputs)
         try:
             for name in ("queue_url", "dead_letter_queue_url"):
                 target.client("sqs").delete_queue(QueueUrl=target[name])

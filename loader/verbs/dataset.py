@@ -1,17 +1,26 @@
-"""`stampede dataset`: puts the objects that the operations read, and the manifest where they take one."""
+"""`stampede dataset`: puts the objects that the operations read, and the manifest where they take one.
+
+What a function of the stack puts is put by it. With --remove the buckets are emptied that `terraform destroy` can't
+empty.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 
 from experiments.objects import MEBIBYTE, DataObject
 from loader import target as targets
 from loader.arguments import positive_int, whole_number
 from loader.dataset import put_objects
+from loader.emptying import empty
 from loader.errors import UsageError
 from loader.manifest import put_manifest
-from loader.placing import place
+from loader.placing import events_of, place
+from loader.progress import say
 from loader.run.stack_lock import holding
+from loader.target import Target
+from loader.verbs.order_option import add_order_option, order_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seed of the objects' content (default: %(default)s)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be uploaded, and upload nothing (default: off)"
+        "--remove",
+        action="store_true",
+        help="delete all objects in the buckets that `terraform destroy` can't empty, instead (default: off)",
+    )
+    add_order_option(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be put or deleted, and change nothing (default: off)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Put the data set of the applied stack; prints the s3:// address of each object on stdout."""
     target = targets.resolve(arguments)
+    if arguments.remove:
+        return _remove(target, arguments)
+    in_order = order_of(target, arguments.order)
     objects = target.experiment.objects(target)
     if arguments.size_mb is not None:
         if target.experiment.key_plan is not None:
@@ -52,7 +70,26 @@ def run(arguments: argparse.Namespace) -> int:
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
         put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
-            place(target)
+            place(target, in_order)
+    if arguments.dry_run:
+        for event in events_of(target, in_order):
+            say(f"would have {target[target.experiment.placed_by]} place what is missing: {json.dumps(event)}")
     for one in objects:
         print(f"s3://{target['bucket_name']}/{one.key}")
+    return 0
+
+
+def _remove(target: Target, arguments: argparse.Namespace) -> int:
+    """Empty what Terraform can't; prints the s3:// address of each bucket on stdout."""
+    if arguments.size_mb is not None or arguments.order:
+        raise UsageError("--remove: deletes whatever is there; leave --size-mb and --order out")
+    named = map(target.outputs.get, target.experiment.emptied_before_destroy)
+    if not (buckets := [bucket for bucket in named if bucket]):
+        raise UsageError(
+            f"--remove: `terraform destroy` empties the buckets of {target['experiment']} itself; leave it out"
+        )
+    with holding(target.kind, "dataset"):
+        for bucket in buckets:
+            empty(target, bucket, dry_run=arguments.dry_run)
+            print(f"s3://{bucket}")
     return 0

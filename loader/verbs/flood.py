@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -26,10 +26,11 @@ from loader.run.collecting import message_counts
 from loader.run.description import settings_of
 from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
-from loader.run.plan import cell_name, setting_values, split_setting
+from loader.run.plan import cell_name
 from loader.run.stack_lock import holding
 from loader.tables import FORMATS, print_rows
 from loader.target import Target
+from loader.verbs.order_option import add_order_option, order_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive_int,
         help="how many messages to send (default: the experiment's number x the stack's concurrency_value)",
     )
-    parser.add_argument(
-        "--order",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a part of the work orders that the experiment leaves open; may be repeated (default: its matrix' first)",
-    )
+    add_order_option(parser)
     parser.add_argument("--run", metavar="RUN_ID", help="add to this run (default: a new run)")
     parser.add_argument(
         "--cell", metavar="NAME", help="name of the cell (default: from the experiment's axes, as memory_size=...,...)"
@@ -66,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
     target = targets.resolve(arguments)
-    in_order = _in_order(target, arguments.order)
+    in_order = order_of(target, arguments.order)
     applied = [axis.variable for axis in target.experiment.axes if not (axis.is_way or axis.in_order)]
     cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
     load = CellLoad.of(target, in_order, stored_objects(target))
@@ -100,9 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int:
     """How many messages to send. Raises UsageError where the options don't fit what the messages share."""
-    if load.count is not None and arguments.messages not in (None, load.count):
+    shares = load.count if target.experiment.key_plan is not None else None
+    if shares is not None and arguments.messages not in (None, shares):
         raise UsageError(
-            f"--messages: the {target['experiment']} that is up takes {load.count:,}, which share one list of keys, "
+            f"--messages: the {target['experiment']} that is up takes {shares:,}, which share one list of keys, "
             f"got {arguments.messages}; leave it out"
         )
     if load.preparation is not None and arguments.queue_name is not None:
@@ -111,7 +107,7 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
             "queue; leave it out"
         )
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
-    return load.count or arguments.messages or usual
+    return arguments.messages or load.count or usual
 
 
 def _refuse_beside_others(target: Target) -> None:
@@ -134,20 +130,6 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> Non
         say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
     say(f"would send {count} messages to {target['queue_name']}; the first one:")
     print(next(orders("RUN_ID", cell, 1, load.order, share=load.share)).body)
-
-
-def _in_order(target: Target, given: Sequence[str]) -> dict[str, Any]:
-    """The open parts of the work orders: as given, else the first of the experiment's matrix. Raises UsageError."""
-    experiment = target.experiment
-    matrix, axes = experiment.matrices[target.kind], experiment.order_axes
-    chosen = {name: matrix.swept[name][0] if name in matrix.swept else matrix.fixed[name] for name in axes}
-    for text in given:
-        name, listed = split_setting("--order", text, axes, f"the work orders of {experiment.name} leave open no")
-        values = setting_values("--order", name, listed, axes[name])
-        if len(values) != 1:
-            raise UsageError(f"--order {name}: one flood has one value, got {listed!r}; make a flood for each")
-        chosen[name] = values[0]
-    return chosen
 
 
 def _queue_url(target: Target, queue_name: str | None) -> str:

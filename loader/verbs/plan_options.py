@@ -27,7 +27,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--messages-per-concurrency",
         metavar="N",
         type=positive_int,
-        help="messages for each unit of concurrency (default: the experiment's)",
+        help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
+        "experiment's)",
     )
     group.add_argument(
         "--warm-up-per-concurrency",
@@ -63,7 +64,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         seed=arguments.seed,
         start_barrier_s=arguments.start_barrier_s,
     )
-    if arguments.messages_per_concurrency is not None and experiment.messages is not None:
+    if arguments.messages_per_concurrency is not None and experiment.key_plan is not None:
         _refuse_another_count(plan)
     return plan
 

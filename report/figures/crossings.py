@@ -7,6 +7,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from report.figures import drawing
 from report.figures.series import Drawn
+from report.phrases import decimal_size
 from report.statistics.crossover import Place
 
 NAME = "crossings"
@@ -51,7 +52,7 @@ def draw(places: Sequence[Place]) -> Figure | None:
             axes.axvline(size_bytes, color=drawing.MUTED, linewidth=1, linestyle=(0, (4, 3)))
         axes.set_title(shown[at].words, fontsize=10.5, loc="left", pad=4)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        axes.xaxis.set_major_formatter(FuncFormatter(_decimal))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda size_bytes, _: decimal_size(size_bytes)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_locator(NullLocator())
         axes.tick_params(axis="x", labelrotation=30)
@@ -59,11 +60,3 @@ def draw(places: Sequence[Place]) -> Figure | None:
     figure.supxlabel("mean size of one file (logarithmic)", fontsize=11)
     figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
-
-
-def _decimal(size_bytes: float, _: object) -> str:
-    """A power of ten of bytes, as the axis has them."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:g} {unit}"
-    return f"{size_bytes:g} B"

@@ -41,6 +41,8 @@ def basis(cost: Mapping[str, Any]) -> str:
     priced_in, region = cost.get("prices_region") or cost.get("region"), cost.get("region")
     prices = f"{priced_in or 'unknown region'}, {cost.get('prices_date') or 'of an unknown date'}"
     elsewhere = f" The run was in {region}, whose prices aren’t known here." if region and region != priced_in else ""
+    if not elsewhere and isinstance(others := cost.get("prices_elsewhere"), list) and others:
+        elsewhere = f" Not known there, and as in us-east-1: {', '.join(map(str, others))}."
     unpriced = [item for item in _items(cost) if item.get("usd") is None]
     lack = f" Without {', '.join(str(item.get('what')) for item in unpriced)}: price not known." if unpriced else ""
     return f"List prices of {prices}.{elsewhere} Not counted: the free tier, retries, taxes.{lack}"

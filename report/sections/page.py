@@ -66,6 +66,11 @@ class Page:
         """The coordinates of a cell of statistics.json."""
         return Key.of_figures(self.experiment.axes, figures)
 
+    def is_query(self, key: Key) -> bool:
+        """Whether Athena carried the operations of this cell out, and no function."""
+        axis, moves = self.experiment.moves
+        return self.experiment.execution is not None and key[axis] not in moves
+
     def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
         """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""
         one, many = self.experiment.operation

@@ -67,13 +67,17 @@ def _row(page: Page, line: Line, *, again: bool) -> Row:
 
 
 def _taken(page: Page) -> Grid | None:
-    """The metrics beside the time, for comparing ways; None when no record tells what the function spent."""
+    """The metrics beside the time, for comparing ways; None when no record tells what the function spent. Those of
+    Athena's queries are in a section of their own."""
+    cells = [cell for cell in page.numbers["cells"] if not page.is_query(page.key(cell))]
     metrics = page.experiment.metrics[1:]
+    if page.experiment.execution is not None:
+        metrics = [one for one in metrics if any(cell["client"][one.name] is not None for cell in cells)]
     spent = [metric.name for metric in metrics if metric.name != page.experiment.speed.name]
-    if all(cell["client"][name] is None for cell in page.numbers["cells"] for name in spent):
+    if all(cell["client"][name] is None for cell in cells for name in spent):
         return None
     lines = []
-    for cell in page.numbers["cells"]:
+    for cell in cells:
         median = cell["seconds"]["median_s"]
         found = [(cell["client"][metric.name], metric) for metric in metrics]
         entries = [
@@ -83,6 +87,6 @@ def _taken(page: Page) -> Grid | None:
         ]  # fmt: skip
         lines.append((cell, [number(cell["count"]), number(median, seconds(median)), *entries]))
     columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
-    return page.grid(
-        "taken", f"What a {page.experiment.operation[0]} took of the {page.experiment.worker[0]}", columns, lines
-    )
+    one, worker = page.experiment.operation[0], page.experiment.worker[0]
+    article = "an" if one[0] in "aeiou" else "a"
+    return page.grid("taken", f"What {article} {one} took of the {worker}", columns, lines)

@@ -2,6 +2,7 @@
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
 `comparisons` sets them against each other (`effect`, `bootstrap`), `knee` finds up to where more buys anything,
+`by_size` from which size on another choice pays (`crossing`),
 `verdict` and `headline` find the words, and `rules` holds what counts as enough. Nothing here reads the saved query;
 tests/unit/report/recompute.py counts all of it again.
 """
@@ -16,6 +17,7 @@ from report.cell_key import SETTINGS
 from report.records import NO_MESSAGE, UNKNOWN, distinct
 from report.run import Run
 from report.statistics import rules
+from report.statistics.by_size import by_size
 from report.statistics.cell_figures import failed, measured
 from report.statistics.comparisons import comparisons
 from report.statistics.knee import knees
@@ -31,14 +33,15 @@ def statistics(run: Run) -> dict[str, Any]:
     found = [measured(cell, run.experiment) for cell in sorted_out]
     figures = [cell.figures for cell in found]
     compared = comparisons(found, run.experiment)
-    own = {"knees": knees(sorted_out, run.experiment)} if run.experiment.knee else {}
+    own: dict[str, Any] = {"knees": knees(sorted_out, run.experiment)} if run.experiment.knee else {}
+    own |= {"by_size": by_size(found, run)} if run.experiment.by_size else {}
     return {
         "format": FORMAT,
         "run_id": run.run_id,
         "experiment": run.experiment.name,
         "target": run.target,
         "rules": rules.as_dict(run.experiment),
-        "verdict": verdict(run, figures, compared, own.get("knees")),
+        "verdict": verdict(run, figures, compared, own),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,

@@ -1,7 +1,6 @@
 """From which size of one item on another choice is the faster one: a straight line between what was measured, both axes
 logarithmic."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,6 +9,7 @@ from typing import Any
 from experiments import Experiment
 from experiments.experiment import Compare
 from report.cell_key import Key, told_apart
+from report.statistics.crossing import crossings
 
 MEGABIT_BYTES = 125_000
 # (bytes of one item, Mbit/s), by size.
@@ -55,11 +55,8 @@ def _crossings(lines: Mapping[str, Line]) -> list[tuple[float, str, str]]:
     """Between the smallest and the largest size of both; none where one is the faster all along."""
     found = []
     for one, other in combinations(lines, 2):
-        (low, ours_low), (high, ours_high) = lines[one][0], lines[one][-1]
-        theirs_low, theirs_high = lines[other][0][1], lines[other][-1][1]
-        at_low, at_high = math.log(ours_low / theirs_low), math.log(ours_high / theirs_high)
-        if at_low * at_high < 0:
-            share = at_low / (at_low - at_high)
-            below, above = (one, other) if at_low > 0 else (other, one)
-            found.append((low * (high / low) ** share, below, above))
+        both = list(zip(lines[one], lines[other], strict=False))
+        ratios = [ours / theirs for (_, ours), (_, theirs) in both]
+        for size_bytes, rises in crossings([size for (size, _), _ in both], ratios):
+            found.append((size_bytes, *((other, one) if rises else (one, other))))
     return found

@@ -9,6 +9,7 @@ from report.cell_key import Key, told_apart
 from report.measured import speed_of
 from report.phrases import between, listed, quantity, speed
 from report.run import Run
+from report.statistics.by_size import VERBS
 from report.statistics.comparisons import conclusion, share_words, took_words
 
 Figures = Mapping[str, Any]
@@ -16,15 +17,16 @@ Figures = Mapping[str, Any]
 LONGEST = 200
 
 
-def headline(
-    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
-) -> str:
-    """At most LONGEST letters. `cells`, `comparisons` and `knees` are those of statistics.json."""
+def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], own: Figures) -> str:
+    """At most LONGEST letters. `cells`, `comparisons` and `own`, what only such an experiment has, are those of
+    statistics.json."""
     told = _Headline(run, cells)
     if not any(cell["count"] for cell in cells):
         return f"Can’t tell what a {told.worker} gets: this run has no {told.one} on record."
-    if knees and knees["series"]:
-        return _shortest_that_fits(told.of_knees(knees["series"]))
+    if series := own.get("knees", {}).get("series"):
+        return _shortest_that_fits(told.of_knees(series))
+    if series := own.get("by_size"):
+        return _shortest_that_fits(told.of_sizes(series))
     for compare in run.experiment.compare:
         rows = comparisons.get(compare.name, ())
         measured = [one for one in rows if one["all"]["count"]]
@@ -55,9 +57,9 @@ class _Headline:
         self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
             run.target, f"On {run.source}"
         )
-
-        if names := run.stand_ins(self._cells):
-            self._where += f", with a folder in place of {listed(names)}"
+        self._stand_ins = run.stand_ins(self._cells)
+        for one, names in self._stand_ins.items():
+            self._where += f", with {one.short} in place of {listed(names)}"
 
     def of_one(self) -> list[str]:
         """Nothing was swept: what a function gets."""
@@ -96,6 +98,25 @@ class _Headline:
         also = [f"{words} in {number}" for words, number in others]
         return [f"{self._where}, {'; '.join([told, *also])}.", f"{self._where}, {told}; the others differ.",
                 f"{told[0].upper()}{told[1:]}."]  # fmt: skip
+
+    def of_sizes(self, series: Sequence[Figures]) -> list[str]:
+        """At which sizes of an object the other choice is faster, and at which it is cheaper: of each thing that is
+        done with one, what was measured at most sizes."""
+        most: dict[str, Figures] = {}
+        for one in series:
+            if len(one["points"]) >= len(most.get(one["moves"], one)["points"]):
+                most[one["moves"]] = one
+        ours, shown = series[0]["ours"], most.values()
+        faster, cheaper = ([(one[kind]["short"], VERBS[one["moves"]]) for one in shown if one[kind]]
+                           for kind in ("time", "cost"))  # fmt: skip
+        places = {one["place"] for one in shown} - {""}
+        ours = f"{ours}, {places.pop()}," if len(places) == 1 and len(series) > len(shown) else ours
+        claim = f"{ours} is {_where_it_is('faster', faster)}"
+        whole = f"{claim}, and {_where_it_is('cheaper', cheaper)}" if cheaper else claim
+        for one, names in self._stand_ins.items():
+            begins = f"{one.short[0].upper()}{one.short[1:]} stood in: nothing follows for {listed(names)}."
+            return [f"{begins} Here {whole}.", f"{begins} Here {claim}.", begins]
+        return [f"{self._where}, {whole}.", f"{whole}.", f"{claim}."]
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
         """Several were tried: which is the fastest, where most ran at once; at the first of such places that can tell,
@@ -244,6 +265,20 @@ class _Headline:
 
     def _key(self, figures: Figures) -> Key:
         return Key.of_figures(self._axes, figures)
+
+
+def _where_it_is(what: str, found: Sequence[tuple[str, str]]) -> str:
+    """`faster at all measured sizes for reading and below about 45 KB for writing`."""
+    places: dict[str, list[str]] = {}
+    for where, verb in found:
+        places.setdefault(where, []).append(verb)
+    unclear = places.pop("", [])
+    told = listed([f"{where} for {listed(verbs)}" for where, verbs in places.items()])
+    if len(places) == 1 and not unclear:
+        [told] = places
+    if not told:
+        return f"at no size clearly {what}"
+    return f"{what} {told}" + (f" (can’t tell for {listed(unclear)})" if unclear else "")
 
 
 def _until(words: str, end: str) -> str:

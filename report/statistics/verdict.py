@@ -20,12 +20,12 @@ NAMED = 3
 
 
 def verdict(
-    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], knees: Figures | None = None
+    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], own: Figures
 ) -> dict[str, Any]:
     """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells`, `comparisons` and `knees` are those of statistics.json.
+    `cells`, `comparisons` and `own`, what only such an experiment has, are those of statistics.json.
     """
     against = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
     per_place = _per_place(run, cells, against)
@@ -34,7 +34,7 @@ def verdict(
     words = _Words(run, cells)
     return {
         "level": level,
-        "headline": headline(run, cells, comparisons, knees),
+        "headline": headline(run, cells, comparisons, own),
         "per_memory": per_place,
         "reached": words.reached(),
         "caveats": words.caveats(against),
@@ -105,8 +105,9 @@ class _Words:
             found.append(
                 "These figures describe this machine and its emulator, not AWS; memory size changes nothing here."
             )
-            if names := self._run.stand_ins(map(self._key, self._cells)):
-                found.append(f"A folder stood in for {listed(names)}: its figures say nothing of that storage.")
+            for one, names in self._run.stand_ins(map(self._key, self._cells)).items():
+                short = one.short[0].upper() + one.short[1:]
+                found.append(f"{short} stood in for {listed(names)}: its figures say nothing of that storage.")
         elif self._run.target != "aws":
             found.append("Nothing on record says where this ran.")
         found += [*self._apart(), *self._seldom_full(), *self._pooled(), *self._otherwise_inside(against)]

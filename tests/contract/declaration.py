@@ -39,11 +39,21 @@ def _places(experiment: Experiment) -> Iterator[str]:
         yield "the variable experiment of infra/ doesn't take it"
 
 
+def kinds(experiment: Experiment) -> list[str]:
+    """The kinds of its records: of its functions, and of its queries where `stampede` has a service carry some out."""
+    return [experiment.name, *([f"{experiment.name}_query"] if experiment.execution else [])]
+
+
 def _fields(experiment: Experiment) -> set[str]:
     """The fields of its records that hold a value."""
-    time_field = RECORD["time"].get(experiment.name)
-    common = {time_field if name == "<time>" else name for name in RECORD["common"]}
-    return common | set(RECORD["own"].get(experiment.name, ()))
+    common = {RECORD["time"].get(experiment.name) if name == "<time>" else name for name in RECORD["common"]}
+    return common.union(*(RECORD["own"].get(kind, ()) for kind in kinds(experiment)))
+
+
+def _own_variables(experiment: Experiment) -> set[str]:
+    """The variables of infra/ that a stack of it may be given: those of all, and its own."""
+    files = [ROOT / "infra/variables.tf", *(ROOT / "infra").glob(f"variables_{experiment.name}.tf")]
+    return {name for file in files for name in re.findall(r'^variable "(\w+)"', file.read_text(), re.MULTILINE)}
 
 
 def _axes(experiment: Experiment) -> Iterator[str]:
@@ -55,7 +65,8 @@ def _axes(experiment: Experiment) -> Iterator[str]:
             if not axis.is_way:
                 yield f"axis {axis.name}: without a variable it must have a default, for cells that have no record yet"
             continue
-        if axis.in_order == (axis.variable in declared()):
+        # The work order may say what is another experiment's variable.
+        if axis.variable in _own_variables(experiment) if axis.in_order else axis.variable not in declared():
             yield f"axis {axis.name}: {axis.variable} must be a variable of infra/, or else be in_order"
         if not axis.in_order and axis.variable not in told:
             yield f"axis {axis.name}: infra/ has no output {axis.variable}, against which records are set"
@@ -70,8 +81,9 @@ def _metrics(experiment: Experiment) -> Iterator[str]:
         yield f"its records account for objects, so {listed(sorted(missing))} must be metrics"
     if experiment.knee and experiment.knee[0] not in {axis.name for axis in experiment.axes if axis.kind is int}:
         yield f"knee: there is no axis of numbers {experiment.knee[0]}"
-    if experiment.time_field != RECORD["time"].get(experiment.name):
-        yield f"the first metric must be the time of its records, {RECORD['time'].get(experiment.name)}"
+    for kind in kinds(experiment):
+        if experiment.time_field != RECORD["time"].get(kind):
+            yield f"the first metric must be the time of its records, {RECORD['time'].get(kind)}"
     for metric in experiment.metrics:
         if metric.field not in _fields(experiment):
             yield f"metric {metric.name}: no record has {metric.field}"
@@ -84,10 +96,14 @@ def _matrices(experiment: Experiment) -> Iterator[str]:
         if matrix is None:
             yield f"there is no matrix for {target}"
             continue
-        for name in (matrix.swept.keys() | matrix.fixed.keys()) - known:
+        told = matrix.swept.keys() | matrix.fixed.keys() | matrix.rest.keys()
+        for name in sorted(told.union(*matrix.also) - known):
             yield f"matrix for {target}: {name} is neither a variable of infra/ nor an axis of the work order"
-        for name in experiment.order_axes.keys() - matrix.swept.keys() - matrix.fixed.keys():
-            yield f"matrix for {target}: the axis {name} of the work order has no value"
+        for name in sorted(set().union(*matrix.also) - matrix.swept.keys()):
+            yield f"matrix for {target}: {name} is in a product of `also` and not in the first"
+        for name in sorted(experiment.order_axes.keys() - told):
+            if not experiment.order_axes[name].is_way:
+                yield f"matrix for {target}: the axis {name} of the work order has no value"
 
 
 def _comparisons(experiment: Experiment) -> Iterator[str]:

@@ -13,25 +13,33 @@ from loader.cost.demand import Demand, demands
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
 from report.cells import header
-from tests.contract.declaration import RECORD, ROOT
+from tests.contract.declaration import RECORD, ROOT, kinds
 
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
 TAG = "experiment 01"  # what the published query looks for
 
 
-def own_fields(experiment: Experiment) -> list[str]:
+def kind_of(experiment: Experiment, demand: Demand) -> str:
+    """Which kind of record a cell has: of a function, or of a query that `stampede` has a service carry out."""
+    is_query = experiment.execution is not None and experiment.execution(demand.values) is not None
+    return kinds(experiment)[is_query]
+
+
+def own_fields(experiment: Experiment, kind: str) -> list[str]:
     """What its records have besides the common keys: as agreed, else what its axes and metrics need."""
     needed = ["warm_up", *(one.record_field for one in experiment.axes), *(one.field for one in experiment.metrics)]
     common = {*RECORD["common"], experiment.time_field}
-    return RECORD["own"].get(experiment.name) or [name for name in dict.fromkeys(needed) if name not in common]
+    return RECORD["own"].get(kind) or [name for name in dict.fromkeys(needed) if name not in common]
 
 
 def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any) -> dict[str, Any]:
     """A record of one cell with the agreed keys in their order; `changes` have what happened. A failed one has no
     time."""
     fields = [experiment.time_field if name == "<time>" else name for name in RECORD["common"]]
-    fields += own_fields(experiment) + (RECORD["error"] if changes.get("status") == "error" else [])
+    fields += own_fields(experiment, kind_of(experiment, demand)) + (
+        RECORD["error"] if changes.get("status") == "error" else []
+    )
     values = dict.fromkeys(fields, "made up")
     values |= {one.field: 0 if one.how == "sum" else 0.25 for one in experiment.metrics}
     before: list[Any] = []

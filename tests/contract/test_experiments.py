@@ -74,6 +74,10 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
         ({"metrics": [Metric("heat", "heat", "heat", "K", "mean")]}, "metric heat: no record has heat"),
         ({"matrices": {"aws": Matrix({"colour": (1,)}, {})}}, "colour is neither a variable of infra/ nor an axis"),
         ({"matrices": {"aws": DOWNLOAD.matrices["aws"]}}, "there is no matrix for local"),
+        (
+            {"matrices": {"aws": Matrix({"memory_size": (1,)}, {}, also=({"sink": ("tmp",)},))}},
+            "sink is in a product of `also` and not in the first",
+        ),
         ({"compare": [Compare("by_heat", "scale", ("heat",))]}, "comparison by_heat: there is no axis heat"),
         ({"compare": [Compare("ways", "choice", ("method",), ("a", "b"))]}, "its base must have a value for each"),
         ({"query": "nosuch"}, "there is no saved query download/nosuch"),

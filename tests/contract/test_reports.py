@@ -24,7 +24,7 @@ from report.records import Group, Names, Reader
 from report.statistics.headline import LONGEST
 from tests.contract import synthetic
 from tests.contract.copies_experiment import COPIES
-from tests.contract.declaration import ROOT, wrong
+from tests.contract.declaration import ROOT, kinds, wrong
 from tests.unit.report.handmade_run import table_of
 from tests.unit.report.page_parser import Page
 
@@ -93,7 +93,8 @@ def default(built):
 def values(experiment, axis):
     """Two values of an axis, the first as usual."""
     if axis.kind is int:
-        return 1, 3
+        least = max(1, axis.allowed[0]) if axis.allowed else 1
+        return least, least + 2
     swept = experiment.matrices["local"].swept.get(axis.variable, ())
     before = [values(experiment, one)[0] for one in experiment.axes[: experiment.axes.index(axis)]]
     usual = swept[0] if swept else axis.default_of(before)
@@ -113,9 +114,13 @@ def everything(experiment, built):
                    for one in axes))  # fmt: skip
 
 
-def first_cell(experiment):
+def all_cells(experiment):
     plan = make_plan(experiment, "local", (), messages_per_concurrency=1)
-    return demands(plan, infra_defaults({}))[0]
+    return demands(plan, infra_defaults({}))
+
+
+def first_cell(experiment):
+    return all_cells(experiment)[0]
 
 
 def said(found):
@@ -127,12 +132,17 @@ def said(found):
 
 
 def test_its_records_are_records_to_the_report(experiment):
-    reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
-    assert reader.add(synthetic.record(experiment, first_cell(experiment)))
-    assert reader.add(synthetic.record(experiment, first_cell(experiment), status="error", error_type="E"))
-    found = reader.sorted_out()
-    assert [len(found[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
-    assert all(found[Group.OK].known(metric.field) is not None for metric in experiment.metrics[1:])
+    known = set()
+    cells_of = {synthetic.kind_of(experiment, cell): cell for cell in all_cells(experiment)}
+    assert set(cells_of) == set(kinds(experiment))
+    for cell in cells_of.values():
+        reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
+        assert reader.add(synthetic.record(experiment, cell))
+        assert reader.add(synthetic.record(experiment, cell, status="error", error_type="E"))
+        found = reader.sorted_out()
+        assert [len(found[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
+        known |= {one.field for one in experiment.metrics[1:] if found[Group.OK].known(one.field) is not None}
+    assert known == {metric.field for metric in experiment.metrics[1:]}
 
 
 def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment):
@@ -164,7 +174,9 @@ def test_its_saved_queries_give_rows_over_its_log_lines(experiment, saved, defau
         rows = insights.evaluate(file.read_text(), events).rows
         assert rows, file.name
         if file.stem == experiment.query:
-            assert tuple(rows[0]) == cells.header(experiment)
+            # A row lacks what none of its records has, and the fullest lacks nothing.
+            assert tuple(max(rows, key=len)) == cells.header(experiment)
+            assert all([name for name in cells.header(experiment) if name in row] == list(row) for row in rows)
 
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
@@ -214,6 +226,7 @@ def test_its_headline_is_one_short_sentence_about_its_own_operation(experiment, 
     assert headline in found.page.text
     own = {word for text in experiment.operation for word in (text, *text.split())}
     own |= {"copies"} if experiment.objects_account else set()  # that is what its objects become
+    own |= {value for axis in experiment.axes if axis.kind is str for value in axis.allowed}
     others = {word for one in DECLARED.values() for word in one.operation} - own
     assert not {word for word in others if re.search(rf"\b{word}\b", said(found), re.IGNORECASE)}
 
@@ -279,7 +292,9 @@ def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(buil
             compare.base[0],
             next(one for one in (*values(experiment, axis), "other") if one != compare.base[0]),
         )
-        found = built(f"{axis.variable}={base},{other}")
+        swept = experiment.matrices["local"].swept
+        first = [f"{name}={of[0]}" for name, of in swept.items() if name != axis.variable]
+        found = built(f"{axis.variable}={base},{other}", *first)
         rows = found.numbers["comparisons"][compare.name]
         assert rows and {one["base"][axis.name] for one in rows} == {base}
         if min(cell["count"] for cell in found.numbers["cells"]) < found.numbers["rules"]["minimum_for_comparison"]:
@@ -288,7 +303,9 @@ def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(buil
         assert all(one["all"]["ratio_of_medians"]["low"] > 0 for one in rows)
         assert {"choice", "choice-most-caption"} <= set(found.page.ids)
         headline = found.numbers["verdict"]["headline"]
-        if compare is experiment.compare[0]:
+        if compare is experiment.compare[0] and experiment.by_size:
+            assert other in headline  # how it is worded is the business of that section
+        elif compare is experiment.compare[0]:
             assert base in headline and ("fastest" in headline or "faster than" in headline)
 
 

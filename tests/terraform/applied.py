@@ -95,7 +95,7 @@ def stack_to_apply(folder: Path, terraform: Any, state_dir: Path, variables: Map
     try:
         own = f"permissions_{variables.get('experiment')}"
         iam, key = make_user(emulator.endpoint_url, *[name for name in NAMES if name in ("permissions", own)])
-        account = {"AWS_ENDPOINT_URL": emulator.endpoint_url} | key
+        account = {"AWS_ENDPOINT_URL": emulator.endpoint_url, "HTTP_PROXY": emulator.endpoint_url} | key
         yield Stack(
             lambda *arguments: terraform(folder, *arguments, **account),
             emulator.endpoint_url,

@@ -24,6 +24,8 @@ OUTPUTS = """
     storage read_method cache large_file_mb small_files subnet_count throughput_mode placing_function_name
     destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count key_order
     host_environment instance_ids instance_type
+    operation placement express_bucket_name zone_id athena_workgroup_name athena_database_name scan_limit_mb
+    query_limit_s
 """
 
 

@@ -90,6 +90,21 @@ resource "aws_s3_bucket_lifecycle_configuration" "data" {
       days_after_initiation = 1
     }
   }
+
+  dynamic "rule" {
+    for_each = var.expire_days[*]
+
+    content {
+      id     = "expire"
+      status = "Enabled"
+
+      filter {}
+
+      expiration {
+        days = rule.value
+      }
+    }
+  }
 }
 
 locals {

@@ -25,3 +25,9 @@ variable "bucket_key" {
   description = "Whether S3 makes a key of its own out of that one, for many objects, or asks KMS for each."
   default     = true
 }
+
+variable "expire_days" {
+  type        = number
+  description = "Days after which S3 deletes an object; null keeps it."
+  default     = null
+}

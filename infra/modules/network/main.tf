@@ -86,6 +86,29 @@ resource "aws_vpc_endpoint" "s3" {
   tags = { Name = var.name }
 }
 
+# Directory buckets have an endpoint service of their own, free of charge too.
+resource "aws_vpc_endpoint" "s3express" {
+  count = length(var.directory_bucket_arns) == 0 ? 0 : 1
+
+  vpc_id            = aws_vpc.this.id
+  vpc_endpoint_type = "Gateway"
+  service_name      = "com.amazonaws.${var.region}.s3express"
+  route_table_ids   = [aws_route_table.private.id]
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "TheData"
+      Effect    = "Allow"
+      Principal = "*"
+      Action    = "s3express:CreateSession"
+      Resource  = var.directory_bucket_arns
+    }]
+  })
+
+  tags = { Name = "${var.name}-s3express" }
+}
+
 # What works in here.
 resource "aws_security_group" "inside" {
   #checkov:skip=CKV2_AWS_5:It is given to functions or hosts, in another module.
@@ -98,6 +121,17 @@ resource "aws_vpc_security_group_egress_rule" "to_s3" {
   security_group_id = aws_security_group.inside.id
   description       = "HTTPS to S3, through the gateway endpoint."
   prefix_list_id    = aws_vpc_endpoint.s3.prefix_list_id
+  ip_protocol       = "tcp"
+  from_port         = 443
+  to_port           = 443
+}
+
+resource "aws_vpc_security_group_egress_rule" "to_s3express" {
+  count = length(var.directory_bucket_arns) == 0 ? 0 : 1
+
+  security_group_id = aws_security_group.inside.id
+  description       = "HTTPS to directory buckets, through their gateway endpoint."
+  prefix_list_id    = aws_vpc_endpoint.s3express[0].prefix_list_id
   ip_protocol       = "tcp"
   from_port         = 443
   to_port           = 443

@@ -6,11 +6,11 @@ output "vpc_id" {
 output "subnet_ids" {
   description = "Private subnets, known once S3 can be reached from them."
   value       = aws_subnet.private[*].id
-  depends_on  = [aws_vpc_endpoint.s3, aws_route_table_association.private]
+  depends_on  = [aws_vpc_endpoint.s3, aws_vpc_endpoint.s3express, aws_route_table_association.private]
 }
 
 output "inside_security_group" {
   description = "Security group of what works inside: its id, and the account that it belongs to."
   value       = { id = aws_security_group.inside.id, owner_id = aws_security_group.inside.owner_id }
-  depends_on  = [aws_vpc_security_group_egress_rule.to_s3]
+  depends_on  = [aws_vpc_security_group_egress_rule.to_s3, aws_vpc_security_group_egress_rule.to_s3express]
 }

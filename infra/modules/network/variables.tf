@@ -37,6 +37,12 @@ variable "s3_actions" {
   description = "What can be asked of those buckets from within, whatever else a role allows."
 }
 
+variable "directory_bucket_arns" {
+  type        = list(string)
+  description = "Directory buckets that can be reached from within the network, by sessions that a role allows."
+  default     = []
+}
+
 variable "private_names" {
   type        = bool
   description = "Whether the VPC's resolver answers with an interface endpoint's addresses for its service's own name."

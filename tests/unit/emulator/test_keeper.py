@@ -1,5 +1,6 @@
 """The embedded AWS as the keeper runs it loses no record, however busy the machine is."""
 
+import asyncio
 import queue
 import threading
 
@@ -73,3 +74,18 @@ def test_a_copy_that_must_not_replace_anything_is_refused_where_something_is(mon
     assert answers() == [200, 200, 200, 200]
     keeper.copy_on_condition()
     assert answers() == [412, 200, 200, 200]
+
+
+@pytest.mark.parametrize("host", ["", "http://000000000000.127.0.0.1:4566"])
+def test_a_request_that_goes_through_it_as_a_proxy_is_served_by_its_path(host):
+    served = []
+
+    async def app(scope, receive, send):
+        served.append((scope["type"], scope.get("path"), scope.get("raw_path")))
+
+    path, raw = "/v20180820/tags/arn:aws:s3:::http://b", b"/v20180820/tags/arn%3Aaws%3As3%3A%3A%3Ahttp%3A%2F%2Fb"
+    request = {"type": "http", "path": host + path, "raw_path": host.encode() + raw}
+    for scope in (request, {"type": "lifespan"}):
+        asyncio.run(keeper.served_as_by_a_proxy(app)(scope, None, None))
+
+    assert served == [("http", path, raw), ("lifespan", None, None)]

@@ -191,8 +191,26 @@ def test_many_functions_here_wait_for_the_emulator_however_small_the_object_is()
 
 
 def test_another_region_says_that_it_uses_the_prices_of_us_east_1():
-    words = estimate("region=eu-central-1").prices_text()
-    assert words == "us-east-1 prices of 2026-05, as those of eu-central-1 aren't known here"
+    estimated = estimate("region=eu-central-1")
+    words = "us-east-1 prices of 2026-05, as those of eu-central-1 aren't known here"
+    assert estimated.prices_text() == words
+    assert estimated.as_dict()["prices_region"] == "us-east-1"
+
+
+def test_a_region_of_which_some_prices_are_known_names_those_that_it_has_from_us_east_1():
+    tokyo = estimate("region=ap-northeast-1")
+    assert usd(tokyo, "S3", "GET and HEAD") == pytest.approx(2 * 6660 * 129 * 0.00000037)
+    assert usd(tokyo, "Lambda", "requests") == usd(estimate(), "Lambda", "requests")
+    stored = tokyo.as_dict()
+    assert stored["prices_region"] == "ap-northeast-1"
+    assert "lambda_request" in stored["prices_elsewhere"] and "s3_get" not in stored["prices_elsewhere"]
+    assert ", but those of us-east-1 for lambda_gb_s_x86_64, lambda_request, " in tokyo.prices_text()
+
+
+def test_what_is_stored_with_a_run_has_the_prices_of_its_region_by_name():
+    stored = estimate("region=ap-northeast-1").as_dict()["prices"]
+    assert (stored["s3_get"], stored["express_get"]) == (0.00000037, 0.00000003)
+    assert "lambda_poller_hour" not in stored  # nobody here knows it
 
 
 def test_every_price_has_a_source_and_a_date_unless_it_is_unknown():
@@ -203,9 +221,22 @@ def test_every_price_has_a_source_and_a_date_unless_it_is_unknown():
     assert prices.date == "2026-05"
 
 
+def test_the_price_of_a_day_is_the_last_that_was_known_then():
+    assert [read_prices(day=day)["express_put"].usd for day in (None, "2025-06-01", "2023-12")] == [
+        0.00000113,
+        0.00000113,
+        0.0000025,
+    ]
+    # What is above 512 KB in a request was what these were asked for until April 2025.
+    assert read_prices(day="2025-03")["express_upload_gb"].unit == "GB above 512 KB a request"
+    assert read_prices(day="2025-04")["express_upload_gb"].unit == "GB"
+    before = read_prices(day="2023-10")["express_get"]
+    assert (before.usd, before.as_of) == (None, None)
+
+
 def test_the_estimate_is_stored_as_json_whose_items_add_up():
     stored = json.loads(json.dumps(estimate().as_dict()))
-    assert {"prices_date", "region", "items", "total_usd"} <= set(stored)
+    assert {"prices_date", "region", "prices", "items", "total_usd"} <= set(stored)
     assert set(stored["items"][0]) == {"service", "what", "quantity", "unit", "usd_per_unit", "usd", "price"}
     assert stored["total_usd"] == pytest.approx(sum(item["usd"] for item in stored["items"]), abs=1e-5)
     assert sum(estimate().by_service().values()) == pytest.approx(stored["total_usd"], abs=1e-6)

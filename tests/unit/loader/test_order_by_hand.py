@@ -1,13 +1,14 @@
 """The verbs by hand for an experiment with axes of the work order; and what names no experiment that there is."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from experiments import EXPERIMENTS
 from experiments.objects import DataObject
 from loader.command_line import main
-from loader.verbs import emulator, flood, query
+from loader.verbs import dataset, emulator, flood, query
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
 
@@ -96,6 +97,49 @@ def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     status, _, err = by_hand("shares", "dataset", "--size-mb", "3", "--dry-run")
     assert (status, "leave it out, and apply the stack with another size" in err) == (2, True)
+
+
+@pytest.fixture
+def placing(monkeypatch):
+    """The experiment of reads with a function that places what a cell reads, and a bucket that is emptied by hand."""
+    placed = replace(READS, placed_by="placer", placing=lambda values: [{"place": values["dataset"]}],
+                     emptied_before_destroy=("kept", "none"))  # fmt: skip
+    monkeypatch.setitem(OUTPUTS, "placer", "the-placer")
+    monkeypatch.setitem(OUTPUTS, "kept", "a-bucket")
+
+    def put():
+        monkeypatch.setitem(EXPERIMENTS, "reads", placed)
+        monkeypatch.setattr(dataset, "put_objects", lambda *arguments, **options: None)
+
+    return put
+
+
+def test_a_dry_run_of_the_data_set_says_what_would_be_placed_for_this_order(by_hand, placing):
+    placing()
+    status, _, err = by_hand("reads", "dataset", "--dry-run", "--order", "dataset=small")
+    assert status == 0
+    assert 'would have the-placer place what is missing: {"place": "small"}' in " ".join(err.split())
+
+
+def test_what_terraform_cant_empty_is_emptied_by_hand(by_hand, placing, monkeypatch):
+    placing()
+    emptied = []
+    monkeypatch.setattr(dataset, "empty", lambda target, bucket, dry_run: emptied.append((bucket, dry_run)))
+    assert by_hand("reads", "dataset", "--remove", "--dry-run")[:2] == (0, "s3://a-bucket\n")
+    assert by_hand("reads", "dataset", "--remove")[0] == 0
+    assert emptied == [("a-bucket", True), ("a-bucket", False)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--remove"], "--remove: `terraform destroy` empties the buckets of reads itself; leave it out"),
+        (["--remove", "--order", "threads=3"], "--remove: deletes whatever is there; leave --size-mb and --order out"),
+    ],
+)
+def test_removing_what_terraform_removes_or_a_part_of_it_is_refused(by_hand, options, words):
+    status, out, err = by_hand("reads", "dataset", *options)
+    assert (status, out, err.splitlines()[-1]) == (2, "", f"stampede: {words}")
 
 
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):

@@ -1,10 +1,13 @@
-"""The data set is copied to the file system by a function of the stack, and what goes wrong there is one line."""
+"""The data set is put where it is read by a function of the stack, and what goes wrong there is one line."""
 
 import io
+import json
+from dataclasses import replace
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from experiments import EXPERIMENTS
 from loader.errors import RunError
 from loader.placing import place
 from loader.target import Target
@@ -23,7 +26,7 @@ class Lambda:
         self.payload, self.error, self.function_error, self.invoked = payload, error, function_error, []
 
     def invoke(self, **parameters):
-        self.invoked.append(parameters["FunctionName"])
+        self.invoked.append((parameters["FunctionName"], json.loads(parameters["Payload"])))
         if self.error:
             raise self.error
         more = {"FunctionError": self.function_error} if self.function_error else {}
@@ -37,20 +40,35 @@ def placed(monkeypatch):
     def invoke(outputs=OUTPUTS, **answer):
         service = Lambda(**answer)
         monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
-        return place(Target("local", outputs)), service
+        return place(Target("local", outputs), {}), service
 
     return invoke
 
 
 def test_the_answer_of_the_function_is_told(placed):
-    result, service = placed(payload=b'{"files": 1001, "bytes": 5, "seconds": 1.5, "already_there": 0}')
+    [result], service = placed(payload=b'{"files": 1001, "bytes": 5, "seconds": 1.5, "already_there": 0}')
     assert result["files"] == 1001
-    assert service.invoked == ["stampede-filesystem-placing-efs"]
+    assert service.invoked == [("stampede-filesystem-placing-efs", {})]
 
 
 def test_an_experiment_without_one_invokes_nothing(placed):
     result, service = placed({"experiment": "download", "region": "us-east-1"}, error=AssertionError())
-    assert (result, service.invoked) == (None, [])
+    assert (result, service.invoked) == ([], [])
+    result, service = placed(OUTPUTS | {"placing_function_name": None}, error=AssertionError())
+    assert (result, service.invoked) == ([], [])
+
+
+def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(monkeypatch):
+    def halves(values):
+        return [{"set": values["set"], "half": half} for half in (1, 2)]
+
+    monkeypatch.setitem(EXPERIMENTS, "filesystem", replace(EXPERIMENTS["filesystem"], placing=halves))
+    service, placed = Lambda(), set()
+    monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
+    for one in ("a", "b", "a"):
+        service.payload = b'{"status": "ok"}'
+        place(Target("local", OUTPUTS), {"set": one}, placed)
+    assert [event for _, event in service.invoked] == [{"set": one, "half": half} for one in "ab" for half in (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +76,8 @@ def test_an_experiment_without_one_invokes_nothing(placed):
     [
         ({"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
          "could not place the data set: NoSpace: the file system is full"),
+        ({"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
+         "could not place the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs"),
         ({"payload": b"not JSON"}, "could not place the data set: b'not JSON'"),
         ({"error": EndpointConnectionError(endpoint_url="http://nowhere")}, "invoking stampede-filesystem-placing-efs"),
     ],

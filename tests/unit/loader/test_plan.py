@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import EXPERIMENTS, Axis
+from experiments import EXPERIMENTS, Axis, Matrix
 from loader.cost import durations
 from loader.cost.demand import demands
 from loader.errors import UsageError
 from loader.infra_variables import declared, infra_defaults
 from loader.run.plan import Plan, make_plan, setting_values
-from tests.unit.loader.reads_experiment import READS
+from tests.unit.loader.reads_experiment import MATRIX, READS
 
 DOWNLOAD = EXPERIMENTS["download"]
 
@@ -187,6 +187,107 @@ def test_a_wrong_value_for_an_axis_of_the_work_order_is_refused_with_the_rule(re
         reads(setting)
     assert words in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+# Several products.
+
+TEXTS, NUMBERS = ("large", "small"), (1, 30)
+PRODUCTS = Matrix(
+    swept={"dataset": TEXTS, "threads": (1,), "memory_size": (512, 1024), "concurrency_value": (10,)},
+    fixed={},
+    also=(
+        {"threads": (30,), "memory_size": (512, 1024, 2048), "concurrency_value": (10,)},
+        {"dataset": ("listing",), "threads": 1, "concurrency_value": 1},
+    ),
+    rest={"passes": lambda values: values["memory_size"] // 512, "sink": lambda values: values["dataset"]},
+)
+PASSES = Axis("passes", "passes", "passes", "passes", default=1, in_order=True)
+
+
+@pytest.fixture
+def several(monkeypatch):
+    """A plan of a matrix of three products: one, one with more memories at 30 threads, one with another data set."""
+    experiment = replace(READS, axes=(*READS.axes, PASSES), matrices={"aws": PRODUCTS, "local": MATRIX})
+    monkeypatch.setitem(EXPERIMENTS, "reads", experiment)
+    return lambda *settings, target="aws": make_plan(experiment, target, settings, messages_per_concurrency=1)
+
+
+def combinations(plan):
+    """Data set, threads, memory and N of its cells."""
+    told = [plan.values(cell) for cell in plan.cells()]
+    return {(one["dataset"], one["threads"], one["memory_size"], one["concurrency_value"]) for one in told}
+
+
+FIRST = {(text, 1, memory, 10) for text in TEXTS for memory in (512, 1024)}
+SECOND = {(text, 30, memory, 10) for text in TEXTS for memory in (512, 1024, 2048)}
+THIRD = {("listing", 1, memory, 1) for memory in (512, 1024)}
+
+
+def test_a_matrix_may_have_several_products_and_what_stands_in_two_is_one_cell(several):
+    assert combinations(several()) == FIRST | SECOND | THIRD
+    one = several("threads=30")
+    assert len(one.cells()) == len(combinations(one)) == len(SECOND) + len(THIRD)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("dataset=listing", THIRD),
+        ("dataset=small", {one for one in FIRST | SECOND if one[0] == "small"}),
+        ("dataset=small,listing", {one for one in FIRST | SECOND | THIRD if one[0] != "large"}),
+        ("dataset=new", {("new", 1, memory, 10) for memory in (512, 1024)}),
+        ("memory_size=256", {(*one[:2], 256, one[3]) for one in FIRST | SECOND | THIRD}),
+        ("threads=7", {(one[0], 7, *one[2:]) for one in FIRST | SECOND} | THIRD),
+        ("concurrency_value=3", {(*one[:3], 3) for one in FIRST | SECOND} | THIRD),
+    ],
+)
+def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(several, setting, wanted):
+    one = several(setting)
+    assert combinations(one) == wanted
+    assert len(one.cells()) == len(wanted)
+
+
+def test_the_order_of_settings_changes_nothing_of_what_is_run(several):
+    settings = ["dataset=small,listing", "threads=2", "memory_size=512"]
+    assert len({frozenset(combinations(several(*some))) for some in itertools.permutations(settings)}) == 1
+
+
+def test_a_product_without_a_whole_n_is_refused_wherever_it_stands(several):
+    with pytest.raises(UsageError, match="concurrency_value: must be a whole number of 1 or more, got 0"):
+        several("concurrency_value=0")
+
+
+def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_cell(several):
+    one = several()
+    for cell in one.cells():
+        values = one.values(cell)
+        assert (values["passes"], values["sink"]) == (values["memory_size"] // 512, values["dataset"])
+        assert one.in_order(cell)["passes"] == values["passes"]
+        assert one.variables(cell)["sink"] == values["dataset"]
+        assert "passes" not in cell.name
+    assert {one["passes"] for one in several().as_dict()["cells"]} == {1, 2, 4}
+    set_by_user = several("passes=7")
+    assert {set_by_user.in_order(cell)["passes"] for cell in set_by_user.cells()} == {7}
+
+
+def test_an_axis_of_the_work_order_that_no_matrix_fills_stands_at_its_default(several):
+    one = several(target="local")
+    assert {one.in_order(cell)["passes"] for cell in one.cells()} == {1}
+
+
+def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_were_any(several):
+    one = several("memory_size=512,256")
+    stored = json.loads(json.dumps(one.as_dict()))
+    assert (Plan.from_dict(stored), Plan.from_dict(stored).cells()) == (one, one.cells())
+    older = {name: value for name, value in plan().as_dict().items() if name not in ("also", "rest")}
+    assert Plan.from_dict(older) == plan()
+
+
+def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
+    counting = replace(DOWNLOAD, messages=lambda values: 3 * values["messages_per_concurrency"])
+    monkeypatch.setitem(EXPERIMENTS, "download", counting)
+    one = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
+    assert {one.messages(cell, one.values(cell)) for cell in one.cells()} == {12}
 
 
 def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply(reads):

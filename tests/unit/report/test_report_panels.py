@@ -31,6 +31,9 @@ def test_the_cost_names_its_prices_and_what_it_lacks(make_run):
     assert "Without provisioned pollers: price not known." in words
     elsewhere = changed_manifest(run.directory, cost=run.manifest["cost"] | {"region": "eu-west-1"})
     assert "The run was in eu-west-1, whose prices aren’t known here." in cost.basis(cost.estimate(elsewhere))
+    some = {"region": "eu-west-1", "prices_region": "eu-west-1", "prices_elsewhere": ["s3_get", "s3_put"]}
+    partly = changed_manifest(run.directory, cost=run.manifest["cost"] | some)
+    assert "Not known there, and as in us-east-1: s3_get, s3_put." in cost.basis(cost.estimate(partly))
 
 
 def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):

@@ -7,3 +7,12 @@ resource "aws_vpc_endpoint" "s3" {
 resource "aws_vpc_security_group_egress_rule" "to_s3" {
   count = 0
 }
+
+# A general bucket stands in for the directory bucket, and is reached as such.
+resource "aws_vpc_endpoint" "s3express" {
+  count = 0
+}
+
+resource "aws_vpc_security_group_egress_rule" "to_s3express" {
+  count = 0
+}

@@ -21,14 +21,25 @@ type Given struct {
 
 // Client makes the S3 client for a bucket. An error is of the type Settings; missing credentials show at the first request.
 func Client(ctx context.Context, given Given, bucket string) (*s3.Client, error) {
+	found, err := Config(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	return s3.NewClient(aws.ToString(found.BaseEndpoint), found.Region, bucket, found.Credentials)
+}
+
+// Config returns the configuration for S3: its BaseEndpoint, nil for AWS itself, is S3's. An error is of the type Settings.
+func Config(ctx context.Context, given Given) (aws.Config, error) {
 	found, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		return nil, failure.New(failure.Settings, "the AWS configuration can't be read: %v", err)
+		return found, failure.New(failure.Settings, "the AWS configuration can't be read: %v", err)
 	}
-	region := cmp.Or(given.Region, found.Region)
-	if region == "" {
-		return nil, failure.New(failure.Settings, "no AWS region: set AWS_REGION")
+	found.Region = cmp.Or(given.Region, found.Region)
+	if found.Region == "" {
+		return found, failure.New(failure.Settings, "no AWS region: set AWS_REGION")
 	}
-	endpoint := cmp.Or(given.EndpointURL, os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(found.BaseEndpoint))
-	return s3.NewClient(endpoint, region, bucket, found.Credentials)
+	if endpoint := cmp.Or(given.EndpointURL, os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(found.BaseEndpoint)); endpoint != "" {
+		found.BaseEndpoint = &endpoint
+	}
+	return found, nil
 }

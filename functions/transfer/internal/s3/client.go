@@ -7,12 +7,9 @@ package s3
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -50,22 +47,18 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 	if err != nil {
 		return nil, err
 	}
-	secured := &tls.Config{ServerName: where.server, MinVersion: tls.VersionTLS12}
-	if path := os.Getenv("AWS_CA_BUNDLE"); path != "" {
-		pem, err := os.ReadFile(path)
-		secured.RootCAs = x509.NewCertPool()
-		if err != nil || !secured.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, failure.New(failure.Settings, "AWS_CA_BUNDLE %q holds no certificate that can be read", path)
-		}
+	secured, err := secure(where.server)
+	if err != nil {
+		return nil, err
 	}
 	return &Client{
-		Retry:       Retry{FirstPause: firstPause},
+		Retry:       Retry{FirstPause: FirstPause},
 		bucket:      bucket,
 		region:      region,
 		endpoint:    where,
 		credentials: credentials,
 		signer:      v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
-		pool:        &pool{endpoint: where, tls: secured, readerBytes: readerBytes, silence: readTimeout},
+		pool:        &pool{endpoint: where, tls: secured, readerBytes: readerBytes, silence: ReadTimeout},
 	}, nil
 }
 

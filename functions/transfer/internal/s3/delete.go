@@ -60,7 +60,7 @@ func refusedKeys(answer []byte, keys []string) ([]string, error) {
 				kind = failure.S3
 			}
 			first = failure.New(kind, "DeleteObjects %s of %q: %s", refused.Code, refused.Key, refused.Message)
-			first.Temporary = passing(200, refused.Code) || refused.Code == "InternalError"
+			first.Temporary = Passing(200, refused.Code) || refused.Code == "InternalError"
 		}
 	}
 	if first == nil {

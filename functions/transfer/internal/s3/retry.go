@@ -17,12 +17,12 @@ const (
 	// Attempts is the tries of one request, the first included.
 	Attempts       = 4
 	connectTimeout = 5 * time.Second
-	// The longest silence on a connection: below the 60 s of the function, and far above any pause seen while the network
+	// ReadTimeout is the longest silence on a connection: below the 60 s of the function, and far above any pause seen while the network
 	// allowance of a function is used up.
-	readTimeout = 15 * time.Second
-	// The first pause is at most this long, and each later one at most twice the one before: 1, 2 and 4 s in all, so that
-	// a request that S3 turns down every time ends well below the function's timeout and becomes a record.
-	firstPause   = time.Second
+	ReadTimeout = 15 * time.Second
+	// FirstPause is the most that the first pause takes, and each later one takes at most twice the one before: 1, 2 and 4 s in
+	// all, so that a request that S3 turns down every time ends well below the function's timeout and becomes a record.
+	FirstPause   = time.Second
 	longestPause = 20 * time.Second
 )
 
@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// passing tells whether an answer with this HTTP status and S3 error code is worth another try.
-func passing(status int, code string) bool {
+// Passing tells whether an answer with this HTTP status and S3 error code is worth another try.
+func Passing(status int, code string) bool {
 	return slices.Contains(passingStatuses, status) || slices.Contains(passingCodes, code)
 }
 

@@ -55,15 +55,15 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 		t.Errorf("%+v isn't %s, %d and %v", agreed, RetryMode, Attempts, passingCodes)
 	}
 	for status := 100; status < 600; status++ {
-		if passing(status, "AccessDenied") != slices.Contains(agreed.Statuses, status) {
+		if Passing(status, "AccessDenied") != slices.Contains(agreed.Statuses, status) {
 			t.Errorf("%d is tried again or not, other than agreed", status)
 		}
 	}
-	if agreed.FirstPauseS != firstPause.Seconds() || agreed.LongestPauseS != longestPause.Seconds() {
-		t.Errorf("%+v: the pauses are %v to %v", agreed, firstPause, longestPause)
+	if agreed.FirstPauseS != FirstPause.Seconds() || agreed.LongestPauseS != longestPause.Seconds() {
+		t.Errorf("%+v: the pauses are %v to %v", agreed, FirstPause, longestPause)
 	}
 	for _, code := range agreed.Codes {
-		if !passing(400, code) {
+		if !Passing(400, code) {
 			t.Errorf("%s isn't tried again", code)
 		}
 	}

@@ -181,6 +181,19 @@ func (r *Reader) Text(key, rule string, read func(text string) bool) {
 	}
 }
 
+// Word reads one of some words.
+func (r *Reader) Word(key string, words ...string) string {
+	read, rule := "", strings.Join(words, " or ")
+	if _, given := r.values[key]; !given {
+		r.fail("the work order lacks %s: %s", key, rule)
+	}
+	r.Text(key, rule, func(text string) bool {
+		read = text
+		return slices.Contains(words, text)
+	})
+	return read
+}
+
 func (r *Reader) fail(format string, values ...any) {
 	if r.Err == nil {
 		r.Err = refuse(format, values...)

@@ -1,0 +1,127 @@
+"""Where Athena of the embedded AWS (MiniStack, on DuckDB) does otherwise than AWS's: mended, or refused by name.
+
+Refused is every statement but counts, sums and extremes over one table with its partitions given: of those it was seen
+that DuckDB answers as Athena does. Scan limits of a workgroup aren't enforced, because nothing tells the bytes scanned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ministack.core.responses import error_response_json
+from ministack.services import athena, glue
+
+_SELECT = re.compile(r'SELECT\s+(?P<items>.+?)\s+FROM\s+"?(?P<table>\w+)"?(\s+WHERE\s+(?P<where>.+))?', re.I | re.S)
+_ITEM = re.compile(r"(count\(\*\)|(sum|min|max)\((?P<column>\w+)\))\s+AS\s+\w+", re.I)
+_CONDITION = re.compile(r"(?P<key>\w+)\s*=\s*'[^']*'")
+_WHOLE_NUMBERS = ("tinyint", "smallint", "int", "integer", "bigint")
+# What MiniStack makes up, where AWS measures.
+_UNKNOWN = (
+    "DataScannedInBytes",
+    "QueryQueueTimeInMillis",
+    "QueryPlanningTimeInMillis",
+    "ServiceProcessingTimeInMillis",
+)
+_REFUSED = (
+    "the embedded Athena can't answer this as AWS does: it takes SELECT count(*), sum, min or max of columns, each AS "
+    "a name, FROM one table WHERE its partition keys = 'texts' joined by AND"
+)
+_CONSTRAINT = (
+    "CONSTRAINT_VIOLATION: For the injected projected partition column {}, the WHERE clause must contain only static "
+    "equality conditions, and at least one such condition must be present."
+)
+
+
+def behave() -> None:
+    """Let Athena of MiniStack in this process behave as AWS's where it doesn't by itself."""
+    athena._start_query_execution = _starting_once(athena._start_query_execution)
+    athena._stop_query_execution = _stopping(athena._stop_query_execution)
+    athena._execute_query = _executing(athena._execute_query)
+
+
+def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
+    """Refuse what can't be answered; a repeat of a ClientRequestToken gives the first one's id and runs nothing."""
+    begun: dict[str, tuple[str, tuple]] = {}
+
+    def start_once(data: dict[str, Any]) -> tuple:
+        query, token = data.get("QueryString", ""), data.get("ClientRequestToken")
+        if _parts(query) is None:
+            return error_response_json("InvalidRequestException", f"{_REFUSED}; got {query[:200]}", 400)
+        if token in begun:
+            first, answer = begun[token]
+            mismatch = error_response_json("InvalidRequestException", "Idempotent parameters do not match", 400)
+            return answer if first == query else mismatch
+        answer = start(data)
+        if token and answer[0] == 200:
+            begun[token] = (query, answer)
+        return answer
+
+    return start_once
+
+
+def _stopping(stop: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
+    """Remember that it was cancelled: DuckDB goes on, and MiniStack would call it SUCCEEDED in the end."""
+
+    def stop_for_good(data: dict[str, Any]) -> tuple:
+        answer = stop(data)
+        execution = athena._executions.get(data.get("QueryExecutionId")) or {"Status": {"State": ""}}
+        if execution["Status"]["State"] == "CANCELLED":
+            execution["_cancelled"] = dict(execution["Status"])
+        return answer
+
+    return stop_for_good
+
+
+def _executing(execute: Callable) -> Callable:
+    """Fail what AWS fails and DuckDB answers; say no statistics that nobody measured."""
+
+    async def execute_as_aws(query_id: str, query: str, database: str, *more: Any) -> None:
+        execution = athena._executions[query_id]
+        if reason := _why_it_fails(query, database):
+            execution["Status"] |= {"State": "FAILED", "StateChangeReason": reason}
+        elif "_cancelled" not in execution:
+            await execute(query_id, query, database, *more)
+        execution["Status"] |= execution.get("_cancelled", {})
+        statistics = {name: value for name, value in execution["Statistics"].items() if name not in _UNKNOWN}
+        execution["Statistics"] = statistics | {"TotalExecutionTimeInMillis": statistics["EngineExecutionTimeInMillis"]}
+
+    return execute_as_aws
+
+
+def _parts(query: str) -> tuple[str, list[str], list[str]] | None:
+    """Table, columns and partition keys of a query of the form that is answered; None for any other."""
+    if (found := _SELECT.fullmatch(query.strip())) is None:
+        return None
+    items = [_ITEM.fullmatch(one.strip()) for one in found["items"].split(",")]
+    wheres = re.split(r"\s+AND\s+", found["where"], flags=re.I) if found["where"] else []
+    conditions = [_CONDITION.fullmatch(one.strip()) for one in wheres]
+    if not all(items) or not all(conditions):
+        return None
+    return found["table"], [one["column"] for one in items if one["column"]], [one["key"] for one in conditions]
+
+
+def _why_it_fails(query: str, database: str) -> str:
+    """In Athena's words, why AWS ends the query as FAILED; "" where it doesn't."""
+    name, columns, keys = _parts(query)
+    table = glue._tables.get(f"{database}/{name}")
+    if table is None:
+        return f"TABLE_NOT_FOUND: line 1:1: Table 'awsdatacatalog.{database}.{name}' does not exist"
+    types = {one["Name"]: one["Type"] for one in table["StorageDescriptor"]["Columns"]}
+    partitions = {one["Name"]: one["Type"] for one in table.get("PartitionKeys") or []}
+    if lost := [one for one in [*columns, *keys] if one not in {**types, **partitions}]:
+        return f"COLUMN_NOT_FOUND: line 1:1: Column '{lost[0]}' cannot be resolved or requester is not authorized"
+    others = [one for one in columns if types.get(one) not in _WHOLE_NUMBERS]
+    others += [one for one in keys if partitions.get(one) != "string"]
+    if others:
+        return f"NOT_SUPPORTED: {_REFUSED}; {others[0]} is no column of whole numbers, or no partition key of text"
+    return _without_its_partition(table, keys)
+
+
+def _without_its_partition(table: dict[str, Any], keys: list[str]) -> str:
+    """Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic ID partitioning)."""
+    told, partitions = table.get("Parameters") or {}, [one["Name"] for one in table.get("PartitionKeys") or []]
+    injected = [one for one in partitions if told.get(f"projection.{one}.type") == "injected"]
+    missing = [one for one in injected if one not in keys and told.get("projection.enabled") == "true"]
+    return _CONSTRAINT.format(missing[0]) if missing else ""

@@ -1,0 +1,143 @@
+"""Checks of how a plan moves and queries objects of the two storage classes, and what to know of their prices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments import go_program
+from experiments.express_orders import OPERATIONS, QUERIES
+from experiments.express_usage import (
+    BYTES_IN_A_GB,
+    STANDARD_PER_S,
+    mebibytes,
+    per_s,
+    query_s,
+    set_bytes,
+    slice_objects,
+    tariffs,
+)
+from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.usage import TMP_MARGIN_MB
+
+Cells = Sequence[Mapping[str, Any]]
+
+PLACEMENTS = ("any_zone", "same_zone")
+MOST_TMP_MB = 10_240  # Lambda's quotas page
+
+
+def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
+    """Up to which size Express asks less than Standard, by requests and bytes alone."""
+    if (known := tariffs(prices)) is None:
+        return []
+    standard, express = known["standard"], known["express"]
+    reads = (standard.read_usd - express.read_usd) / (express.read_gb_usd - standard.read_gb_usd)
+    writes = (standard.write_usd - express.write_usd) / (express.write_gb_usd - standard.write_gb_usd)
+    return [
+        f"prices: without time and storage, Express asks less than Standard for reading an object of up to "
+        f"{reads * BYTES_IN_A_GB / 1000:,.0f} KB and for writing one of up to {writes * BYTES_IN_A_GB / 1000:,.0f} KB; "
+        f"a GB kept costs {express.gb_month_usd / standard.gb_month_usd:.1f} times as much"
+    ]
+
+
+def checks(cells: Cells) -> list[Finding]:
+    """The operations are ones that there are, a slice has objects and fits into /tmp, and what S3 and Athena refuse."""
+    first = _cases(cells)
+    if first.status == PROBLEM:
+        return [first]
+    return [
+        first,
+        _slices(cells),
+        _tmp(cells),
+        _rate(cells),
+        _scans(cells),
+        _program({c["architecture"] for c in cells}),
+    ]
+
+
+def _cases(cells: Cells) -> Finding:
+    """The operations and the placements are known; classes and numbers were looked at before, as axes of the order."""
+    for cell in cells:
+        for name, known in (("operation", OPERATIONS), ("placement", PLACEMENTS)):
+            if cell[name] not in known:
+                found = f"unknown {name} {cell[name]!r}"
+                return Finding("cases", PROBLEM, found, f"choose one of {', '.join(known)} with --set {name}=...")
+    cases = ", ".join(dict.fromkeys(cell["operation"] for cell in cells))
+    sizes = sorted({cell["object_bytes"] for cell in cells})
+    return Finding("cases", OK, f"{cases}; objects of {sizes[0]:,} to {sizes[-1]:,} bytes")
+
+
+def _slices(cells: Cells) -> Finding:
+    """Each slice of a set has an object at least."""
+    if wrong := next((cell for cell in cells if cell["slices"] > cell["object_count"]), None):
+        found = f"{wrong['slices']:,} slices of {wrong['object_count']:,} objects: some would be empty"
+        return Finding("slices", PROBLEM, found, f"use --set slices={wrong['object_count']} or less")
+    most = max(cell["slices"] for cell in cells)
+    return Finding("slices", OK, f"a set is moved in up to {most:,} slices" if most > 1 else "each message moves a set")
+
+
+def _tmp(cells: Cells) -> Finding:
+    """All objects that a download holds at once fit into /tmp."""
+    downloads = [cell for cell in cells if cell["operation"] == "download"]
+    if not downloads:
+        return Finding("/tmp", OK, "nothing is downloaded")
+    full = max(downloads, key=lambda cell: _tmp_mb(cell) - cell["ephemeral_storage_mb"])
+    needed, has = _tmp_mb(full), full["ephemeral_storage_mb"]
+    if needed <= has:
+        most = max(map(_tmp_mb, downloads))
+        return Finding("/tmp", OK, f"{most:,} MB needed at most for what a download holds at once, and there")
+    found = (
+        f"{full['parallel_limit']} at a time x {full['object_bytes']:,} bytes take {needed:,} MB of /tmp, not {has:,}"
+    )
+    more = f"use --set ephemeral_storage_mb={needed}, or " if needed <= MOST_TMP_MB else "use "
+    return Finding("/tmp", PROBLEM, found, f"{more}a smaller parallel_limit or object_bytes")
+
+
+def _rate(cells: Cells) -> Finding:
+    """What all functions ask of one prefix of the general purpose bucket, against what S3 takes of it."""
+    asked = [
+        (STANDARD_PER_S[cell["operation"]], cell["concurrency_value"] * per_s(cell), cell)
+        for cell in cells
+        if cell["operation"] in STANDARD_PER_S and cell["storage_class"] == "standard"
+    ]
+    if not asked:
+        return Finding("rate", OK, "nothing is moved to or from S3 Standard")
+    takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
+    found = f"{cell['operation']}s ask S3 Standard for up to {most:,.0f} objects a second"
+    if most <= takes:
+        return Finding("rate", OK, f"{found}; a prefix takes {takes:,}")
+    way_out = "a smaller concurrency_value or parallel_limit shows the class and not its limit"
+    return Finding("rate", WARNING, f"{found}, a prefix takes {takes:,}, and beyond it answers SlowDown", way_out)
+
+
+def _scans(cells: Cells) -> Finding:
+    """Each query ends below the workgroup's limit of bytes and in its time."""
+    queries = [cell for cell in cells if cell["operation"] in QUERIES]
+    if not queries:
+        return Finding("Athena", OK, "no query")
+    largest, longest = (
+        max(queries, key=set_bytes),
+        max(queries, key=lambda cell: query_s(cell) / cell["query_limit_s"]),
+    )
+    scanned_mb, limit_mb = mebibytes(set_bytes(largest)), largest["scan_limit_mb"]
+    if scanned_mb > limit_mb:
+        found = f"a query scans {scanned_mb:,} MiB, and scan_limit_mb is {limit_mb:,}"
+        return Finding("Athena", PROBLEM, found, f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count")
+    found = f"a query scans up to {scanned_mb:,} MiB of {limit_mb:,}, and takes about {query_s(longest):,.0f} s"
+    if query_s(longest) <= longest["query_limit_s"]:
+        return Finding("Athena", OK, f"{found} of {longest['query_limit_s']:,}")
+    way_out = f"use --set query_limit_s={2 * math.ceil(query_s(longest))}, or fewer or larger objects"
+    return Finding("Athena", WARNING, f"{found}; query_limit_s is {longest['query_limit_s']:,}", way_out)
+
+
+def _program(architectures: set[str]) -> Finding:
+    """What puts and reads is built; so it has to be for placing, too."""
+    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
+
+
+def _tmp_mb(values: Mapping[str, Any]) -> int:
+    """What a download needs of /tmp: a file for each request at once, and room for the file system's own."""
+    return mebibytes(min(values["parallel_limit"], slice_objects(values)[0]) * values["object_bytes"]) + TMP_MARGIN_MB

@@ -1,0 +1,83 @@
+package express
+
+import (
+	"context"
+	"io"
+	"os"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"stampede/transfer/internal/failure"
+)
+
+// What is read before it is compared and written.
+const pieceBytes = 128 << 10
+
+// getter downloads objects, each over the one before in the same file: all have one size.
+type getter struct {
+	*slice
+	file   *os.File
+	buffer []byte
+}
+
+func newGetter(s *slice, folder string) (*getter, error) {
+	file, err := os.CreateTemp(folder, "")
+	if err != nil {
+		return nil, failure.OfFile(err)
+	}
+	return &getter{s, file, make([]byte, min(pieceBytes, s.objectBytes))}, nil
+}
+
+func (g *getter) close() { _ = g.file.Close() } // WriteAt has told of every error of ours
+
+func (g *getter) move(ctx context.Context, object int64) error {
+	key, wanted := g.key(object), g.content(object)
+	return g.timed(ctx, "GetObject", func() error {
+		answer, err := g.bucket.client.GetObject(ctx, &sdk.GetObjectInput{
+			Bucket: &g.bucket.name, Key: &key, ChecksumMode: types.ChecksumModeEnabled,
+		})
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		return g.receive(answer.Body, wanted, key)
+	})
+}
+
+// receive writes a body to the file, and compares it with what it must be. The body is read to its end first: there the SDK
+// tells whether the bytes are those that S3 sent.
+func (g *getter) receive(body io.Reader, wanted *content, key string) error {
+	received, same := int64(0), true
+	for {
+		n, err := fill(body, g.buffer)
+		same = same && wanted.has(g.buffer[:n], received)
+		if _, failed := g.file.WriteAt(g.buffer[:n], received); failed != nil {
+			return failure.OfFile(failed)
+		}
+		received += int64(n)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case received != wanted.bytes:
+		return failure.New(failure.SizeMismatch, "%s has %d bytes where the set's objects have %d: place the set again", key, received, wanted.bytes)
+	case !same:
+		return failure.New(failure.ObjectChanged, "%s isn't what was uploaded: place the set again, and leave it alone during a run", key)
+	}
+	return nil
+}
+
+// fill reads until the buffer is full or the body ends.
+func fill(body io.Reader, buffer []byte) (n int, err error) {
+	for n < len(buffer) && err == nil {
+		var got int
+		got, err = body.Read(buffer[n:])
+		n += got
+	}
+	return n, err
+}

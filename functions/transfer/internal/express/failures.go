@@ -1,0 +1,115 @@
+package express
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
+)
+
+type known struct{ kind, advice string }
+
+const createSession = "CreateSession"
+
+// byStatus is what the reader can do, by the HTTP status of a request that S3 refused; byCode, by its error code, comes first.
+var (
+	byStatus = map[int]known{
+		http.StatusForbidden: {failure.AccessDenied, "the role may not do this: check its policy, the bucket's, and, for a session of S3 Express " +
+			"One Zone, that the role may use its mode"},
+		http.StatusNotFound:           {failure.NoSuchKey, "the object doesn't exist: place the set first (stampede dataset)"},
+		http.StatusPreconditionFailed: {failure.ObjectChanged, "the object was replaced while it was read: leave it alone during a run"},
+		http.StatusServiceUnavailable: {failure.SlowDown, "S3 asked to slow down on every try: lower parallel_limit or the concurrency"},
+	}
+	byCode = map[string]known{
+		"NoSuchBucket": {failure.NoSuchBucket, "the bucket doesn't exist in this region: check BUCKET_NAME or EXPRESS_BUCKET_NAME, and that " +
+			"AWS_REGION is the bucket's"},
+		"BadDigest": {failure.ChecksumMismatch, "S3 received other bytes than were sent: try again"},
+	}
+	ofSession = map[int]known{
+		http.StatusForbidden: {failure.AccessDenied, "the role may not open a session with the directory bucket: it needs s3express:CreateSession " +
+			"on it, for the mode that was asked for (s3express:SessionMode)"},
+		http.StatusNotFound: {failure.NoSuchBucket, "there is no such directory bucket in this zone: check EXPRESS_BUCKET_NAME, and that its zone " +
+			"(the part before --x-s3) lies in AWS_REGION"},
+	}
+)
+
+// explain turns an error of the SDK into one of ours.
+func (b *bucket) explain(ctx context.Context, operation string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var ours *failure.Error
+	var refused *smithyhttp.ResponseError
+	switch {
+	case errors.As(err, &ours):
+		return ours
+	case errors.As(err, &refused) && refused.HTTPStatusCode() >= 300:
+		return refusal(operation, refused.HTTPStatusCode(), err)
+	case strings.Contains(err.Error(), "checksum did not match"): // the SDK's type isn't exported
+		return failure.New(failure.ChecksumMismatch, "%s: the bytes received aren't those that S3 keeps the checksum of: try again", operation)
+	}
+	return b.ofNetwork(operation, err)
+}
+
+func refusal(operation string, status int, err error) *failure.Error {
+	var said smithy.APIError
+	code, message := "", ""
+	if errors.As(err, &said) {
+		code, message = said.ErrorCode(), said.ErrorMessage()
+	}
+	named, ok := ofSession[status]
+	if ok = ok && operation == createSession; !ok {
+		named, ok = byCode[code]
+	}
+	if !ok {
+		named, ok = byStatus[status]
+	}
+	switch {
+	case expired(code):
+		named = known{failure.NoCredentials, "the credentials have expired, and so had those that came after them"}
+	case status == http.StatusMovedPermanently || code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException":
+		named = known{failure.Settings, "the bucket is in another region than AWS_REGION: " + message}
+	case !ok:
+		named = known{failure.S3, message}
+	}
+	refused := failure.New(named.kind, "%s %d%s: %s", operation, status, strings.TrimRight(" "+code, " "), named.advice)
+	refused.Temporary = s3.Passing(status, code) && named.kind != failure.Settings
+	return refused
+}
+
+// ofNetwork names what ended a request without an answer.
+func (b *bucket) ofNetwork(operation string, err error) *failure.Error {
+	var dialing *net.OpError
+	var unknown *net.DNSError
+	switch {
+	case errors.As(err, &unknown) && unknown.IsNotFound && b.sessions != nil:
+		return failure.New(failure.NoConnection, "%s: no host %s: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION that has S3 Express "+
+			"One Zone", operation, unknown.Name)
+	case errors.As(err, &dialing) && dialing.Op == "dial", isTLS(err):
+		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, inner(err))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return failure.Passing(failure.ReadTimeout, "%s: S3 sent no byte for %g s", operation, s3.ReadTimeout.Seconds())
+	}
+	return failure.Passing(failure.ConnectionCut, "%s: the connection ended before the answer did: %v", operation, inner(err))
+}
+
+func isTLS(err error) bool {
+	return strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "x509: ") || strings.Contains(err.Error(), "TLS handshake")
+}
+
+// inner is the error that the SDK's layers wrap.
+func inner(err error) error {
+	var sent *smithyhttp.RequestSendError
+	if errors.As(err, &sent) {
+		return sent.Err
+	}
+	return err
+}

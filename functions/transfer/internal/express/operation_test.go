@@ -1,0 +1,332 @@
+package express
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/transfer/internal/sandbox"
+)
+
+// function is a sandbox whose log can be read back.
+type function struct {
+	*sandbox.Sandbox
+	*operation
+	t   *testing.T
+	log bytes.Buffer
+}
+
+// start makes the function of an environment with changes ("NAME=value"). Pauses before retries are short.
+func start(t *testing.T, changes ...string) *function {
+	t.Helper()
+	values := map[string]string{
+		"EXPERIMENT": "express", "CONCURRENCY_LIMIT": "1", "MEMORY_SIZE": "2048", "EXPERIMENT_TAG": "experiment 01", "AWS_REGION": "us-east-1",
+		"OPERATION": "upload", "PLACEMENT": "any_zone", "BUCKET_NAME": general, "EXPRESS_BUCKET_NAME": directory,
+	}
+	for _, change := range changes {
+		name, value, _ := strings.Cut(change, "=")
+		values[name] = value
+	}
+	made := New(context.Background(), func(name string) string { return values[name] })
+	f := &function{t: t, operation: made.(*operation)}
+	for _, b := range f.buckets {
+		if b != nil {
+			b.retry.FirstPause = time.Millisecond
+		}
+	}
+	f.Sandbox = sandbox.New(made, &f.log)
+	return f
+}
+
+// agreedKeys are the keys that the tests of both languages compare with.
+func agreedKeys(t *testing.T, isError bool) []string {
+	t.Helper()
+	var agreed struct {
+		Common, Error []string
+		Time          map[string]string
+		Own           map[string][]string
+	}
+	text, err := os.ReadFile("../../../agreed/record.json")
+	if err != nil || json.Unmarshal(text, &agreed) != nil || len(agreed.Own["express"]) == 0 {
+		t.Fatal(err)
+	}
+	keys := append(agreed.Common, agreed.Own["express"]...)
+	place := slices.Index(keys, "<time>")
+	if isError {
+		return append(slices.Delete(keys, place, place+1), agreed.Error...)
+	}
+	keys[place] = agreed.Time["express"]
+	return keys
+}
+
+// invoke delivers one message and returns its record. Nothing is left in the temporary folder.
+func (f *function) invoke(body string, remaining ...time.Duration) map[string]any {
+	f.t.Helper()
+	f.log.Reset()
+	ctx, cancel := context.WithTimeout(context.Background(), append(remaining, time.Minute)[0])
+	defer cancel()
+	event, _ := json.Marshal(map[string]any{"Records": []any{map[string]any{
+		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
+	}}})
+	if _, err := f.Handle(ctx, event); err != nil {
+		f.t.Fatal(err)
+	}
+	return f.record(f.log.String())
+}
+
+func (f *function) record(line string) map[string]any {
+	f.t.Helper()
+	record, keys := map[string]any{}, []string{}
+	if err := json.Unmarshal([]byte(line), &record); err != nil {
+		f.t.Fatalf("%v: %s", err, line)
+	}
+	for _, found := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
+		keys = append(keys, found[1])
+	}
+	if want := agreedKeys(f.t, record["status"] == "error"); !slices.Equal(keys, want) {
+		f.t.Fatalf("%v\nisn't\n%v", keys, want)
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		f.t.Errorf("left behind: %v, %v", left, err)
+	}
+	return record
+}
+
+// expect compares some values of a record; of text, that it has the value in it.
+func expect(t *testing.T, record map[string]any, want map[string]any) {
+	t.Helper()
+	for key, value := range want {
+		if number, ok := value.(int); ok {
+			value = float64(number)
+		}
+		said, isText := record[key].(string)
+		if part, ok := value.(string); ok && isText && strings.Contains(said, part) {
+			continue
+		}
+		if record[key] != value {
+			t.Errorf("%s is %v, not %v, in %v", key, record[key], value, record)
+		}
+	}
+}
+
+// class is the change of an order for a class.
+func class(of string) string { return fmt.Sprintf(`"storage_class": %q`, of) }
+
+func TestASliceIsUploadedAndDownloadedInBothClassesAndTheRecordSaysSo(t *testing.T) {
+	s := startStub(t)
+	up, down := start(t), start(t, "OPERATION=download", "PLACEMENT=same_zone")
+	for _, c := range []struct {
+		class, bucket string
+		sessions      any
+	}{{standard, general, 0}, {oneZone, directory, 1}} {
+		record := up.invoke(ordered(class(c.class)))
+		expect(t, record, map[string]any{"status": "ok", "method": "put_object", "operation": "upload", "storage_class": c.class, "bytes": 4000,
+			"placement": "any_zone", "object_bytes": 1000, "object_count": 100, "parallel_limit": 8, "slices": 25, "first_object": 20, "objects": 4,
+			"sessions": c.sessions, "requests": 4 + c.sessions.(int), "retries": 0, "retry_mode": "standard", "retry_attempts": 4, "experiment": "express"})
+		record = down.invoke(ordered(class(c.class)))
+		expect(t, record, map[string]any{"status": "ok", "method": "get_object", "operation": "download", "placement": "same_zone", "bytes": 4000,
+			"sessions": c.sessions})
+		if elapsed := record["elapsed_seconds"].(float64); elapsed <= 0 || record["set_seconds"].(float64) < 24.99*elapsed ||
+			record["objects_per_s"].(float64) < 3.99/elapsed || record["request_p50_ms"].(float64) > record["request_max_ms"].(float64) ||
+			record["request_max_ms"].(float64) > 1000*elapsed {
+			t.Error(record)
+		}
+		if took := record["session_ms"]; (took != nil) != (c.class == oneZone) {
+			t.Error(took)
+		}
+		for i := range int64(100) {
+			if found, there := s.objects[c.bucket+"/"+(set{1000, 100}).key(i)]; there != (i >= 20 && i < 24) || there && found.bytes != 1000 {
+				t.Error(i, found)
+			}
+		}
+	}
+	if !slices.Equal(s.modes, []string{"ReadWrite", "ReadOnly"}) {
+		t.Error(s.modes)
+	}
+}
+
+func TestOneSessionServesHoweverManyRequestsAtOnceAndEveryMessageHasItsOwn(t *testing.T) {
+	s := startStub(t)
+	f, order := start(t), ordered(`"parallel_limit": 100`, `"first_object": 0`, `"objects": 100`)
+	for number := range 2 {
+		expect(t, f.invoke(order), map[string]any{"status": "ok", "sessions": 1, "requests": 101})
+		if asked := s.count("session"); asked != number+1 {
+			t.Error(asked)
+		}
+	}
+}
+
+func TestASessionIsRenewedBeforeItExpires(t *testing.T) {
+	s := startStub(t)
+	s.life, s.silent = renewBefore+300*time.Millisecond, 50*time.Millisecond
+	record := start(t).invoke(ordered(`"parallel_limit": 2`, `"first_object": 0`, `"objects": 20`))
+	expect(t, record, map[string]any{"status": "ok", "sessions": 2, "requests": 22, "retries": 0})
+}
+
+func TestASessionThatS3CallsExpiredIsRenewedOnceForAllRequestsUnderWay(t *testing.T) {
+	s := startStub(t)
+	s.silent = time.Millisecond
+	s.refuse = func(_ *http.Request, kind string, asked int) (int, string) {
+		if kind == http.MethodPut && asked == 30 { // in mid-run all sessions so far are forgotten
+			for token, known := range s.sessions {
+				known.Expires = time.Time{}
+				s.sessions[token] = known
+			}
+		}
+		return 0, ""
+	}
+	record := start(t).invoke(ordered(`"parallel_limit": 16`, `"first_object": 0`, `"objects": 100`))
+	expect(t, record, map[string]any{"status": "ok", "bytes": 100_000, "sessions": 2})
+	if retries := record["retries"].(float64); retries < 1 || retries > 16 || record["requests"] != 102+retries {
+		t.Error(record)
+	}
+}
+
+func TestASessionThatIsExpiredAgainAfterItWasRenewedIsNoCredentials(t *testing.T) {
+	s := startStub(t)
+	s.refuse = func(_ *http.Request, kind string, _ int) (int, string) {
+		return map[string]int{http.MethodPut: 400}[kind], "ExpiredToken"
+	}
+	record := start(t).invoke(ordered(`"parallel_limit": 1`))
+	expect(t, record, map[string]any{"error_type": "NoCredentials", "error_message": "PutObject 400 ExpiredToken", "sessions": 2, "requests": 4, "bytes": 0,
+		"request_p50_ms": nil, "set_seconds": nil})
+}
+
+func TestARefusedSessionEndsTheWorkBeforeAnyObjectAndSaysWhy(t *testing.T) {
+	for said, c := range map[string]struct {
+		status             int
+		code, kind, reason string
+	}{
+		"the role":   {403, "AccessDenied", "AccessDenied", "CreateSession 403 AccessDenied: the role may not open a session with the directory bucket"},
+		"the zone":   {404, "NoSuchBucket", "NoSuchBucket", "check EXPRESS_BUCKET_NAME, and that its zone"},
+		"the region": {400, "AuthorizationHeaderMalformed", "SettingsError", "the bucket is in another region than AWS_REGION"},
+		"all tries":  {503, "SlowDown", "SlowDown", "(after all retries)"},
+	} {
+		s := startStub(t)
+		s.refuse = func(_ *http.Request, kind string, _ int) (int, string) {
+			return map[string]int{"session": c.status}[kind], c.code
+		}
+		record := start(t).invoke(ordered())
+		expect(t, record, map[string]any{"error_type": c.kind, "error_message": c.reason, "bytes": 0})
+		if s.count(http.MethodPut) > 0 || record["sessions"] != record["requests"] {
+			t.Error(said, record)
+		}
+	}
+}
+
+func TestASessionThatIsRefusedInMidRunSaysWhy(t *testing.T) {
+	s := startStub(t)
+	s.life, s.silent = renewBefore+200*time.Millisecond, 20*time.Millisecond
+	s.refuse = func(_ *http.Request, kind string, asked int) (int, string) {
+		if kind == "session" && asked > 1 {
+			return 403, "AccessDenied"
+		}
+		return 0, ""
+	}
+	record := start(t).invoke(ordered(`"parallel_limit": 2`, `"first_object": 0`, `"objects": 100`))
+	expect(t, record, map[string]any{"error_type": "AccessDenied", "error_message": "CreateSession 403", "sessions": 2})
+	if record["bytes"].(float64) < 2000 || record["bytes"].(float64) > 98_000 {
+		t.Error(record)
+	}
+}
+
+func TestTheFirstObjectThatFailsEndsTheWork(t *testing.T) {
+	for _, c := range []struct {
+		status             int
+		code, kind, reason string
+	}{
+		{403, "AccessDenied", "AccessDenied", "GetObject 403 AccessDenied: the role may not do this"},
+		{404, "NoSuchKey", "NoSuchKey", "GetObject 404 NoSuchKey: the object doesn't exist: place the set first"},
+		{404, "NoSuchBucket", "NoSuchBucket", "check BUCKET_NAME or EXPRESS_BUCKET_NAME"},
+		{301, "PermanentRedirect", "SettingsError", "another region than AWS_REGION"},
+		{400, "InvalidArgument", "S3Error", "GetObject 400 InvalidArgument: Injected by the test."},
+		{503, "SlowDown", "SlowDown", "lower parallel_limit or the concurrency (after all retries)"},
+	} {
+		s := startStub(t)
+		expect(t, start(t).invoke(ordered(class(standard), `"objects": 80`)), map[string]any{"status": "ok"})
+		s.silent = time.Millisecond
+		s.refuse = func(_ *http.Request, kind string, asked int) (int, string) {
+			if kind == http.MethodGet && asked > 40 {
+				return c.status, c.code
+			}
+			return 0, ""
+		}
+		record := start(t, "OPERATION=download").invoke(ordered(class(standard), `"parallel_limit": 2`, `"objects": 80`))
+		expect(t, record, map[string]any{"error_type": c.kind, "error_message": c.reason})
+		if asked, bytes := s.count(http.MethodGet), record["bytes"].(float64); c.status != 503 && asked > 42 || asked > 48 || bytes < 39_000 ||
+			bytes > 40_000 {
+			t.Error(c.code, asked, bytes)
+		}
+	}
+}
+
+func TestWhatFailsInPassingIsTriedAgainAndCounted(t *testing.T) {
+	s := startStub(t)
+	refused := 0
+	s.refuse = func(_ *http.Request, kind string, asked int) (int, string) {
+		if kind != "session" && asked%5 == 0 && refused < 6 {
+			refused++
+			return []int{503, 500, 400}[refused%3], []string{"SlowDown", "InternalError", "RequestTimeout"}[refused%3]
+		}
+		return 0, ""
+	}
+	up := start(t).invoke(ordered(`"objects": 20`))
+	s.cuts = 2
+	down := start(t, "OPERATION=download").invoke(ordered(`"objects": 20`))
+	expect(t, up, map[string]any{"status": "ok", "bytes": 20_000})
+	expect(t, down, map[string]any{"status": "ok", "bytes": 20_000})
+	if retries := up["retries"].(float64) + down["retries"].(float64); retries != 8 || up["requests"].(float64)+down["requests"].(float64) != 50 {
+		t.Error(up, down)
+	}
+}
+
+func TestTheDeadlineEndsTheWork(t *testing.T) {
+	s := startStub(t)
+	s.silent = 150 * time.Millisecond
+	began := time.Now()
+	record := start(t).invoke(ordered(class(standard), `"parallel_limit": 1`, `"objects": 80`), 3500*time.Millisecond)
+	expect(t, record, map[string]any{"error_type": "DeadlineExceeded", "error_message": "raise timeout_s or make the slice smaller"})
+	if took := time.Since(began); took > 2*time.Second || record["bytes"].(float64) < 1000 {
+		t.Error(took, record)
+	}
+}
+
+func TestWhatIsNoneOfThisFunctionsWorkIsRefused(t *testing.T) {
+	startStub(t)
+	for environment, c := range map[string]struct{ order, kind, said string }{
+		"OPERATION=count":                       {ordered(), "SettingsError", "OPERATION count is a query, which stampede asks Athena itself"},
+		"OPERATION=aggregate":                   {ordered(), "SettingsError", "OPERATION aggregate is a query"},
+		"OPERATION=delete":                      {ordered(), "SettingsError", "OPERATION must be one of upload, download, count, aggregate"},
+		"PLACEMENT=elsewhere":                   {ordered(), "SettingsError", "PLACEMENT must be one of any_zone, same_zone"},
+		"EXPRESS_BUCKET_NAME=":                  {ordered(), "SettingsError", "EXPRESS_BUCKET_NAME is missing"},
+		"OPERATION=download":                    {ordered(`"only_missing": 1`), "WorkOrderError", "only_missing is for the function with OPERATION=upload"},
+		"EXPERIMENT_TAG=what the body says":     {"nonsense", "WorkOrderError", "isn't JSON"},
+		"EXPERIMENT_TAG=too late for the start": {ordered(`"start_at_ms": 9000000000000`), "StartTooLate", "start_at_ms"},
+	} {
+		expect(t, start(t, environment).invoke(c.order), map[string]any{"status": "error", "error_type": c.kind, "error_message": c.said, "requests": 0})
+	}
+}
+
+func TestWithoutAnEndpointTheExpressBucketMustBeADirectoryBucket(t *testing.T) {
+	startStub(t)
+	plain := start(t, "EXPRESS_BUCKET_NAME="+general).invoke(ordered())
+	expect(t, plain, map[string]any{"status": "ok", "sessions": 0, "session_ms": nil}) // a general bucket stands in
+	t.Setenv("AWS_ENDPOINT_URL", "")
+	for _, name := range []string{"plain", "no-zone--x-s3", "name--use1-az4", "name--use1-az4--x-s3x", "Name--use1-az4--x-s3"} {
+		expect(t, start(t, "EXPRESS_BUCKET_NAME="+name).invoke(ordered()), map[string]any{"error_type": "SettingsError",
+			"error_message": "it must end in --ZONE--x-s3"})
+	}
+	for _, name := range []string{directory, "a-b--usw2-lax1-az1--x-s3", "b--apne1-az4--x-s3"} {
+		if wrong := start(t, "EXPRESS_BUCKET_NAME="+name).wrong; wrong != nil {
+			t.Error(wrong)
+		}
+	}
+}

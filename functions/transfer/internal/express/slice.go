@@ -1,0 +1,119 @@
+package express
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/room"
+)
+
+// slice is a number of objects of a set to bring to or from a bucket, so many at a time.
+type slice struct {
+	set
+	bucket   *bucket
+	first    int64
+	objects  int64
+	parallel int
+	seen     *observed
+}
+
+// mover brings one object after the other to its end.
+type mover interface {
+	move(ctx context.Context, object int64) error
+	close()
+}
+
+// prime opens the session, if the bucket has such, before the first request for an object.
+func (s *slice) prime(ctx context.Context) error {
+	if s.bucket.sessions == nil {
+		return nil
+	}
+	return s.bucket.sessions.prime(ctx, s.seen)
+}
+
+// upload puts every object of the slice, or those that there doesn't have.
+func (s *slice) upload(ctx context.Context, there *presence) error {
+	return s.each(ctx, func() (mover, error) { return &putter{slice: s, there: there}, nil })
+}
+
+// download gets every object of the slice to files in a folder of its own, which is gone afterwards.
+func (s *slice) download(ctx context.Context) error {
+	atOnce := min(int64(s.parallel), s.objects)
+	left, err := room.Left(os.TempDir())
+	if err != nil {
+		return failure.OfFile(err)
+	}
+	if left/atOnce < s.objectBytes {
+		return failure.New(failure.NoSpace, "%d files of %d bytes at a time don't fit into the %d bytes that the temporary folder has left: raise "+
+			"ephemeral_storage_mb or lower parallel_limit", atOnce, s.objectBytes, left)
+	}
+	folder, err := os.MkdirTemp("", "stampede-")
+	if err != nil {
+		return failure.OfFile(err)
+	}
+	// An error is left out on purpose: no measurement fails over its waste.
+	defer func() { _ = os.RemoveAll(folder) }()
+	return s.each(ctx, func() (mover, error) { return newGetter(s, folder) })
+}
+
+// each moves every object of the slice, as many at once as there are movers. The first error ends it.
+func (s *slice) each(ctx context.Context, open func() (mover, error)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	s.seen.begin()
+	for range min(int64(s.parallel), s.objects) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			defer func() {
+				if defect := recover(); defect != nil {
+					stop(fmt.Errorf("a defect in the work: %v", defect)) // a record says so, instead of the process's end
+				}
+			}()
+			if err := s.work(ctx, &next, open); err != nil {
+				stop(err)
+			}
+		}()
+	}
+	workers.Wait()
+	s.seen.end()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (s *slice) work(ctx context.Context, next *atomic.Int64, open func() (mover, error)) error {
+	m, err := open()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	for ctx.Err() == nil {
+		i := next.Add(1) - 1
+		if i >= s.objects {
+			return nil
+		}
+		if err := m.move(ctx, s.first+i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timed does the requests for one object, and notes what they took.
+func (s *slice) timed(ctx context.Context, operation string, once func() error) error {
+	began := time.Now()
+	err := s.bucket.do(ctx, s.seen, operation, once)
+	if err == nil {
+		s.seen.done(time.Since(began), s.objectBytes)
+	}
+	return err
+}

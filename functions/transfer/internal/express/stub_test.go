@@ -1,0 +1,236 @@
+package express
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+const (
+	general   = "stampede-test"
+	directory = "stampede-test--use1-az4--x-s3"
+)
+
+// stub is a general and a directory bucket as the S3 API reference describes them ("CreateSession", "Regional and Zonal
+// endpoint API operations", "ListObjectsV2"), and misbehaves as told. It checks the signature of every request. What it stores
+// is an object's size and checksum; it sends the content of the set, unless body says otherwise.
+type stub struct {
+	URL string
+	// refuse answers a request with an error, 0 for none; asked counts the requests of its kind, from 1.
+	refuse func(r *http.Request, kind string, asked int) (status int, code string)
+	body   func(key string, written io.Reader) io.Reader
+	life   time.Duration // of a session
+	cuts   int           // bodies that end in their middle
+	silent time.Duration // before every answer
+
+	mutex    sync.Mutex
+	objects  map[string]stored // by bucket/key
+	sessions map[string]session
+	asked    map[string]int
+	modes    []string
+}
+
+type stored struct {
+	bytes int64
+	sum   string
+}
+
+type session struct {
+	aws.Credentials
+	readOnly bool
+}
+
+// startStub runs a stub and ends it with the test; the AWS environment is that of a sandbox which can't reach anything else.
+func startStub(t *testing.T) *stub {
+	t.Helper()
+	s := &stub{life: 5 * time.Minute, objects: map[string]stored{}, sessions: map[string]session{}, asked: map[string]int{}}
+	running := httptest.NewServer(s)
+	t.Cleanup(running.Close)
+	s.URL = running.URL
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": s.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_CONFIG_FILE": os.DevNull,
+		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+		"TMPDIR": t.TempDir(),
+	} {
+		t.Setenv(name, value)
+	}
+	return s
+}
+
+func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	time.Sleep(s.silent)
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if zonal, found := strings.CutSuffix(r.Host, ".s3express-use1-az4.us-east-1.amazonaws.com"); found {
+		bucket, key = zonal, strings.TrimPrefix(r.URL.Path, "/")
+	}
+	query := r.URL.Query()
+	kind := r.Method
+	if query.Has("session") {
+		kind = "session"
+	} else if query.Has("list-type") {
+		kind = "list"
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.asked[kind]++
+	if s.refuse != nil {
+		if status, code := s.refuse(r, kind, s.asked[kind]); status != 0 {
+			refuse(w, status, code)
+			return
+		}
+	}
+	if status, code := s.forbidden(r, bucket, kind); status != 0 {
+		refuse(w, status, code)
+		return
+	}
+	switch kind {
+	case "session":
+		s.create(w, r.Header.Get("X-Amz-Create-Session-Mode"))
+	case "list":
+		s.list(w, bucket+"/", query.Get("prefix"), query.Get("continuation-token"))
+	case http.MethodPut:
+		s.put(w, r, bucket+"/"+key)
+	default:
+		s.get(w, bucket+"/"+key, key)
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>Injected by the test.</Message></Error>", code)
+}
+
+// forbidden checks who asks: CreateSession and the general bucket by the account's credentials, all else by a session's.
+func (s *stub) forbidden(r *http.Request, bucket, kind string) (status int, code string) {
+	token, service, by := r.Header.Get("X-Amz-S3session-Token"), "s3", aws.Credentials{AccessKeyID: "test", SecretAccessKey: "secret"}
+	if bucket == directory {
+		service = "s3express"
+	}
+	switch {
+	case bucket != general && bucket != directory:
+		return 404, "NoSuchBucket"
+	case bucket == directory && kind != "session":
+		used, known := s.sessions[token]
+		if !known || time.Now().After(used.Expires) {
+			return 400, "ExpiredToken"
+		}
+		if used.readOnly && kind == http.MethodPut {
+			return 403, "AccessDenied"
+		}
+		by = used.Credentials
+	case token != "":
+		return 400, "InvalidRequest"
+	}
+	by.SessionToken = "" // it is signed as a header of its own
+	if wanted := signature(r, by, service); r.Header.Get("Authorization") != wanted {
+		return 403, "SignatureDoesNotMatch"
+	}
+	return 0, ""
+}
+
+// signature is the Authorization that a request should have.
+func signature(r *http.Request, by aws.Credentials, service string) string {
+	at, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+	again := r.Clone(context.Background())
+	again.URL.Host, again.URL.Scheme = r.Host, "http"
+	again.Header = http.Header{}
+	_, names, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
+	names, _, _ = strings.Cut(names, ",")
+	for _, name := range strings.Split(names, ";") {
+		if values := r.Header.Values(name); len(values) > 0 {
+			again.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	if !strings.Contains(names, "content-length") {
+		again.ContentLength = 0
+	}
+	_ = v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping, o.DisableSessionToken = true, true }).SignHTTP(
+		context.Background(), by, again, r.Header.Get("X-Amz-Content-Sha256"), service, "us-east-1", at)
+	return again.Header.Get("Authorization")
+}
+
+func (s *stub) create(w http.ResponseWriter, mode string) {
+	s.modes = append(s.modes, mode)
+	number := strconv.Itoa(len(s.sessions) + 1)
+	made := session{aws.Credentials{AccessKeyID: "session" + number, SecretAccessKey: "secret" + number, Expires: time.Now().Add(s.life)},
+		mode == "ReadOnly"}
+	s.sessions["token"+number] = made
+	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%s</SessionToken>`+
+		`<SecretAccessKey>%s</SecretAccessKey><AccessKeyId>%s</AccessKeyId><Expiration>%s</Expiration></Credentials></CreateSessionResult>`,
+		number, made.SecretAccessKey, made.AccessKeyID, made.Expires.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+func (s *stub) put(w http.ResponseWriter, r *http.Request, path string) {
+	n, _ := io.Copy(io.Discard, r.Body)
+	s.objects[path] = stored{n, r.Header.Get("X-Amz-Checksum-Crc32")}
+	w.Header().Set("Etag", `"1"`)
+}
+
+func (s *stub) get(w http.ResponseWriter, path, key string) {
+	object, there := s.objects[path]
+	if !there {
+		refuse(w, 404, "NoSuchKey")
+		return
+	}
+	var bytes, objectCount, number int64
+	_, _ = fmt.Sscanf(key, "data/object_bytes=%d/object_count=%d/%d.json", &bytes, &objectCount, &number)
+	body := io.Reader(set{object.bytes, objectCount}.content(number))
+	if s.body != nil {
+		body = s.body(key, body)
+	}
+	w.Header().Set("Etag", `"1"`)
+	w.Header().Set("X-Amz-Checksum-Crc32", object.sum)
+	w.Header().Set("Content-Length", strconv.FormatInt(object.bytes, 10))
+	if s.cuts--; s.cuts >= 0 {
+		body = io.LimitReader(body, object.bytes/2)
+	}
+	_, _ = io.Copy(w, body) // net/http closes the connection of an answer that is too short
+}
+
+// list gives pages of three keys in no order, after one that is empty.
+func (s *stub) list(w http.ResponseWriter, bucket, prefix, token string) {
+	keys := []string{}
+	for path := range s.objects {
+		if key, found := strings.CutPrefix(path, bucket); found && strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int { return int(hashed(a)) - int(hashed(b)) })
+	from, _ := strconv.Atoi(token)
+	page, next := keys[max(0, from-1):min(len(keys), max(0, from+2))], from+3
+	if token == "" {
+		page, next = nil, 1
+	}
+	fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%v</IsTruncated><NextContinuationToken>%d</NextContinuationToken>", next <= len(keys), next)
+	for _, key := range page {
+		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size></Contents>", key, s.objects[bucket+key].bytes)
+	}
+	fmt.Fprint(w, "</ListBucketResult>")
+}
+
+func hashed(text string) uint16 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return uint16(h.Sum32())
+}
+
+// count is how many requests of a kind came in.
+func (s *stub) count(kind string) int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.asked[kind]
+}

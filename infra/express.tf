@@ -1,0 +1,172 @@
+# The storage class experiment: the same objects in a bucket of S3 Standard and in one of S3 Express One Zone, put and read by the
+# function, and asked by Athena. Both buckets, their tables and what fills them are up whatever is measured.
+
+locals {
+  # What null means.
+  express_defaults = { architecture = "arm64", ephemeral_storage_mb = 8192, memory_size = 2048, timeout_s = 900 }
+
+  is_express = var.experiment == "express"
+
+  express_in_tmp = { mb = 0, what = "nothing" } # a work order says it: parallel_limit x object_bytes
+
+  # Zones in which a directory bucket can be made (S3 User Guide, "Regional and Zonal endpoints for directory buckets in an
+  # Availability Zone", as of November 2026). The first is taken unless zone_id says another one.
+  express_zones = {
+    "us-east-1"      = ["use1-az4", "use1-az5", "use1-az6"]
+    "us-east-2"      = ["use2-az1", "use2-az2"]
+    "us-west-2"      = ["usw2-az1", "usw2-az3", "usw2-az4"]
+    "ap-south-1"     = ["aps1-az1", "aps1-az3"]
+    "ap-northeast-1" = ["apne1-az1", "apne1-az4"]
+    "eu-west-1"      = ["euw1-az1", "euw1-az3"]
+    "eu-north-1"     = ["eun1-az1", "eun1-az2", "eun1-az3"]
+  }
+  zones_of_the_region = lookup(local.express_zones, var.region, [])
+  first_zone_id       = try(local.zones_of_the_region[0], "none")
+  zone_id             = coalesce(var.zone_id, local.first_zone_id)
+  express_suffix      = "--${local.zone_id}--x-s3"
+
+  express_bucket_name = coalesce(var.express_bucket_name, "${local.name}-${local.account_id}${local.express_suffix}")
+
+  # Where the objects are in either bucket. What follows are the partitions of their tables, and the lines of their content.
+  objects_prefix    = "data/"
+  object_partitions = ["object_bytes", "object_count"]
+  object_columns = [
+    { name = "object", type = "string" },
+    { name = "value", type = "int" },
+    { name = "pad", type = "string" },
+  ]
+  objects_arn = "${module.bucket.arn}/${local.objects_prefix}*"
+
+  # Of one request to Standard; a session of Express is for all of them.
+  read_objects  = { Sid = "ReadTheObjects", Effect = "Allow", Action = "s3:GetObject", Resource = local.objects_arn }
+  write_objects = { Sid = "WriteTheObjects", Effect = "Allow", Action = "s3:PutObject", Resource = local.objects_arn }
+  list_objects = {
+    Sid       = "ListTheObjects"
+    Effect    = "Allow"
+    Action    = "s3:ListBucket"
+    Resource  = module.bucket.arn
+    Condition = { StringLike = { "s3:prefix" = "${local.objects_prefix}*" } }
+  }
+  read_express  = one(module.directory_bucket[*].statements.read)
+  write_express = one(module.directory_bucket[*].statements.write)
+
+  express_environment = {
+    EXPERIMENT          = var.experiment
+    OPERATION           = var.operation
+    EXPRESS_BUCKET_NAME = local.is_express ? module.directory_bucket[0].name : ""
+    PLACEMENT           = var.placement
+  }
+
+  express = {
+    description  = "Puts or reads objects of a storage class, one record a message."
+    program_file = local.copy_program_file
+    layer_folder = null
+    zip_name     = "transfer-${local.architecture}"
+    handler      = "bootstrap"
+    runtime      = "provided.al2023"
+    network      = one([for network in module.zone_network : { subnet_ids = network.subnet_ids, security_group_ids = [network.inside_security_group.id] }])
+    file_system  = null
+    environment  = local.express_environment
+
+    # Athena's queries are asked with the permissions of whoever runs them, and not by the function.
+    statements = {
+      upload    = [local.write_objects, local.write_express]
+      download  = [local.read_objects, local.read_express]
+      count     = []
+      aggregate = []
+    }[var.operation]
+  }
+}
+
+module "directory_bucket" {
+  source = "./modules/directory_bucket"
+  count  = local.is_express ? 1 : 0
+
+  name       = local.express_bucket_name
+  zone_id    = local.zone_id
+  account_id = local.account_id
+  region     = var.region
+  partition  = local.partition
+}
+
+module "athena" {
+  source = "./modules/athena"
+  count  = local.is_express ? 1 : 0
+
+  name                = local.name
+  database_name       = replace(local.name, "-", "_")
+  results_bucket_name = "${local.name}-results-${local.account_id}-${var.region}"
+  scan_limit_mb       = var.scan_limit_mb
+  columns             = local.object_columns
+  partition_keys      = local.object_partitions
+  account_id          = local.account_id
+  partition           = local.partition
+
+  tables = {
+    standard = "s3://${module.bucket.name}/${local.objects_prefix}"
+    express  = "s3://${module.directory_bucket[0].name}/${local.objects_prefix}"
+  }
+}
+
+# What this account calls the zone.
+data "aws_availability_zones" "of_express" {
+  count = local.is_express && var.placement == "same_zone" ? 1 : 0
+
+  filter {
+    name   = "zone-id"
+    values = [local.zone_id]
+  }
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.names) > 0
+      error_message = "zone_id = ${jsonencode(local.zone_id)}: must be a zone that this account has in ${var.region} with placement = same_zone; choose another one."
+    }
+  }
+}
+
+module "zone_network" {
+  source = "./modules/network"
+  count  = local.is_express && var.placement == "same_zone" ? 1 : 0
+
+  name                  = local.name
+  region                = var.region
+  subnet_count          = 1
+  zones                 = data.aws_availability_zones.of_express[0].names
+  inside                = { name = "functions", description = "Functions: to S3, of either class." }
+  bucket_arns           = [module.bucket.arn]
+  s3_actions            = ["s3:GetObject", "s3:PutObject"]
+  directory_bucket_arns = [module.directory_bucket[0].arn]
+}
+
+# Puts what downloads read and queries ask about, where it isn't yet. Only invoked, and outside the network whatever `placement`
+# is; its session may write whatever `operation` is.
+module "placing_objects" {
+  source = "./modules/worker"
+  count  = local.is_express ? 1 : 0
+
+  name                 = "${local.name}-placing"
+  description          = "Puts a set of objects into a bucket of either storage class."
+  account_id           = local.account_id
+  role_name            = "${local.name}-placing-${var.region}"
+  source_folders       = []
+  program_file         = local.copy_program_file
+  zip_file             = "${path.root}/.build/express-placing.zip"
+  handler              = "bootstrap"
+  runtime              = "provided.al2023"
+  architecture         = local.architecture
+  memory_size_mb       = 1769 # one whole processor
+  timeout_s            = 900
+  ephemeral_storage_mb = 512
+  statements           = [local.list_objects, local.write_objects, local.write_express]
+  log_retention_days   = var.log_retention_days
+
+  environment = merge(local.express_environment, {
+    OPERATION         = "upload"
+    PLACEMENT         = "any_zone"
+    BUCKET_NAME       = module.bucket.name
+    CONCURRENCY_LIMIT = "1"
+    MEMORY_SIZE       = "1769"
+    EXPERIMENT_TAG    = var.experiment_tag
+  })
+}

@@ -1,0 +1,80 @@
+"""Empties a bucket where Terraform can't: a directory bucket, for which the provider's force_destroy is reported broken
+(terraform-provider-aws#34643).
+
+Such a bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and what is listed while keys go may
+lack some. So it is listed anew until nothing is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader import target as targets
+from loader.dataset import abort
+from loader.errors import RunError
+from loader.in_flight import in_flight
+from loader.progress import say
+from loader.target import Target
+
+# Requests of 1,000 keys each, DeleteObjects' most.
+DELETES_AT_ONCE = 8
+
+
+def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
+    """Delete all objects of `bucket` and abort its unfinished uploads; returns how many objects there were.
+
+    A bucket that isn't there is empty. Raises RunError where S3 refuses, with what it says of a key.
+    """
+    s3 = target.client("s3", max_pool_connections=DELETES_AT_ONCE)
+    try:
+        if dry_run:
+            count = sum(map(len, _pages(s3, bucket)))
+            say(f"would delete {count:,} objects in s3://{bucket}, and abort unfinished uploads")
+            return count
+        say(f"emptying s3://{bucket} (about a second for each thousand objects)")
+        count, found = 0, True
+        while found:
+            found = sum(in_flight(lambda keys: _delete(s3, bucket, keys), _pages(s3, bucket), DELETES_AT_ONCE))
+            count += found
+        aborted = _abort_uploads(s3, bucket)
+    except ClientError as error:
+        if error.response["Error"].get("Code") == "NoSuchBucket":
+            return 0
+        raise targets.explain(error, f"emptying s3://{bucket}", target) from None
+    except BotoCoreError as error:
+        raise targets.explain(error, f"emptying s3://{bucket}", target) from None
+    uploads = f", and aborted {aborted} unfinished uploads" if aborted else ""
+    say(f"deleted {count:,} objects in s3://{bucket}{uploads}")
+    return count
+
+
+def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
+    """The keys of one listing, page by page; a page may be empty and not the last."""
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        if keys := [one["Key"] for one in page.get("Contents", [])]:
+            yield keys
+
+
+def _delete(s3: Any, bucket: str, keys: list[str]) -> int:
+    """Delete at most 1,000 objects; returns how many. Raises RunError where S3 doesn't delete one of them."""
+    answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True})
+    if errors := answer.get("Errors"):
+        first = errors[0]
+        raise RunError(
+            f"s3://{bucket}: {len(errors)} of {len(keys)} objects can't be deleted, {first.get('Key')} for one: "
+            f"{first.get('Code')}: {first.get('Message')}"
+        )
+    return len(keys)
+
+
+def _abort_uploads(s3: Any, bucket: str) -> int:
+    """Abort the unfinished uploads, whose parts would be billed unseen; returns how many."""
+    count = 0
+    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket):
+        for upload in page.get("Uploads", []):
+            abort(s3, {"Bucket": bucket, "Key": upload["Key"], "UploadId": upload["UploadId"]})
+            count += 1
+    return count

@@ -1,0 +1,40 @@
+"""The option --order, for verbs by hand: what a plan says of a cell's work orders."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from loader.errors import UsageError
+from loader.run.plan import setting_values, split_setting
+from loader.run.products import rest
+from loader.target import Target
+
+
+def add_order_option(parser: argparse.ArgumentParser) -> None:
+    """Declare --order."""
+    parser.add_argument(
+        "--order",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a part of the work orders that the experiment leaves open; may be repeated (default: its matrix' first)",
+    )
+
+
+def order_of(target: Target, given: Sequence[str]) -> dict[str, Any]:
+    """The open parts of the work orders: as given, else the first of the experiment's matrix. Raises UsageError."""
+    experiment = target.experiment
+    matrix, axes = experiment.matrices[target.kind], experiment.order_axes
+    first = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
+    chosen = {name: first[name] for name in axes if name in first}
+    for text in given:
+        name, listed = split_setting("--order", text, axes, f"the work orders of {experiment.name} leave open no")
+        values = setting_values("--order", name, listed, axes[name])
+        if len(values) != 1:
+            raise UsageError(f"--order {name}: one flood has one value, got {listed!r}; make a flood for each")
+        chosen[name] = values[0]
+    applied = {name: value for name, value in target.outputs.items() if name not in axes}
+    left = rest(experiment, target.kind, {**applied, **chosen})
+    return chosen | {name: value for name, value in left.items() if name in axes}

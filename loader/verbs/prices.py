@@ -1,0 +1,123 @@
+"""`stampede prices`: prints the prices that estimates rest on, and brings them up to date from AWS's own list.
+
+What was before an update stays beside it, so that a bill of another day can be reckoned again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader import target as targets
+from loader.checks.account import known_region
+from loader.cost import price_list, prices
+from loader.errors import UsageError
+from loader.progress import say
+from loader.tables import FORMATS, print_rows
+from loader.target import Target
+
+COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
+UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument(
+        "--region",
+        metavar="NAME",
+        default=prices.USUAL_REGION,
+        help="AWS region; what isn't known there is shown as that of us-east-1 (default: %(default)s)",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: %(default)s)")
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="ask AWS's Price List Query API for today's prices (pricing:GetProducts), show what differs and keep it; "
+        "its filters were made from AWS's documentation and not tried on an account (default: ask nobody)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --update, show what differs and change nothing (default: off)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the prices on stdout; with --update what was found, and status 1 if a price that was asked for wasn't."""
+    if (unknown := known_region(arguments.region)) is not None:
+        raise UsageError(f"--region: {unknown.found}; {unknown.way_out.removeprefix('use --set region=...; ')}")
+    if arguments.dry_run and not arguments.update:
+        raise UsageError("--dry-run: nothing is changed without --update anyway; leave it out, or add --update")
+    if arguments.update:
+        return _update(arguments.region, arguments.format, dry_run=arguments.dry_run)
+    known = prices.read_prices(arguments.region, file=prices.FILE)
+    rows = [
+        {"name": name, "usd": price.usd, "unit": price.unit, "region": price.region, "as_of": price.as_of,
+         "source": price.source}
+        for name, price in known.by_name.items()
+    ]  # fmt: skip
+    print_rows([_written(row, arguments.format) for row in rows], arguments.format, COLUMNS)
+    return 0
+
+
+def _update(region: str, form: str, *, dry_run: bool) -> int:
+    stored = json.loads(prices.FILE.read_text())
+    known = prices.read_prices(region, file=prices.FILE)
+    target = Target("aws", {"region": price_list.API_REGION})
+    client = target.client("pricing")
+    found: dict[str, float] = {}
+    rows, wrong = [], []
+    for name, before in known.by_name.items():
+        row: dict[str, Any] = {"name": name, "usd_before": before.usd, "usd": None, "unit": before.unit}
+        if (product := stored["price_list"].get(name)) is None:
+            rows.append(row | {"found": "not asked for: no filter is known here"})
+            continue
+        try:
+            usd = found[name] = price_list.ask(client, region, product)
+        except price_list.NoPrice as why:
+            wrong.append(f"{name}: {why} ({product['service']}, {product['usagetype']}, {region}); left as it is")
+            rows.append(row | {"found": f"no price: {why}"})
+        except (ClientError, BotoCoreError) as error:
+            raise targets.explain(error, "asking for prices (pricing:GetProducts)", target) from None
+        else:
+            rows.append(row | {"usd": usd, "found": _difference(before, usd, region)})
+    print_rows([_written(row, form) for row in rows], form, UPDATE_COLUMNS)
+    for line in wrong:
+        say(line, style="yellow")
+    _keep(stored, region, found, dry_run=dry_run)
+    return 1 if wrong else 0
+
+
+def _keep(stored: dict[str, Any], region: str, found: dict[str, float], *, dry_run: bool) -> None:
+    old = stored["regions"].get(region, {})
+    changed = sum(not price_list.same(old.get(name, {}).get("usd"), usd) for name, usd in found.items())
+    words = f"{len(found)} prices of {region} found, {changed} of them other than known here"
+    if dry_run or not found:
+        say(f"{words}; nothing was written")
+        return
+    price_list.write(price_list.updated(stored, region, found, f"{datetime.now(UTC):%Y-%m}"), prices.FILE)
+    say(f"{words}; written to {prices.FILE}")
+
+
+def _difference(before: prices.Price, usd: float, region: str) -> str:
+    """What came of a price, in words."""
+    if before.usd is None or before.region != region:
+        return "new here"
+    if price_list.same(before.usd, usd):
+        return "the same"
+    return f"{100 * (usd / before.usd - 1):+.1f} %" if before.usd else "no longer free"
+
+
+def _written(row: dict[str, Any], form: str) -> dict[str, Any]:
+    """The row with its dollars as decimals, but in JSON, which has numbers."""
+    if form == "json":
+        return row
+    unknown = "unknown" if form == "table" and "usd_before" not in row else ""
+    return row | {
+        name: unknown if row[name] is None else format(Decimal(repr(row[name])).normalize(), "f")
+        for name in ("usd_before", "usd")
+        if name in row
+    }

@@ -1,0 +1,94 @@
+"""How many times as fast and as cheap one of two choices is, against the size of an object."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from report.figures import drawing
+from report.figures.series import Drawn
+from report.phrases import decimal_size
+from report.statistics.by_size import VERBS
+
+NAME = "by-size"
+TITLE = "Time and cost against the size of an object"
+READING = (
+    "Upper part: the median time of the one over that of the other, so many times as fast; lower part: the same with "
+    "what moving one object cost. Above the line at 1 the choice of the title wins, below it the other one. Bars are "
+    "95 % intervals, large hollow marks are published figures, and between measured sizes the lines are straight, "
+    "which nobody measured; both axes are logarithmic."
+)
+PANEL_IN = 2.5
+Published = Sequence[tuple[str, float, float]]
+
+
+def words(drawn: Drawn) -> str:
+    """The picture's text alternative."""
+    parts = []
+    for series in drawn.numbers["by_size"]:
+        at = [f"{point['speedup']['value']:.2f} at {decimal_size(point['size_bytes'])}" for point in series["points"]]
+        costs = [f"{point['cheapness']['value']:.2f} at {decimal_size(point['size_bytes'])}"
+                 for point in series["points"] if point["cheapness"]]  # fmt: skip
+        parts.append(f"{series['words']}: {', '.join(at)}" + (f"; as cheap: {', '.join(costs)}" if costs else ""))
+    return f"Times as fast, and times as cheap, by the size of an object. {'. '.join(parts)}."
+
+
+@drawing.styled
+def draw(series: Sequence[Mapping[str, Any]], published: Published, base: str) -> Figure | None:
+    """A line a series in each part; `published` are (the series' moves, bytes, times as fast), `base` the other
+    choice. None without a series."""
+    if not series:
+        return None
+    kinds = [("speedup", "as fast")]
+    if any(point["cheapness"] for one in series for point in one["points"]):
+        kinds.append(("cheapness", "as cheap"))
+    figure = Figure(figsize=(drawing.WIDTH_IN, PANEL_IN * len(kinds) + 0.9), layout="constrained")
+    grid = figure.subplots(len(kinds), 1, squeeze=False, sharex=True)[:, 0]
+    for axes, (kind, label) in zip(grid, kinds, strict=True):
+        for at, one in enumerate(series):
+            _line(axes, [point for point in one["points"] if point[kind]], kind, *drawing.look(at))
+        _scales(axes, f"times {label}")
+    handles = _handles(series)
+    marks = {"write": "s", "read": "o"}
+    for moves, size_bytes, speedup in published:
+        grid[0].plot(size_bytes, speedup, marks[moves], markersize=12, markerfacecolor="none", zorder=3,
+                     markeredgecolor=drawing.INK, markeredgewidth=1.3)  # fmt: skip
+    for moves in sorted({moves for moves, *_ in published}):
+        handles.append(Line2D([], [], linestyle="none", marker=marks[moves], markersize=10, markerfacecolor="none",
+                              markeredgecolor=drawing.INK, label=f"published, {VERBS[moves]}"))  # fmt: skip
+    grid[-1].set_xlabel("size of one object (logarithmic)")
+    drawing.legend_above(grid[0], handles)
+    return figure
+
+
+def _line(axes: Axes, points: Sequence[Mapping[str, Any]], kind: str, colour: str, marker: str) -> None:
+    sizes, values = [one["size_bytes"] for one in points], [one[kind]["value"] for one in points]
+    axes.plot(sizes, values, color=colour, marker=marker, markersize=5, linewidth=1.6)
+    for one in points:
+        if one[kind]["low"] is not None:
+            axes.plot([one["size_bytes"]] * 2, [one[kind]["low"], one[kind]["high"]], color=colour, linewidth=1.2)
+
+
+def _scales(axes: Axes, label: str) -> None:
+    drawing.plain(axes)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, 0.8), max(high, 1.25))
+    axes.grid(axis="y", color=drawing.GRID, linewidth=0.8)
+    axes.axhline(1, color=drawing.INK, linewidth=1.2)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} ×"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size_bytes, _: decimal_size(size_bytes)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylabel(label)
+
+
+def _handles(series: Sequence[Mapping[str, Any]]) -> list[Line2D]:
+    return [Line2D([], [], color=colour, marker=marker, markersize=5, label=one["words"])
+            for one, (colour, marker) in ((one, drawing.look(at)) for at, one in enumerate(series))]  # fmt: skip

@@ -1,0 +1,41 @@
+"""The prices that a run was estimated with, as the sweep left them in run.json."""
+
+import math
+from collections.abc import Mapping
+
+from experiments.experiment import Tariff
+from report.run import Run
+
+BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
+
+
+def known(run: Run) -> dict[str, float]:
+    """USD by the name of the price; of a run of before all were stored, those of the bill's lines."""
+    cost = run.manifest.get("cost")
+    if not isinstance(cost, dict):
+        return {}
+    items = cost.get("items") if isinstance(cost.get("items"), list) else []
+    named = {one.get("price"): one.get("usd_per_unit") for one in items if isinstance(one, dict)}
+    named |= cost["prices"] if isinstance(cost.get("prices"), dict) else {}
+    return {name: usd for name, usd in named.items()
+            if isinstance(name, str) and type(usd) in (int, float) and math.isfinite(usd)}  # fmt: skip
+
+
+def mb_second_usd(run: Run, prices: Mapping[str, float]) -> float | None:
+    """What a second of one MB of a function's memory costs in this run; None where that isn't known."""
+    architecture = run.cells.fixed.get("architecture", run.experiment.defaults.get("architecture"))
+    gb_second_usd = prices.get(f"lambda_gb_s_{architecture}")
+    return None if gb_second_usd is None else gb_second_usd / 1024
+
+
+def tariffs(run: Run) -> Mapping[str, Tariff]:
+    """What each choice costs; empty where the experiment doesn't say, or a price isn't known."""
+    return (run.experiment.tariffs and run.experiment.tariffs(known(run))) or {}
+
+
+def moved_usd(tariff: Tariff, moves: str, size_bytes: float) -> float:
+    """One request that writes or reads (`moves`: "write", "read") an object, and its bytes."""
+    size_gb = size_bytes / BYTES_IN_A_GB
+    if moves == "write":
+        return tariff.write_usd + size_gb * tariff.write_gb_usd
+    return tariff.read_usd + size_gb * tariff.read_gb_usd

@@ -1,0 +1,96 @@
+"""Which for objects of which size? Ratio of time and ratio of cost against it, and where each of them passes 1."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from report import prices, published
+from report.cell_key import Key
+from report.figures import by_size as figure
+from report.figures import picture
+from report.grid import Column, Entry, Grid, number, ratio
+from report.phrases import NOTHING, decimal_size, dollars, listed
+from report.sections.page import Block, Figures, Page
+from report.statistics.by_size import VERBS, choice_of
+
+A_MILLION = 1_000_000
+
+
+def render(page: Page) -> Block | None:
+    """Nothing where not both choices were measured."""
+    series = page.numbers.get("by_size")
+    if not series:
+        return None
+    _, _, base = choice_of(page.experiment)
+    theirs = list(_published(page))
+    drawn = picture(figure, figure.draw(series, [one[:3] for one in theirs], base), page.drawn)
+    return page.block(
+        "by_size",
+        "For which size",
+        [drawn and replace(drawn, title=f"How many times as fast and as cheap {series[0]['ours']} is as {base}")],
+        ours=series[0]["ours"],
+        base=base,
+        sentences=[_sentence(one) for one in series],
+        published=_published_words(theirs),
+        stand_ins=[one.sentence for one in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
+        storage=_storage(page, series[0]["ours"], base),
+        priced=any(one["cost"] for one in series),
+        grid=_grid(page, series, base),
+    )  # fmt: skip
+
+
+def _sentence(one: Figures) -> str:
+    cost = f"; {one['cost']['words']}" if one["cost"] else ""
+    return f"{one['words']}: {one['time']['words']}{cost}."
+
+
+def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
+    """What was published of both, where one operation and size are: what it does, bytes, times as fast, the label."""
+    choice, size, base = choice_of(page.experiment)
+    axis, moves = page.experiment.moves
+    groups: dict[tuple[object, ...], dict[object, published.Theirs]] = {}
+    for one in published.every_cell(page.experiment):
+        if one.key[axis] in moves and one.figures.get("avg_s"):
+            groups.setdefault(one.key.without((choice,)), {})[one.key[choice]] = one
+    for group in groups.values():
+        for value, one in group.items():
+            if value != base and base in group:
+                key: Key = one.key
+                faster = group[base].figures["avg_s"] / one.figures["avg_s"]
+                yield moves[key[axis]], key[size], faster, one.published.label
+
+
+def _published_words(theirs: list[tuple[str, int, float, str]]) -> str:
+    if not theirs:
+        return ""
+    told = [f"{VERBS[moves]} {decimal_size(size_bytes)} {faster:.2f} × as fast"
+            for moves, size_bytes, faster, _ in theirs]  # fmt: skip
+    return f"{theirs[0][3]}: {listed(told)}."
+
+
+def _storage(page: Page, ours: str, base: str) -> str:
+    """What keeping costs, which is no part of the ratio."""
+    found = prices.tariffs(page.run)
+    if ours not in found or base not in found:
+        return ""
+    kept = [found[name].gb_month_usd for name in (ours, base)]
+    times = f": {kept[0] / kept[1]:.3g} times as much" if kept[1] else ""
+    return f"Storage is apart: a GB kept for a month costs {kept[0]:g} USD on {ours} and {kept[1]:g} on {base}{times}."
+
+
+def _grid(page: Page, series: list[Figures], base: str) -> Grid:
+    lines = [(point, _entries(point)) for one in series for point in one["points"]]
+    ours = series[0]["ours"]
+    columns = [Column("count"), Column("as fast", "×"), Column("95 %"), Column("a million", f"USD, {ours}"),
+               Column("a million", f"USD, {base}"), Column("as cheap", "×"), Column("95 %")]  # fmt: skip
+    return page.grid("by-size", f"{ours} against {base}, by the size of an object", columns, lines)
+
+
+def _entries(point: Figures) -> list[Entry]:
+    usd = point["usd"]
+    spent = [number(usd[name], dollars(usd[name] * A_MILLION)) for name in ("ours", "base")] if usd else []
+    return [
+        number(point["count"]),
+        *ratio(point["speedup"]),
+        *(spent or [Entry(NOTHING)] * 2),
+        *ratio(point["cheapness"]),
+    ]

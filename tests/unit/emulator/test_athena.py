@@ -1,0 +1,127 @@
+"""Athena of the embedded AWS answers a query as AWS does, or refuses it by name."""
+
+import asyncio
+import json
+
+import pytest
+from ministack.services import athena, glue
+
+from emulator.athena import behave
+
+TABLE = {
+    "Parameters": {"projection.enabled": "true", "projection.bytes.type": "injected"},
+    "PartitionKeys": [{"Name": "bytes", "Type": "string"}, {"Name": "day", "Type": "string"}],
+    "StorageDescriptor": {"Columns": [{"Name": "value", "Type": "int"}, {"Name": "pad", "Type": "string"}]},
+}
+COUNT = "SELECT count(*) AS row_count FROM \"t\" WHERE bytes = '10'"
+AGGREGATE = "SELECT count(*) AS n, sum(value) AS s, max(value) AS m FROM t WHERE bytes = '10' AND day = '2'"
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """MiniStack's own handlers, reduced to what they change; gives the ids that were run, and lets them be asked."""
+    ran = []
+
+    def start(data):
+        query_id = f"q{len(athena._executions)}"
+        made_up = dict.fromkeys(("DataScannedInBytes", "QueryPlanningTimeInMillis"), 20)
+        status, statistics = {"State": "QUEUED"}, {"EngineExecutionTimeInMillis": 7, "TotalExecutionTimeInMillis": 57}
+        athena._executions[query_id] = {"Status": status, "Statistics": statistics | made_up}
+        return 200, {}, json.dumps({"QueryExecutionId": query_id})
+
+    async def execute(query_id, *_):
+        ran.append(query_id)
+        await asyncio.sleep(0)
+        athena._executions[query_id]["Status"]["State"] = "SUCCEEDED"
+
+    def stop(data):
+        athena._executions[data["QueryExecutionId"]]["Status"] |= {"State": "CANCELLED"}
+        return 200, {}, "{}"
+
+    for name, own in {
+        "_start_query_execution": start,
+        "_execute_query": execute,
+        "_stop_query_execution": stop,
+    }.items():
+        monkeypatch.setattr(athena, name, own)
+    monkeypatch.setattr(athena, "_executions", {})
+    monkeypatch.setattr(glue, "_tables", {"db/t": TABLE})
+    behave()
+    return ran
+
+
+def started(query, **more):
+    status, _, body = athena._start_query_execution({"QueryString": query} | more)
+    body = json.loads(body)
+    return body["QueryExecutionId"] if status == 200 else body.get("message") or body["Message"]
+
+
+def ended(query):
+    query_id = started(query)
+    asyncio.run(athena._execute_query(query_id, query, "db"))
+    return athena._executions[query_id]
+
+
+@pytest.mark.parametrize("query", [COUNT, AGGREGATE])
+def test_what_duckdb_answers_alike_is_run_and_tells_no_figure_that_nobody_measured(runs, query):
+    execution = ended(query)
+    assert execution["Status"] == {"State": "SUCCEEDED"}
+    assert execution["Statistics"] == {"EngineExecutionTimeInMillis": 7, "TotalExecutionTimeInMillis": 7}
+    assert runs == ["q0"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM t WHERE bytes = '10'",
+        "SELECT count(*) FROM t WHERE bytes = '10'",
+        "SELECT approx_percentile(value, 0.5) AS p FROM t WHERE bytes = '10'",
+        "SELECT count(*) AS n FROM t WHERE bytes = 10",
+        "SELECT count(*) AS n FROM t WHERE bytes = '10' OR day = '2'",
+        "SELECT count(*) AS n FROM t, u WHERE bytes = '10'",
+        "SELECT count(*) AS n FROM t WHERE bytes = '10'; DROP TABLE t",
+        "DROP TABLE t",
+    ],
+)
+def test_any_other_query_is_refused_and_named(runs, query):
+    assert query in started(query)
+    assert runs == []
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT count(*) AS n FROM t", "CONSTRAINT_VIOLATION: For the injected projected partition column bytes,"),
+        ("SELECT count(*) AS n FROM t WHERE day = '2'", "CONSTRAINT_VIOLATION: For the injected projected"),
+        (COUNT.replace('"t"', "gone"), "TABLE_NOT_FOUND"),
+        (AGGREGATE.replace("max(value)", "max(other)"), "COLUMN_NOT_FOUND: line 1:1: Column 'other'"),
+        (AGGREGATE.replace("max(value)", "max(pad)"), "NOT_SUPPORTED"),
+        (COUNT + " AND value = '3'", "NOT_SUPPORTED"),
+    ],
+)
+def test_a_query_that_aws_would_fail_fails_although_duckdb_has_an_answer(runs, query, reason):
+    status = ended(query)["Status"]
+    assert status["State"] == "FAILED"
+    assert status["StateChangeReason"].startswith(reason)
+    assert runs == []
+
+
+def test_the_same_token_runs_once_and_takes_no_other_query(runs):
+    first = started(COUNT, ClientRequestToken="a" * 32)
+    assert started(COUNT, ClientRequestToken="a" * 32) == first
+    assert started(COUNT, ClientRequestToken="b" * 32) != first
+    assert started(AGGREGATE, ClientRequestToken="a" * 32) == "Idempotent parameters do not match"
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_what_was_cancelled_stays_so(runs, is_running):
+    async def cancelled():
+        query_id = started(COUNT)
+        work = asyncio.create_task(athena._execute_query(query_id, COUNT, "db"))
+        await asyncio.sleep(0) if is_running else None
+        athena._stop_query_execution({"QueryExecutionId": query_id})
+        await work
+        return athena._executions[query_id]["Status"]
+
+    assert asyncio.run(cancelled()) == {"State": "CANCELLED"}
+    assert bool(runs) is is_running

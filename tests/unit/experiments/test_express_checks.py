@@ -1,0 +1,112 @@
+"""What the storage class experiment looks at before anything is put up."""
+
+import pytest
+
+from experiments import go_program
+from experiments.express_checks import advice, checks
+from experiments.finding import OK, PROBLEM, WARNING
+from loader.checks import account
+from loader.checks import plan as plan_checks
+from loader.cost.prices import read_prices
+from tests.unit.experiments.express_values import LARGE, cell
+from tests.unit.experiments.test_express_usage import demand
+
+
+@pytest.fixture(autouse=True)
+def built(monkeypatch, tmp_path):
+    monkeypatch.setattr(go_program, "ROOT", tmp_path)
+    path = tmp_path / go_program.BUILT.format(architecture="arm64")
+    path.parent.mkdir(parents=True)
+    path.touch()
+    return path
+
+
+def found(*cells):
+    return {one.check: one for one in checks(cells)}
+
+
+def test_the_published_cells_pass():
+    cells = [cell(operation, kind) for operation in ("upload", "download") for kind in ("standard", "express")]
+    assert {one.status for one in checks([*cells, cell("count", object_count=700_000)])} == {OK}
+
+
+@pytest.mark.parametrize("name", ["operation", "placement"])
+def test_an_unknown_word_is_named_with_those_that_there_are_and_nothing_else_is_looked_at(name):
+    [problem] = checks([demand(one).values for one in (cell(), cell(**{name: "sideways"}))])
+    assert problem.status == PROBLEM
+    assert f"unknown {name} 'sideways'" in problem.sentence and f"--set {name}=" in problem.way_out
+
+
+def test_more_slices_than_objects_are_refused():
+    problem = found(cell(object_count=5, slices=6))["slices"]
+    assert (problem.status, problem.way_out) == (PROBLEM, "use --set slices=5 or less")
+
+
+def test_what_a_download_holds_at_once_has_to_fit_into_tmp():
+    at_once = {"object_bytes": LARGE, "object_count": 1000}
+    # 64 x 100,000,000 bytes are 6,104 MiB, and 64 more for the file system.
+    assert found(cell(**at_once, parallel_limit=64, ephemeral_storage_mb=6168))["/tmp"].status == OK
+    problem = found(cell(**at_once, parallel_limit=64, ephemeral_storage_mb=6167))["/tmp"]
+    assert problem.status == PROBLEM and "use --set ephemeral_storage_mb=6168, or a smaller" in problem.way_out
+    beyond = found(cell(**at_once, parallel_limit=128))["/tmp"]
+    assert beyond.way_out == "use a smaller parallel_limit or object_bytes"  # Lambda has no more than 10,240 MB
+    assert found(cell("upload", **at_once, parallel_limit=128))["/tmp"].status == OK
+    assert found(cell(**at_once | {"object_count": 10}, parallel_limit=128))["/tmp"].status == OK
+
+
+def test_more_requests_than_a_prefix_of_standard_takes_are_a_warning_and_express_has_no_such_limit():
+    busy = {"parallel_limit": 64, "concurrency_value": 3}
+    warning = found(cell("upload", **busy))["rate"]
+    assert warning.status == WARNING
+    assert "uploads ask S3 Standard for up to 4,670 objects a second, a prefix takes 3,500" in warning.found
+    assert found(cell("download", **busy | {"concurrency_value": 2}))["rate"].status == OK  # 5,500 for reads
+    assert found(cell("upload", "express", **busy))["rate"].status == OK
+
+
+def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_is_cancelled():
+    assert found(cell("count", object_bytes=2**20, object_count=20_000))["Athena"].status == OK
+    problem = found(cell("count", object_bytes=2**20, object_count=20_001))["Athena"]
+    assert problem.status == PROBLEM
+    assert problem.sentence.startswith(
+        "a query scans 20,001 MiB, and scan_limit_mb is 20,000; use --set scan_limit_mb="
+    )
+
+
+def test_a_query_that_may_outlive_its_limit_is_a_warning():
+    warning = found(cell("count", object_count=700_000, query_limit_s=60))["Athena"]
+    assert warning.status == WARNING and "use --set query_limit_s=152" in warning.way_out
+
+
+def test_a_program_that_is_not_built_is_a_problem_with_the_command(built):
+    built.unlink()
+    assert found(cell())["program"].way_out == "run `make functions`"
+
+
+def test_the_sizes_up_to_which_express_asks_less_are_said_before_money_is_spent():
+    [sentence] = advice([cell()], read_prices().known_usd)
+    # (0.0004 - 0.00003) / 1,000 / 0.0006 GB, and (0.005 - 0.00113) / 1,000 / 0.0032 GB; 0.11 / 0.023.
+    assert "an object of up to 662 KB and for writing one of up to 1,299 KB; a GB kept costs 4.8 times" in sentence
+    assert advice([cell()], {}) == []
+
+
+# Together with what every experiment has
+
+
+class Declared:
+    operation = ("operation", "operations")
+    checks = staticmethod(checks)
+
+
+def test_a_slice_that_outlives_its_function_is_a_problem_and_a_query_is_not_measured_by_its_timeout():
+    query, slow = cell("count", object_bytes=1000, object_count=5_000_000), cell("upload", timeout_s=900)
+    by_check = {one.check: one for one in plan_checks.check([demand(query), demand(slow)], Declared, "aws")}
+    problem = by_check["time limit"]
+    assert (problem.status, "upload standard 10000" in problem.found) == (PROBLEM, True)
+    assert "a smaller object_count, or more slices or a larger parallel_limit" in problem.way_out
+    queries_alone = {one.check for one in plan_checks.check([demand(query)], Declared, "aws")}
+    assert "time limit" not in queries_alone and {"memory", "trigger"} <= queries_alone
+
+
+def test_a_plan_that_begins_with_a_query_is_looked_at_as_one_of_functions():
+    query = cell("count", object_count=50)
+    assert [one.check for one in account.emulator([demand(query), demand(cell())])] == ["emulator", "concurrency"]

@@ -1,0 +1,162 @@
+"""What the work orders of the storage classes say: which objects, in how many slices, and what Athena is asked."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import EXPERIMENTS, express_orders
+from loader.run.plan import make_plan
+from report.published import every_cell
+
+EXPRESS = EXPERIMENTS["express"]
+COUNTS, SLICES = st.integers(1, 100_000), st.integers(1, 1000)
+
+
+def values(operation="download", **others):
+    usual = {"storage_class": "standard", "object_bytes": 10_000, "object_count": 7, "slices": 1, "parallel_limit": 1}
+    return {"operation": operation, **usual, "query_limit_s": 600, **others}
+
+
+def plan(*settings, target="aws"):
+    return make_plan(EXPRESS, target, settings, messages_per_concurrency=10)
+
+
+def told(plan, *names):
+    return [tuple(plan.values(cell)[name] for name in names) for cell in plan.cells()]
+
+
+@pytest.mark.parametrize(
+    ("operation", "object_bytes", "count"),
+    [
+        ("upload", 10_000, 77_577),
+        ("upload", 1000, 77_577),
+        ("download", 1_000_000, 775),
+        ("download", 100_000_000, 100),
+        ("count", 10_000, 700_000),
+        ("aggregate", 100_000_000, 100),
+    ],
+)
+def test_a_set_has_as_many_objects_as_the_published_one_and_about_as_many_bytes_at_other_sizes(
+    operation, object_bytes, count
+):
+    assert express_orders.usual_count(operation, "express", object_bytes, 1) == count
+
+
+def test_each_slice_of_the_default_matrix_ends_well_within_lambdas_15_minutes():
+    names = ("operation", "storage_class", "object_bytes", "parallel_limit", "object_count", "slices")
+    found = {cell[:-1]: cell[-1] for cell in told(plan(), *names)}
+    for cell, slices in found.items():
+        if cell[0] in ("upload", "download"):
+            assert express_orders.transfer_seconds(*cell) / slices <= 600
+    assert {cell: slices for cell, slices in found.items() if slices > 1} == {
+        ("upload", "standard", 10_000, 1, 77_577): 6,
+        ("download", "standard", 10_000, 1, 77_577): 4,
+    }
+
+
+@given(COUNTS, SLICES)
+def test_the_slices_have_every_object_once_and_begin_anew_with_each_repeat(count, slices):
+    slices = min(slices, count)
+    one = values(object_count=count, slices=slices)
+    messages = express_orders.messages(one | {"messages_per_concurrency": 2})
+    shares = [express_orders.its_slice(one, index) for index in range(messages)]
+    assert messages == 2 * slices
+    assert shares[:slices] == shares[slices:]
+    ends = [share["first_object"] + share["objects"] for share in shares[:slices]]
+    assert [share["first_object"] for share in shares[:slices]] == [0, *ends[:-1]]
+    assert ends[-1] == count and min(share["objects"] for share in shares) > 0
+
+
+@pytest.mark.parametrize(
+    ("object_bytes", "count", "parts"),
+    [(10_000, 700_000, 14), (10_000, 77_577, 2), (100_000_000, 100, 1), (1_000_000_000, 100, 4), (100, 1, 1)],
+)
+def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(object_bytes, count, parts):
+    events = express_orders.placing(values("count", object_bytes=object_bytes, object_count=count))
+    assert json.loads(json.dumps(events)) == events
+    orders = [event["place"] for event in events]
+    ends = [order["first_object"] + order["objects"] for order in orders]
+    assert (len(orders), ends[-1]) == (parts, count)
+    assert [order["first_object"] for order in orders] == [0, *ends[:-1]]
+    assert max(order["objects"] for order in orders) <= 50_000
+    assert max(order["objects"] * object_bytes for order in orders) <= 25_000_000_000
+    assert {(order["storage_class"], order["object_count"]) for order in orders} == {("standard", count)}
+
+
+def test_nothing_is_placed_before_an_upload_and_it_is_no_query():
+    assert list(express_orders.placing(values("upload"))) == []
+    assert express_orders.execution(values("upload")) is express_orders.execution(values("download")) is None
+
+
+def test_athena_is_asked_for_the_partition_of_the_set_where_the_stack_has_it():
+    asked = express_orders.execution(
+        values("aggregate", storage_class="express", athena_workgroup_name="w", athena_database_name="d")
+    )
+    assert asked.sql == (
+        'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "express" '
+        "WHERE object_bytes = '10000' AND object_count = '7'"
+    )
+    assert (asked.workgroup, asked.database, asked.limit_s) == ("w", "d", 600.0)
+    assert express_orders.execution(values("count")).sql == (
+        "SELECT count(*) AS row_count FROM \"standard\" WHERE object_bytes = '10000' AND object_count = '7'"
+    )
+
+
+@pytest.mark.parametrize("object_bytes", [100, 199, 5000, 99_999, 100_000, 100_100, 123_456, 1_000_000])
+def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
+    rows = [number % 1000 for number in range(object_bytes // 100)]
+    wanted = tuple(map(str, (3 * len(rows), 3 * sum(rows), max(rows))))
+    assert express_orders.expected("aggregate", object_bytes, 3) == wanted
+    assert express_orders.expected("count", object_bytes, 3) == wanted[:1]
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("operation=count", {("count", 10_000, 1, 1), ("count", 100_000_000, 1, 1)}),
+        ("object_bytes=1000", {(operation, 1000, limit, n) for operation in ("upload", "download")
+                               for limit, n in ((1, 10), (64, 1))}
+                              | {(operation, 1000, 1, 1) for operation in ("count", "aggregate")}),
+    ],
+)  # fmt: skip
+def test_an_operation_or_a_size_that_is_set_is_run_as_the_products_of_the_matrix_have_it(setting, wanted):
+    assert set(told(plan(setting), "operation", "object_bytes", "parallel_limit", "concurrency_value")) == wanted
+
+
+def test_downloads_alone_are_those_as_published_and_those_by_object_size():
+    one = plan("operation=download")
+    assert {cell[0] for cell in told(one, "operation")} == {"download"}
+    assert len(one.cells()) == 2 * (2 + 6)
+
+
+def test_a_parallel_limit_that_is_set_leaves_athena_alone():
+    found = set(told(plan("parallel_limit=64"), "operation", "parallel_limit"))
+    assert found == {("upload", 64), ("download", 64), ("count", 1), ("aggregate", 1)}
+
+
+def test_a_count_that_is_set_holds_in_every_cell_and_else_each_has_its_own():
+    assert set(told(plan("object_count=10"), "object_count", "slices")) == {(10, 1)}
+    assert len(set(told(plan(), "object_count"))) > 3
+    assert {count for (count,) in told(plan(target="local"), "object_count")} == {2, 10, 50}
+
+
+def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_stand():
+    one = plan(target="local")
+    assert len(one.cells()) <= 30
+    found = set(told(one, "operation", "storage_class", "object_bytes", "parallel_limit"))
+    published = {tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
+                 for row in every_cell(EXPRESS)}  # fmt: skip
+    assert len(published) == 12
+    assert published - found == {(operation, storage_class, 100_000_000, 1) for operation in ("count",)
+                                 for storage_class in ("standard", "express")}  # fmt: skip
+
+
+def test_the_published_rows_say_their_seconds_and_how_many_objects_they_took_them_for():
+    rows = {(row.key["operation"], row.key["storage_class"], row.key["object_bytes"]):
+            (row.figures["avg_s"], row.key["object_count"]) for row in every_cell(EXPRESS)}  # fmt: skip
+    assert rows["upload", "standard", 10_000] == (849.47, 77_577)
+    assert rows["download", "express", 10_000] == (382.24, 77_577)
+    assert rows["count", "express", 10_000] == (52.30, 700_000)
+    assert {count for (_, _, size), (_, count) in rows.items() if size == 100_000_000} == {100}

@@ -1,0 +1,56 @@
+"""What Terraform can't empty is emptied before the destroy, which is tried whatever comes of that."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from experiments import EXPERIMENTS
+from loader.errors import RunError
+from loader.run import stack_lock, swept_stack
+from loader.run.swept_stack import SweptStack
+
+OUTPUTS = {"region": "us-east-1", "experiment": "download", "kept_bucket": "k", "no_bucket": None}
+
+
+@pytest.fixture
+def taken_down(monkeypatch, tmp_path):
+    """Takes a stack down whose experiment names two buckets, one of which isn't there; what was done, in its order."""
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
+    emptied = replace(EXPERIMENTS["download"], emptied_before_destroy=("no_bucket", "kept_bucket"))
+    monkeypatch.setitem(EXPERIMENTS, "download", emptied)
+
+    def run(outputs=OUTPUTS, error=None):
+        done = []
+
+        def empty(target, bucket):
+            done.append(f"empty {bucket} in {target.region}")
+            if error:
+                raise error
+
+        monkeypatch.setattr(swept_stack, "empty", empty)
+        made = SweptStack("aws", "r", keep=False, take_over=False)
+        made._terraform = SimpleNamespace(
+            directory="infra",
+            environment={},
+            outputs=lambda: outputs,
+            destroy=lambda variables, refresh: done.append("destroy"),
+            destroy_command=lambda variables: "terraform destroy",
+        )
+        made.take_down({"experiment": "download"})
+        return done
+
+    return run
+
+
+def test_the_buckets_that_an_experiment_names_are_emptied_before_the_destroy(taken_down):
+    assert taken_down() == ["empty k in us-east-1", "destroy"]
+
+
+def test_nothing_is_emptied_where_nothing_was_applied(taken_down):
+    assert taken_down(outputs={}) == ["destroy"]
+
+
+def test_a_bucket_that_can_t_be_emptied_is_said_and_the_rest_is_destroyed_all_the_same(taken_down, capsys):
+    assert taken_down(error=RunError("s3://k: AccessDenied")) == ["empty k in us-east-1", "destroy"]
+    assert "s3://k: AccessDenied; `stampede dataset --remove` empties it" in " ".join(capsys.readouterr().err.split())
