@@ -30,18 +30,20 @@ class Front:
 
 
 @contextmanager
-def front(upstream: str = "none", **options: float | str | bool) -> Iterator[Front]:
+def front(upstream: str = "none", cores: int | None = None, **options: float | str | bool) -> Iterator[Front]:
     """Run the front before the S3 at `upstream`, or as a store of keys alone; gives where it answers.
 
-    Options are those of its command line with _ for - (`limit_per_s=500`); `bench/front --help` explains them. Raises
-    BenchError without Go (the first time), or when it refuses them.
+    Options are those of its command line with _ for - (`limit_per_s=500`); `bench/front --help` explains them. With
+    `cores` it keeps no more of them busy at once. Raises BenchError without Go (the first time), or when it refuses an
+    option.
     """
+    environment = {} if cores is None else {"GOMAXPROCS": str(cores)}
     port = free_port()
     told = {"port": port, "upstream": upstream} | options
     command = [programs.front(), *(f"--{name.replace('_', '-')}={_text(value)}" for name, value in told.items())]
     with tempfile.TemporaryDirectory(prefix="stampede-front-", ignore_cleanup_errors=True) as folder:
         made = Front(f"http://{HOST}:{port}")
-        with running(command, "front", Path(folder), answers_at=f"{made.url}/__front"):
+        with running(command, "front", Path(folder), answers_at=f"{made.url}/__front", environment=environment):
             yield made
 
 

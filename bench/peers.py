@@ -1,7 +1,8 @@
 """The clients that ours are measured against, each a program of its own: `python -S peers.py NAME REPORT ARGUMENTS...`.
 
-Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads, and its
-`copy_object` in several processes; and a bare socket, the limit of what one connection gives. Endpoint and keys come
+Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads, its
+`copy_object` in several processes, its `put_object` and `get_object` in one loop; and a bare socket, the limit of what
+one connection gives. Endpoint and keys come
 from the environment. The report is a JSON object.
 """
 
@@ -84,6 +85,37 @@ def _copy(bucket: str, rows: list[list[str]]) -> None:
         s3.copy_object(Bucket=bucket, Key=destination, CopySource={"Bucket": bucket, "Key": source})
 
 
+def put_loop(bucket: str, prefix: str, folder: str, count: str) -> dict[str, float]:
+    """One `put_object` after the other, of the first `count` files of a folder."""
+    import boto3
+
+    s3 = boto3.client("s3")
+    names = sorted(os.listdir(folder))[: int(count)]  # noqa: PTH208
+    stopwatch = Stopwatch()
+    for name in names:
+        with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123
+            s3.put_object(Bucket=bucket, Key=prefix + name, Body=file)
+    return stopwatch.report(0)
+
+
+def get_loop(bucket: str, prefix: str, folder: str, count: str) -> dict[str, float]:
+    """One `get_object` after the other, each to a file: the first `count` objects under a prefix, listed before.
+
+    `download_file` would ask for each object twice (HeadObject, GetObject).
+    """
+    import boto3
+
+    s3 = boto3.client("s3")
+    first = {"MaxItems": int(count)}
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, PaginationConfig=first)
+    keys = [one["Key"] for page in pages for one in page["Contents"]]
+    received_bytes, stopwatch = 0, Stopwatch()
+    for key in keys:
+        with open(f"{folder}/{key.removeprefix(prefix)}", "wb") as file:  # noqa: PTH123
+            received_bytes += file.write(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+    return stopwatch.report(received_bytes)
+
+
 def bare_socket(url: str) -> dict[str, float]:
     """Ask for a presigned http URL and receive the answer's bytes into one buffer, without looking at them."""
     import mmap
@@ -106,6 +138,8 @@ PEERS: dict[str, Callable[..., dict[str, float]]] = {
     "download_file": download_file,
     "download_many": download_many,
     "copy_many": copy_many,
+    "put_loop": put_loop,
+    "get_loop": get_loop,
     "bare_socket": bare_socket,
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -116,6 +117,15 @@ func (f *front) count(name string) {
 	f.mutex.Unlock()
 }
 
+// cpuS is what this process has used of the cores that it shares with its clients.
+func cpuS() float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}
+
 func (f *front) status(w http.ResponseWriter) {
 	f.mutex.Lock()
 	counts := maps.Clone(f.counts)
@@ -131,7 +141,7 @@ func (f *front) status(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"t_s": f.limits.clock().Sub(f.limits.began).Seconds(), "accepted": accepted, "slow_downs": slowDowns,
+		"t_s": f.limits.clock().Sub(f.limits.began).Seconds(), "cpu_s": cpuS(), "accepted": accepted, "slow_downs": slowDowns,
 		"requests": counts, "writes": f.limits.meters[true], "reads": f.limits.meters[false],
 	})
 }
