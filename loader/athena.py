@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -77,17 +78,20 @@ class Query:
         try:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
-            self._look()
         except (BotoCoreError, ClientError) as error:
             which = f"query {self.execution_id}" if self.execution_id else "a query whose id is unknown"
             say(f"{which} could not be cancelled, and runs until it ends by itself: {one_line(error)}", style="yellow")
+            return
+        with contextlib.suppress(BotoCoreError, ClientError):
+            self._look()  # for its statistics
 
     def _begin(self) -> None:
         try:
             answer = patiently(self._start, self._clock() + PATIENCE_S, self._clock, self._sleep)
         except (BotoCoreError, ClientError) as error:
-            self._is_over = not may_pass(error)  # it was refused; else only its answer may be lost
-            raise failure_of(error) from None
+            failure = failure_of(error)
+            self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
+            raise failure from None
         self.execution_id, self.request_id = answer["QueryExecutionId"], _request_id(answer)
 
     def _start(self) -> dict[str, Any]:
@@ -107,7 +111,7 @@ class Query:
             except (BotoCoreError, ClientError) as error:
                 if may_pass(error):
                     raise QueryFailure(
-                        "QueryTimedOut", f"no answer until its limit of {limit_s:g} s: {error}"
+                        "QueryTimedOut", f"no answer until its limit of {limit_s:g} s: {one_line(error)}"
                     ) from None
                 raise failure_of(error) from None
             waited_s = self._clock() - begun_s
@@ -193,7 +197,7 @@ def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:
 
 
 def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:
-    reason = one_line(Exception(status.get("StateChangeReason") or "Athena gives no reason"))
+    reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
     if status["State"] == "CANCELLED":
         raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
     if status["State"] == "FAILED":

@@ -112,12 +112,13 @@ ENDS = {
     "objects that it may not read": ("end FAILED Access Denied (Service: Amazon S3)", "AccessDenied", "Amazon S3"),
     "somebody who cancels it": ("end CANCELLED Bytes scanned limit was exceeded", "QueryCancelled", "scanned limit"),
     "a query that outlives its limit": ("take 1000", "QueryTimedOut", "RUNNING at its limit of 60 s"),
+    "a service that never answers": ("refuse GetQueryExecution no answer", "QueryTimedOut", "limit of 60 s: "),
     "another result": ("give 699", "WrongResult", "expected 700, got ['699']"),
 }
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(end, aws, carried_out, drained):
+def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(end, aws, carried_out, drained, capsys):
     (what, *rest), error_type, words = ENDS[end][0].split(" ", 2), *ENDS[end][1:]
     if what == "refuse":
         aws.fail(*rest, between_s=(0, 1e9))
@@ -129,6 +130,7 @@ def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(end
         vars(aws).update(rows=[rest])
     carried_out(count=2)
     assert aws.running == []
+    assert "could not be cancelled" not in capsys.readouterr().err
     ended_s = aws.now_s
     account, records = drained()
     assert counts(account) == (2, 0, 2, 0, 0)
