@@ -23,6 +23,7 @@ from loader.errors import RunError, UsageError, one_line
 from loader.progress import say
 from loader.terraform import Terraform, plain_outputs
 
+RETRIES = {"mode": "standard", "total_max_attempts": 6}
 LOCAL_CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
@@ -72,7 +73,7 @@ class Target:
         if session.get_credentials() is None:
             raise RunError(NO_CREDENTIALS)
         settings = {
-            "retries": {"mode": "standard", "max_attempts": 5},
+            "retries": dict(RETRIES),  # botocore takes it apart
             "connect_timeout": 5,
             "read_timeout": 60,
         }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from experiments.experiment import Execution
 from experiments.objects import DataObject
 from loader.errors import RunError
 from loader.progress import say
@@ -29,13 +30,15 @@ class CellLoad:
 
     `order` is what all of them say; `share(index)` what the index-th of a flood says beside it, None where that is
     nothing; `count` is how many a flood has where the experiment decides that; `preparation` what the message says
-    that goes before the flood, None without one.
+    that goes before the flood, None without one; `execution` the query that Athena carries out for each message in the
+    place of a flood, None where they go to functions.
     """
 
     order: Mapping[str, Any]
     share: Callable[[int], Mapping[str, Any]] | None
     count: int | None
     preparation: Mapping[str, Any] | None
+    execution: Execution | None
 
     @classmethod
     def of(cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]) -> CellLoad:
@@ -48,6 +51,7 @@ class CellLoad:
             share=partial(experiment.of_message, values) if experiment.of_message else None,
             count=experiment.messages(values) if experiment.messages else None,
             preparation=experiment.preparation(values) if experiment.preparation else None,
+            execution=experiment.execution(values) if experiment.execution else None,
         )
 
     @property

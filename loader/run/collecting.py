@@ -11,6 +11,7 @@ from experiments import of_run
 from loader.errors import RunError
 from loader.progress import say
 from loader.run.accounting import CellAccount, Ledger
+from loader.run.executions import EXECUTIONS
 from loader.run.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from loader.run.folder import RunFolder
 from loader.run.log_events import OVERLAP_MS, LogEvents, records
@@ -36,6 +37,7 @@ class Collecting:
         self._objects = ObjectsLedger() if of_run(description).objects_account else None
         self._ledger = Ledger(self._objects)
         self._abandoned = abandoned_keys(folder)
+        self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._strangers = 0
         self._is_full_said = False
         self._first_sent_ms: dict[str, int] = {}
@@ -63,7 +65,7 @@ class Collecting:
         accounts = self._ledger.accounts(self._cell)
         return State(
             sent=sum(one.sent for one in accounts),
-            finished=sum(one.succeeded + one.dead_lettered for one in accounts),
+            finished=sum(self._finished(one) for one in accounts),
             failed=sum(one.failed for one in accounts),
             without_record=sum(one.owing for one in accounts),
             pending=pending,
@@ -102,6 +104,11 @@ class Collecting:
             say(f"{self._strangers} error records in this time carry no work order (their message bodies were none)")
         self._letters.show_again()
         return accounts
+
+    def _finished(self, account: CellAccount) -> int:
+        """Messages that nothing more becomes of; a query that failed isn't delivered again."""
+        failed = account.failed if account.cell in self._executed else 0
+        return account.succeeded + account.dead_lettered + failed
 
     def _read_sent(self) -> None:
         self._newest_ms = 0

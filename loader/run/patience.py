@@ -24,8 +24,8 @@ HOST_HIDES_S, HOST_START_S = 60.0, 600.0
 class State:
     """What one look showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
 
-    `finished` messages have succeeded or are dead letters, `failed` ones have left error records only, `without_record`
-    no trace at all, or not the lines that name their failed objects.
+    `finished` messages have succeeded, are dead letters, or queries that failed; `failed` ones have left error records
+    only, `without_record` no trace at all, or not the lines that name their failed objects.
     """
 
     sent: int

@@ -25,6 +25,7 @@ from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import Collecting
 from loader.run.description import RunDescription
 from loader.run.drain import drain
+from loader.run.executions import carry_out, stop_left_running
 from loader.run.flood import check as check_flood
 from loader.run.flood import flood
 from loader.run.folder import RunFolder
@@ -118,12 +119,14 @@ class SweepRun:
 
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
-        if set_aside(self._folder, cell.name):
-            _empty_queue(target)
-        started_at = datetime.now(UTC)
         in_order = self._plan.in_order(cell)
         place(target, in_order, self._placed)
         load = CellLoad.of(target, in_order, self._objects)
+        if load.execution is not None:
+            stop_left_running(target, self._folder, cell.name, load.execution)
+        if set_aside(self._folder, cell.name) and load.execution is None:
+            _empty_queue(target)
+        started_at = datetime.now(UTC)
         self._description.begin_cell(cell.name, target, in_order)
         if warm_ups := self._plan.warm_up_messages(cell):
             say(f"warming up with {warm_ups} messages")
@@ -140,6 +143,9 @@ class SweepRun:
         self._description.finished_cell(cell, started_at)
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
+        if load.execution is not None:
+            options.pop("start_at_ms", None)  # one after the other: nothing to begin together
+            return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
         return flood(target, self._folder, cell.name, count, order=load.order, **options)
 
     def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> None:

@@ -1,7 +1,7 @@
 """`stampede flood`: sends N x 10 work orders to the queue, so that N functions run at once.
 
 Where the messages share a list of keys, there are as many as shares, and one goes before them, is waited for, and
-prepares the place that is copied to.
+prepares the place that is copied to. Where they are queries, Athena carries them out, one after the other.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from loader.progress import say
 from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import message_counts
 from loader.run.description import settings_of
+from loader.run.executions import carry_out
 from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
 from loader.run.plan import cell_name
@@ -78,16 +79,19 @@ def run(arguments: argparse.Namespace) -> int:
         note_run(folder.run_id)
         _describe(folder, target, cell, in_order)
         prepared = prepare(target, folder, cell, load, knows_all_sent=False)
-        outcome = flood(
-            target,
-            folder,
-            cell,
-            count,
-            order=load.order,
-            share=load.share,
-            queue_url=queue_url,
-            knows_all_sent=prepared is not None,
-        )
+        if load.execution is not None:
+            outcome = carry_out(target, folder, cell, count, load.execution, order=load.order, share=load.share)
+        else:
+            outcome = flood(
+                target,
+                folder,
+                cell,
+                count,
+                order=load.order,
+                share=load.share,
+                queue_url=queue_url,
+                knows_all_sent=prepared is not None,
+            )
     print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
@@ -125,6 +129,10 @@ def _refuse_beside_others(target: Target) -> None:
 
 
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> None:
+    if load.execution is not None:
+        say(f"would have Athena carry out {count} queries in workgroup {load.execution.workgroup}, each of them:")
+        print(load.execution.sql)
+        return
     if load.preparation is not None:
         [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
         say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")

@@ -8,7 +8,9 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.objects import DataObject
 from loader.command_line import main
+from loader.sqs.sending import Outcome
 from loader.verbs import dataset, emulator, flood, query
+from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
 
@@ -56,6 +58,25 @@ def test_a_stack_without_a_function_is_named_by_its_queue(by_hand, monkeypatch):
     status, _, err = by_hand("reads", "flood", "--dry-run")
     assert status == 0
     assert "stack: aws, q in us-east-1" in err
+
+
+def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_carried_out(by_hand, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
+    for name, value in {"operation": "count", "account_id": "1", "queue_url": "u"}.items():
+        monkeypatch.setitem(OUTPUTS, name, value)
+    asked = []
+    monkeypatch.setattr(flood, "carry_out", lambda *told, **more: asked.append((*told[2:], more)) or Outcome(sent=2))
+    monkeypatch.setattr(flood, "flood", None)
+
+    status, out, err = by_hand("queries", "flood", "--dry-run")
+    assert (status, out) == (0, f"{QUERY.sql}\n")
+    assert "would have Athena carry out 2 queries in workgroup w" in err
+    assert asked == []
+
+    assert by_hand("queries", "flood", "--cell", "a")[0] == 0
+    [(cell, count, execution, more)] = asked
+    assert (cell, count, execution, more["share"](0)["objects"]) == ("a", 2, QUERY, 7)
+    assert more["order"] == {"parallel_limit": 10, "object_count": 7}
 
 
 def test_a_flood_by_hand_says_what_it_was_told(by_hand):

@@ -1,0 +1,208 @@
+"""One query on Athena: begun once, waited for with patience, cancelled at its limit, and its result checked."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from experiments.experiment import Execution
+from loader.errors import one_line
+from loader.progress import say
+from loader.target import is_final
+
+Answer = TypeVar("Answer")
+
+# Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
+FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
+# For how long a call that isn't answered is made again where no query's limit says it; botocore tries 5 times each.
+PATIENCE_S = 60.0
+_THROTTLED = frozenset({"TooManyRequestsException", "ThrottlingException", "Throttling", "RequestLimitExceeded"})
+_DENIED = frozenset({"AccessDenied", "AccessDeniedException"})
+# Athena gives a reason in words; S3's and Glue's refusals stand in it.
+_DENIED_WORDS = re.compile(r"access ?denied|permission", re.I)
+
+
+class QueryFailure(Exception):
+    """A query that came to no good end; `error_type` is the record's word for it, the text says why in one line."""
+
+    def __init__(self, error_type: str, why: str) -> None:
+        super().__init__(why)
+        self.error_type = error_type
+
+
+class Query:
+    """One execution of a query, known to Athena by `token`: however often it is begun, it runs once.
+
+    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known, and
+    `words` how it stood at the last look.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        execution: Execution,
+        token: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client, self._execution, self._token = client, execution, token
+        self._clock, self._sleep = clock, sleep
+        self._is_over = False
+        self.execution_id = self.request_id = self.words = ""
+        self.statistics: Mapping[str, Any] = {}
+
+    def carry_out(self, begun: Callable[[], None], note: Callable[[str], None]) -> None:
+        """Begin it and wait until its result is there and as expected; raises QueryFailure, and what interrupts.
+
+        `begun` is called as soon as the id is known, `note` with the state in words after every look. Whatever ends the
+        waiting, no query is left running.
+        """
+        try:
+            self._begin()
+            begun()
+            self._wait(note)
+            self._check_result()
+        except BaseException:
+            if not self._is_over:
+                self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Cancel it; one whose id was never told is asked for by its token. Says so where that can't be done."""
+        try:
+            self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
+            self._client.stop_query_execution(QueryExecutionId=self.execution_id)
+            self._look()
+        except (BotoCoreError, ClientError) as error:
+            which = f"query {self.execution_id}" if self.execution_id else "a query whose id is unknown"
+            say(f"{which} could not be cancelled, and runs until it ends by itself: {one_line(error)}", style="yellow")
+
+    def _begin(self) -> None:
+        try:
+            answer = patiently(self._start, self._clock() + PATIENCE_S, self._clock, self._sleep)
+        except (BotoCoreError, ClientError) as error:
+            self._is_over = not may_pass(error)  # it was refused; else only its answer may be lost
+            raise failure_of(error) from None
+        self.execution_id, self.request_id = answer["QueryExecutionId"], _request_id(answer)
+
+    def _start(self) -> dict[str, Any]:
+        return self._client.start_query_execution(
+            QueryString=self._execution.sql,
+            ClientRequestToken=self._token,
+            QueryExecutionContext={"Database": self._execution.database},
+            WorkGroup=self._execution.workgroup,
+            ResultReuseConfiguration={"ResultReuseByAgeConfiguration": {"Enabled": False}},
+        )
+
+    def _wait(self, note: Callable[[str], None]) -> None:
+        begun_s, pause_s, limit_s = self._clock(), FIRST_POLL_S, self._execution.limit_s
+        while True:
+            try:
+                status = patiently(self._look, begun_s + limit_s, self._clock, self._sleep)
+            except (BotoCoreError, ClientError) as error:
+                if may_pass(error):
+                    raise QueryFailure(
+                        "QueryTimedOut", f"no answer until its limit of {limit_s:g} s: {error}"
+                    ) from None
+                raise failure_of(error) from None
+            waited_s = self._clock() - begun_s
+            self.words = f"{status['State']}, {waited_s:.1f} s{self._scanned()}"
+            note(self.words)
+            if self._is_over:
+                return _raise_unless_succeeded(status)
+            if waited_s >= limit_s:
+                raise QueryFailure(
+                    "QueryTimedOut", f"{status['State']} at its limit of {limit_s:g} s, so it was cancelled"
+                )
+            self._sleep(min(pause_s, max(0.0, limit_s - waited_s)))
+            pause_s = min(pause_s * SLOWER, LONGEST_POLL_S)
+
+    def _look(self) -> dict[str, Any]:
+        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
+        self.statistics = answer.get("Statistics") or {}
+        self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
+        return answer["Status"]
+
+    def _scanned(self) -> str:
+        scanned = self.statistics.get("DataScannedInBytes")
+        return "" if scanned is None else f", {scanned:,} bytes scanned"
+
+    def _check_result(self) -> None:
+        try:
+            answer = patiently(self._result, self._clock() + PATIENCE_S, self._clock, self._sleep)
+        except (BotoCoreError, ClientError) as error:
+            raise failure_of(error) from None
+        rows = [[one.get("VarCharValue") for one in row["Data"]] for row in answer["ResultSet"]["Rows"]]
+        if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
+            raise QueryFailure("WrongResult", f"expected {_words(self._execution.expected)}, got {_words(rows[1:])}")
+
+    def _result(self) -> dict[str, Any]:
+        return self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
+
+
+def patiently(
+    call: Callable[[], Answer],
+    until_s: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Answer:
+    """What `call` answers, made again until `until_s` on the clock while its error may pass; raises the last one."""
+    pause_s, is_said = 0.5, False
+    while True:
+        try:
+            return call()
+        except (BotoCoreError, ClientError) as error:
+            if not may_pass(error) or clock() + pause_s > until_s:
+                raise
+            if not is_said:
+                say(f"{one_line(error)}; asking again", style="yellow")
+        is_said = True
+        sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_POLL_S)
+
+
+def may_pass(error: BotoCoreError | ClientError) -> bool:
+    """Whether the same call may be answered later: a throttle, a fault of the service, a connection."""
+    if is_final(error):
+        return False
+    if not isinstance(error, ClientError):
+        return True
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return error.response["Error"].get("Code", "") in _THROTTLED or status >= 500
+
+
+def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:
+    """A call's error as the failure of the query, in the words that records have."""
+    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else type(error).__name__
+    if code in _DENIED:
+        kind = "AccessDenied"
+    elif code in _THROTTLED:
+        kind = "SlowDown"
+    elif may_pass(error):
+        kind = "NoConnection"
+    elif "Credentials" in code or "Token" in code:
+        kind = "NoCredentials"
+    else:
+        kind = "QueryFailed"
+    return QueryFailure(kind, one_line(error))
+
+
+def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:
+    reason = one_line(Exception(status.get("StateChangeReason") or "Athena gives no reason"))
+    if status["State"] == "CANCELLED":
+        raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
+    if status["State"] == "FAILED":
+        raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
+
+
+def _request_id(answer: Mapping[str, Any]) -> str:
+    return answer.get("ResponseMetadata", {}).get("RequestId", "")
+
+
+def _words(row: Sequence[Any]) -> str:
+    return ", ".join(str(one) for one in row) or "no row"

@@ -1,0 +1,31 @@
+"""An experiment for tests whose messages are queries that Athena carries out."""
+
+from dataclasses import replace
+
+from experiments import EXPERIMENTS, Axis
+from experiments.experiment import Execution, Metric
+from tests.unit.loader import shares_experiment
+
+DOWNLOAD = EXPERIMENTS["download"]
+MATRIX = replace(shares_experiment.MATRIX, fixed=shares_experiment.MATRIX.fixed | {"object_count": 7})
+SQL = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '100'"
+QUERY = Execution(SQL, workgroup="w", database="d", limit_s=60.0, expected=("700",))
+OWN_AXES = (
+    Axis("operation", "operation", "operation", "operation", kind=str),
+    Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel", in_order=True),
+    Axis("object_count", "object_count", "object_count", "objects", in_order=True, default=lambda *before: 7),
+)
+N_AND_MEMORY = tuple(axis for axis in DOWNLOAD.axes if axis.record_field in ("memory_size", "concurrency_limit"))
+
+QUERIES = replace(
+    DOWNLOAD,
+    name="queries",
+    axes=(*OWN_AXES, *N_AND_MEMORY),
+    metrics=(Metric("seconds", "elapsed_seconds", "seconds", "s", "spread", queried=True),),
+    matrices={"aws": MATRIX, "local": MATRIX},
+    objects=lambda outputs: (),
+    order=lambda values, there: {"parallel_limit": values["parallel_limit"], "object_count": 7},
+    messages=lambda values: 2,
+    of_message=lambda values, index: {"first_object": 0, "objects": 7},
+    execution=lambda values: QUERY if values["operation"] == "count" else None,
+)

@@ -1,0 +1,89 @@
+"""Athena and a log group as they may behave, on the clock of SimulatedAws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from tests.unit.loader.simulated_aws import SimulatedAws
+
+STATISTICS = {
+    "QueryQueueTimeInMillis": 120,
+    "QueryPlanningTimeInMillis": 80,
+    "EngineExecutionTimeInMillis": 2700,
+    "ServiceProcessingTimeInMillis": 100,
+    "TotalExecutionTimeInMillis": 3000,
+    "DataScannedInBytes": 700,
+}
+
+
+class SimulatedAthena(SimulatedAws):
+    """Queries take `query_s` seconds and end in `ends` with `reason`; `rows` is what they give.
+
+    `losing` answers of StartQueryExecution are lost although the query begins.
+    """
+
+    def begin(self) -> SimulatedAthena:
+        super().begin()
+        vars(self).update(
+            queries={}, query_s=3.0, ends="SUCCEEDED", reason="", rows=[["700"]], losing=0, stopped=[], streams=[],
+            statistics=STATISTICS,
+        )  # fmt: skip
+        return self
+
+    def start_query_execution(self, ClientRequestToken: str, **asked: Any) -> dict[str, Any]:
+        self._call("StartQueryExecution")
+        query = self.queries.setdefault(
+            ClientRequestToken, {"id": f"q{len(self.queries)}", "from_s": self.now_s, "state": "", **asked}
+        )
+        if self.losing:
+            self.__dict__["losing"] -= 1
+            raise ConnectionClosedError(endpoint_url="https://athena")
+        return {"QueryExecutionId": query["id"], "ResponseMetadata": {"RequestId": "r1"}}
+
+    def get_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
+        self._call("GetQueryExecution")
+        query, state = self._query(QueryExecutionId), self.state_of(QueryExecutionId)
+        status = {"State": state} | ({"StateChangeReason": self.reason} if state == self.ends and self.reason else {})
+        return {"QueryExecution": {"Status": status, "Statistics": self.statistics if query else {}}}
+
+    def stop_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
+        self._call("StopQueryExecution")
+        self.stopped.append(QueryExecutionId)
+        query = self._query(QueryExecutionId)
+        query["state"] = query["state"] or ("CANCELLED" if self.state_of(QueryExecutionId) == "RUNNING" else "")
+        return {}
+
+    def get_query_results(self, QueryExecutionId: str, MaxResults: int) -> dict[str, Any]:
+        self._call("GetQueryResults")
+        rows = [["row_count"], *self.rows]
+        return {"ResultSet": {"Rows": [{"Data": [{"VarCharValue": one} for one in row]} for row in rows]}}
+
+    def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
+        self._call("CreateLogStream")
+        if logStreamName in self.streams:
+            raise ClientError({"Error": {"Code": "ResourceAlreadyExistsException"}}, "CreateLogStream")
+        self.streams.append(logStreamName)
+
+    def put_log_events(self, logGroupName: str, logStreamName: str, logEvents: list[dict[str, Any]]) -> None:
+        self._call("PutLogEvents")
+        for event in logEvents:
+            self.log(event["message"], at_s=self.now_s)
+
+    def state_of(self, query_id: str) -> str:
+        """How a query stands now."""
+        query = self._query(query_id)
+        return query["state"] or ("RUNNING" if self.now_s - query["from_s"] < self.query_s else self.ends)
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the queries that run."""
+        return [one["id"] for one in self.queries.values() if self.state_of(one["id"]) == "RUNNING"]
+
+    def _query(self, query_id: str) -> dict[str, Any]:
+        found = [one for one in self.queries.values() if one["id"] == query_id]
+        if not found:
+            refusal = {"Code": "InvalidRequestException", "Message": f"QueryExecution {query_id} was not found"}
+            raise ClientError({"Error": refusal}, "GetQueryExecution")
+        return found[0]

@@ -1,0 +1,248 @@
+"""Queries that stampede has Athena carry out: each leaves what a message leaves, however it ends, and none runs on."""
+
+import json
+
+import pytest
+
+from experiments import EXPERIMENTS
+from loader.errors import RunError
+from loader.run import collecting, execution_records, executions
+from loader.run import sweep as sweep_run
+from loader.run.drain import drain
+from loader.run.executions import carry_out, stop_left_running, token_of
+from loader.run.folder import RunFolder
+from loader.run.plan import make_plan
+from loader.run.sweep import SweepRun
+from tests.unit.loader.queries_experiment import QUERIES, QUERY, SQL
+from tests.unit.loader.simulated_athena import SimulatedAthena
+from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS
+from tests.unit.loader.test_sweep_run import Cost, Stack
+
+STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512, "concurrency_value": 1}
+STACK |= {"experiment_tag": "a tag", "queue_name": "q", "object_count": None}
+ORDER = {"parallel_limit": 1, "object_count": 7}
+RECORD = {
+    "concurrency_limit": 1, "elapsed_seconds": 3.0, "memory_size": 512, "experiment_tag": "a tag", "run_id": "r",
+    "cell": "a", "seq": 0, "message_id": "q0", "request_id": "r1", "sandbox_id": None, "cold_start": 0, "attempt": 1,
+    "started_at_ms": EPOCH_MS, "finished_at_ms": EPOCH_MS + 3000, "bytes": 700, "method": "athena", "status": "ok",
+    "warm_up": 0, "operation": "count", "parallel_limit": 1, "object_count": 7, "objects": 7, "objects_per_s": 2.333,
+    "set_seconds": 3.0, "queue_seconds": 0.12, "planning_seconds": 0.08, "engine_seconds": 2.7, "service_seconds": 0.1,
+    "scanned_bytes": 700, "execution_id": "q0", "retry_mode": "standard", "retry_attempts": 6, "experiment": "queries",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = RunFolder.create(tmp_path, "r")
+    made.write_json("run.json", {"experiment": "queries"})
+    return made
+
+
+@pytest.fixture
+def aws(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
+    stack = SimulatedAthena("aws", dict(STACK)).begin()
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
+    for module in (executions, execution_records):
+        monkeypatch.setattr(module, "now_ms", lambda: EPOCH_MS + int(stack.now_s * 1000))
+    return stack
+
+
+@pytest.fixture
+def carried_out(aws, folder):
+    def carry(count=1, **options):
+        clock = {"clock": aws.clock, "sleep": aws.sleep} | options
+        return carry_out(aws, folder, "a", count, QUERY, order=ORDER, share=lambda index: {"objects": 7}, **clock)
+
+    return carry
+
+
+@pytest.fixture
+def drained(aws, folder):
+    """The account of the cell, and its records, once everything has come to rest."""
+
+    def drain_it():
+        done = drain(aws, folder, clock=aws.clock, sleep=aws.sleep)
+        assert not done.left
+        [account] = done.accounts
+        return account, list(folder.rows("records.jsonl"))
+
+    return drain_it
+
+
+def counts(account):
+    return (account.sent, account.succeeded, account.failed, account.dead_lettered, account.unaccounted)
+
+
+def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carried_out, drained):
+    assert carried_out(count=2).sent == 2
+    account, records = drained()
+    assert counts(account) == (2, 2, 0, 0, 0)
+    first = records[0]
+    assert first == RECORD | {"sandbox_id": first["sandbox_id"]}
+    assert list(first) == list(RECORD)
+    assert all(line.startswith('{"concurrency_limit": 1, "elapsed_seconds": 3.0, ') for _, _, line in aws.lines)
+    assert {one["sandbox_id"] for one in records} == {first["sandbox_id"]}
+
+
+def test_athena_is_asked_in_the_workgroup_and_for_no_result_of_before(aws, carried_out):
+    carried_out()
+    [(token, query)] = aws.queries.items()
+    assert 32 <= len(token) <= 128
+    assert (query["QueryString"], query["WorkGroup"], query["QueryExecutionContext"]) == (SQL, "w", {"Database": "d"})
+    assert query["ResultReuseConfiguration"] == {"ResultReuseByAgeConfiguration": {"Enabled": False}}
+
+
+def test_what_athena_does_not_tell_is_null(aws, carried_out, drained):
+    aws.__dict__["statistics"] = {"EngineExecutionTimeInMillis": 5, "TotalExecutionTimeInMillis": 5}
+    carried_out()
+    _, [record] = drained()
+    unknown = ("bytes", "scanned_bytes", "queue_seconds", "planning_seconds", "service_seconds")
+    assert [record[name] for name in unknown] == [None] * 5
+    assert (record["elapsed_seconds"], record["engine_seconds"]) == (0.005, 0.005)
+
+
+ENDS = {
+    "a refused start": ("refuse StartQueryExecution InvalidRequestException", "QueryFailed", "in AWS's words"),
+    "a start that isn't allowed": ("refuse StartQueryExecution AccessDeniedException", "AccessDenied", "in AWS's"),
+    "a look that isn't allowed": ("refuse GetQueryExecution AccessDeniedException", "AccessDenied", "in AWS's words"),
+    "a result that isn't allowed": ("refuse GetQueryResults AccessDeniedException", "AccessDenied", "in AWS's words"),
+    "a start that never gets through": ("refuse StartQueryExecution ThrottlingException", "SlowDown", "in AWS's"),
+    "a query that fails": ("end FAILED HIVE_BAD_DATA: what's that?", "QueryFailed", "HIVE_BAD_DATA: what's that?"),
+    "objects that it may not read": ("end FAILED Access Denied (Service: Amazon S3)", "AccessDenied", "Amazon S3"),
+    "somebody who cancels it": ("end CANCELLED Bytes scanned limit was exceeded", "QueryCancelled", "scanned limit"),
+    "a query that outlives its limit": ("take 1000", "QueryTimedOut", "RUNNING at its limit of 60 s"),
+    "another result": ("give 699", "WrongResult", "expected 700, got ['699']"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(end, aws, carried_out, drained):
+    (what, *rest), error_type, words = ENDS[end][0].split(" ", 2), *ENDS[end][1:]
+    if what == "refuse":
+        aws.fail(*rest, between_s=(0, 1e9))
+    elif what == "end":
+        vars(aws).update(ends=rest[0], reason=rest[1])
+    elif what == "take":
+        vars(aws).update(query_s=float(rest[0]))
+    else:
+        vars(aws).update(rows=[rest])
+    carried_out(count=2)
+    assert aws.running == []
+    ended_s = aws.now_s
+    account, records = drained()
+    assert counts(account) == (2, 0, 2, 0, 0)
+    assert aws.now_s == ended_s, "nothing is delivered again, so there is nothing to wait for"
+    assert [one["error_type"] for one in records] == [error_type] * 2
+    assert words in records[0]["error_message"]
+    keys = [name for name in RECORD if name != "elapsed_seconds"]
+    assert list(records[0]) == [*keys, "error_type", "error_message"]
+
+
+def test_an_answer_that_is_lost_makes_no_second_query(aws, carried_out, drained):
+    vars(aws).update(losing=2)
+    carried_out()
+    assert counts(drained()[0]) == (1, 1, 0, 0, 0)
+    assert len(aws.queries) == 1
+
+
+@pytest.mark.parametrize("code", ["TooManyRequestsException", "no answer"])
+@pytest.mark.parametrize("call", ["StartQueryExecution", "GetQueryExecution", "GetQueryResults"])
+def test_athena_may_be_silent_for_a_while(call, code, aws, carried_out, drained):
+    aws.fail(call, code, between_s=(0, 20))
+    carried_out()
+    assert counts(drained()[0]) == (1, 1, 0, 0, 0)
+
+
+def test_ctrl_c_cancels_the_query_under_way_and_records_it(aws, carried_out, drained):
+    def interrupted(seconds):
+        aws.sleep(seconds)
+        if aws.count("GetQueryExecution") == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(count=5, sleep=interrupted)
+    account, [record] = drained()
+    assert counts(account) == (1, 0, 1, 0, 0)
+    assert (record["error_type"], record["message_id"]) == ("QueryCancelled", "q0")
+    assert aws.state_of("q0") == "CANCELLED"
+
+
+def test_ctrl_c_before_athena_has_told_the_id_cancels_the_query_too(aws, carried_out, drained, monkeypatch):
+    start = aws.start_query_execution
+
+    def interrupted(**asked):
+        answer = start(**asked)
+        if aws.count("StartQueryExecution") == 1:
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setitem(vars(aws), "start_query_execution", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        carried_out()
+    assert aws.state_of("q0") == "CANCELLED"
+    assert [one["execution_id"] for one in drained()[1]] == ["q0"]
+
+
+def test_a_log_group_that_takes_no_record_ends_the_run(aws, carried_out):
+    aws.fail("PutLogEvents", "AccessDeniedException", between_s=(0, 1e9))
+    with pytest.raises(RunError, match="writing a record to group"):
+        carried_out(count=2)
+    assert len(aws.queries) == 1
+
+
+def killed(aws, folder, cell, state):
+    """What a run leaves that was killed while its first query was under way."""
+    query_id = aws.start_query_execution(ClientRequestToken=token_of("r", cell, 0))["QueryExecutionId"]
+    known = query_id if state == "begun" else ""
+    folder.append("executions.jsonl", [{"cell": cell, "seq": 0, "state": state, "execution_id": known}])
+    if known:
+        row = {
+            "cell": cell,
+            "seq": 0,
+            "message_id": known,
+            "sent_at_ms": EPOCH_MS,
+            "possible_duplicate": 0,
+            "warm_up": 0,
+        }
+        folder.append("sent.jsonl", [row])
+
+
+@pytest.mark.parametrize("state", ["beginning", "begun"])
+def test_a_query_of_a_killed_run_is_cancelled_whether_its_id_was_known_or_not(state, aws, folder):
+    killed(aws, folder, "a", state)
+    stop_left_running(aws, folder, "b", QUERY)
+    assert aws.running == ["q0"]
+    stop_left_running(aws, folder, "a", QUERY)
+    assert aws.running == []
+
+
+def test_a_query_that_ended_is_not_asked_about_again(aws, carried_out, folder):
+    carried_out()
+    stop_left_running(aws, folder, "a", QUERY)
+    assert aws.stopped == []
+
+
+def test_a_query_of_a_killed_run_whose_stack_is_gone_is_said_and_no_error(aws, folder, capsys):
+    folder.append("executions.jsonl", [{"cell": "a", "seq": 0, "state": "begun", "execution_id": "gone"}])
+    stop_left_running(aws, folder, "a", QUERY)
+    assert "query gone could not be cancelled" in capsys.readouterr().err
+
+
+def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(aws, folder, monkeypatch):
+    settings = ["operation=count", "parallel_limit=1", "object_count=7", "concurrency_value=1", "memory_size=512"]
+    monkeypatch.setattr("loader.run.plan.declared", lambda: dict.fromkeys(["operation", *STACK]))
+    plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
+    [cell] = plan.cells()
+    killed(aws, folder, cell.name, "begun")
+    stack = Stack(aws, None)
+    monkeypatch.setattr(sweep_run.RunDescription, "describe", lambda self, target, terraform: None)
+    monkeypatch.setattr(sweep_run, "put_objects", lambda target, objects: None)
+    clocked = {"clock": aws.clock, "sleep": aws.sleep}
+    monkeypatch.setattr(sweep_run, "carry_out", lambda *a, **o: carry_out(*a, **o, **clocked))
+    monkeypatch.setattr(sweep_run, "drain", lambda *a, **o: drain(*a, **o, **clocked))
+    [account] = SweepRun(plan, folder, Cost(), stack, None).run()
+    assert counts(account) == (2, 2, 0, 0, 0)
+    assert aws.stopped == ["q0"]
+    assert "PurgeQueue" not in aws.asked
+    assert [json.loads(line)["execution_id"] for _, _, line in aws.lines] == ["q1", "q2"]
