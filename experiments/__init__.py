@@ -7,9 +7,10 @@ from experiments.copy import COPY
 from experiments.copy_host import COPY_HOST
 from experiments.download import DOWNLOAD
 from experiments.experiment import Axis, Experiment, Matrix
+from experiments.express import EXPRESS
 from experiments.filesystem import FILESYSTEM
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST)}
+EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS)}
 # What a run of before there was a choice doesn't name.
 FIRST = DOWNLOAD
 
