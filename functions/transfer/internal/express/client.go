@@ -54,7 +54,8 @@ func open(ctx context.Context, given account.Given, class, name string, mode typ
 			o.ExpressCredentials = b.sessions
 		}
 		// Every upload brings its checksum along, and every download asks for the one that S3 keeps.
-		o.RequestChecksumCalculation, o.ResponseChecksumValidation = aws.RequestChecksumCalculationWhenRequired, aws.ResponseChecksumValidationWhenRequired
+		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.DisableLogOutputChecksumValidationSkipped = true
 		o.ContinueHeaderThresholdBytes = -1
 		o.ClientLogMode = 0

@@ -3,6 +3,7 @@ package express
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -55,6 +56,10 @@ func (b *bucket) explain(ctx context.Context, operation string, err error) error
 		return refusal(operation, refused.HTTPStatusCode(), err)
 	case strings.Contains(err.Error(), "checksum did not match"): // the SDK's type isn't exported
 		return failure.New(failure.ChecksumMismatch, "%s: the bytes received aren't those that S3 keeps the checksum of: try again", operation)
+	}
+	var unreadable *smithy.DeserializationError
+	if errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return failure.New(failure.S3, "%s: the answer isn't S3's: %v", operation, unreadable.Err)
 	}
 	return b.ofNetwork(operation, err)
 }

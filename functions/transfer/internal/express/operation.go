@@ -28,11 +28,11 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	process.CollectRarely()
 	o := &operation{runner: &deadline.Runner{Operation: "slice", Thing: "slice"}, buckets: map[string]*bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o
 	}
+	process.CollectRarely(o.settings.MemorySizeMB)
 	mode := types.SessionModeReadOnly
 	if o.settings.Operation == upload {
 		mode = types.SessionModeReadWrite

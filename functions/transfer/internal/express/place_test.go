@@ -69,6 +69,14 @@ func TestPlacingThatFailsIsAnErrorOfTheFunction(t *testing.T) {
 			t.Errorf("%s: %v", payload, err)
 		}
 	}
+	s.refuse = nil
+	for kind, said := range map[string]string{"list": "ListObjectsV2: the answer isn't S3's", "session": "this server doesn't know directory buckets"} {
+		s.garbled = kind
+		_, err := start(t).place(`{"place": ` + placed + `}`)
+		if failed, ok := err.(messages.InvokeResponse_Error); !ok || failed.Type != "S3Error" || !strings.Contains(failed.Message, said) {
+			t.Error(err)
+		}
+	}
 	_, err := start(t, "OPERATION=download").place(`{"place": ` + placed + `}`)
 	if failed, ok := err.(messages.InvokeResponse_Error); !ok || !strings.Contains(failed.Message, "only_missing is for the function with OPERATION=upload") {
 		t.Error(err)

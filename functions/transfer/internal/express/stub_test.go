@@ -30,11 +30,12 @@ const (
 type stub struct {
 	URL string
 	// refuse answers a request with an error, 0 for none; asked counts the requests of its kind, from 1.
-	refuse func(r *http.Request, kind string, asked int) (status int, code string)
-	body   func(key string, written io.Reader) io.Reader
-	life   time.Duration // of a session
-	cuts   int           // bodies that end in their middle
-	silent time.Duration // before every answer
+	refuse  func(r *http.Request, kind string, asked int) (status int, code string)
+	body    func(key string, written io.Reader) io.Reader
+	life    time.Duration // of a session
+	garbled string        // kind of request that gets something else
+	cuts    int           // bodies that end in their middle
+	silent  time.Duration // before every answer
 
 	mutex    sync.Mutex
 	objects  map[string]stored // by bucket/key
@@ -98,6 +99,8 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch kind {
+	case s.garbled:
+		fmt.Fprint(w, map[string]string{"list": "<ListBucketResult><nonsense", "session": "<ListBucketResult/>"}[kind])
 	case "session":
 		s.create(w, r.Header.Get("X-Amz-Create-Session-Mode"))
 	case "list":

@@ -55,7 +55,7 @@ func verb(name string, mode types.SessionMode, do func(context.Context, *slice) 
 		if err != nil {
 			return err
 		}
-		process.CollectRarely()
+		process.CollectRarely(process.MachineMemoryMB())
 		seen := observe()
 		s := &slice{set: set{o.objectBytes, o.objectCount}, bucket: b, objects: o.objectCount, parallel: int(o.parallel), seen: seen}
 		if err = s.prime(ctx); err == nil {
