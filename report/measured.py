@@ -27,8 +27,8 @@ def spreads(run: Run) -> dict[Key, Spread]:
 
 def mean_bytes(run: Run) -> dict[Key, float]:
     """Mean size in bytes of what was moved, by cell; a cell with a record that lacks it is left out."""
-    sizes = {key: group.known("bytes") for key, group in run.done.by_cell().items()}
-    return {key: int(found.sum()) / len(found) for key, found in sizes.items() if found is not None}
+    sizes = {key: mean_size(group) for key, group in run.done.by_cell().items()}
+    return {key: found for key, found in sizes.items() if found is not None}
 
 
 def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
@@ -81,6 +81,12 @@ def speed_of(cell: Mapping[str, Any], experiment: Experiment) -> float | None:
     """The experiment's speed of one worker in a cell of statistics.json."""
     speed = experiment.speed
     return cell["mbit_per_s"]["per_function"] if speed.how == "rate" else cell["client"][speed.name]
+
+
+def mean_size(records: Records) -> float | None:
+    """The mean size in bytes; None when one of them lacks it."""
+    sizes = records.known("bytes")
+    return None if sizes is None else int(sizes.sum()) / len(sizes)
 
 
 def common_size(records: Records) -> int | None:

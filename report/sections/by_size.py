@@ -10,7 +10,7 @@ from report.figures import picture
 from report.grid import Column, Entry, Grid, number, ratio
 from report.phrases import NOTHING, decimal_size, dollars, listed
 from report.sections.page import Block, Figures, Page
-from report.statistics.by_size import VERBS, choice_of
+from report.statistics.by_size import VERBS, along, choice_of
 
 A_MILLION = 1_000_000
 
@@ -50,7 +50,7 @@ def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
     groups: dict[tuple[object, ...], dict[object, published.Theirs]] = {}
     for one in published.every_cell(page.experiment):
         if one.key[axis] in moves and one.figures.get("avg_s"):
-            groups.setdefault(one.key.without((choice,)), {})[one.key[choice]] = one
+            groups.setdefault(one.key.without((choice, *along(page.experiment))), {})[one.key[choice]] = one
     for group in groups.values():
         for value, one in group.items():
             if value != base and base in group:

@@ -1,6 +1,7 @@
 """A choice of two against the size of an object: how many times as fast one is as the other, how many times as cheap,
 and from which size on."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,12 @@ def choice_of(experiment: Experiment) -> tuple[str, str, Any]:
     if experiment.by_size is None:
         raise ValueError(f"{experiment.name} names no choice by size")
     choice, size = experiment.by_size
-    return choice, size, next(one.base[0] for one in experiment.compare if tuple(one.axes) == (choice,))
+    return choice, size, next(one.base[0] for one in experiment.compare if one.axes[0] == choice)
+
+
+def along(experiment: Experiment) -> list[str]:
+    """The axes that go along with others: those whose default follows from them."""
+    return [axis.name for axis in experiment.axes if callable(axis.default)]
 
 
 def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
@@ -92,20 +98,28 @@ def _pairs(cells: Sequence[Measured], experiment: Experiment) -> list[Pair]:
     """Cells with a time, of which both were measured, and which write or read objects."""
     choice, size, value = choice_of(experiment)
     axis, moves = experiment.moves
-    timed = [one for one in cells if one.key[axis] in moves and len(one.everything)
+    timed = [one for one in cells if one.key[axis] in moves and one.moved_bytes and len(one.everything)
              and one.everything.values[0] >= rules.SHORTEST_S]  # fmt: skip
-    bases = {one.key.without((choice,)): one for one in timed if one.key[choice] == value}
-    return [Pair(one, bases[one.key.without((choice,))], one.key[size]) for one in timed
-            if one.key[choice] != value and one.key.without((choice,)) in bases]  # fmt: skip
+    bases: dict[tuple[Any, ...], list[Measured]] = {}
+    for one in timed:
+        if one.key[choice] == value:
+            # A slower one may come in more slices: alike in all else is alike enough, where there is one such.
+            for left_out in ((choice,), (choice, *along(experiment))):
+                bases.setdefault((left_out, one.key.without(left_out)), []).append(one)
+    found = []
+    for one in timed:
+        if one.key[choice] != value:
+            alike = (bases.get((left_out, one.key.without(left_out)), [])
+                     for left_out in ((choice,), (choice, *along(experiment))))  # fmt: skip
+            found += [Pair(one, base[0], one.key[size]) for base in alike if len(base) == 1][:1]
+    return found
 
 
 def _series(pairs: Sequence[Pair], experiment: Experiment) -> dict[tuple[str, str], list[Pair]]:
     """The pairs that differ in the size alone, each by size, by what they have in common in words, with and without
-    what is done. An axis whose default follows from others goes along with the size, unless one size has more than one
-    value of it."""
+    what is done. What goes along with the size is left out, unless one size has more than one value of it."""
     choice, size, _ = choice_of(experiment)
-    along = [axis.name for axis in experiment.axes if callable(axis.default)]
-    for left_out in ((choice, size, *along), (choice, size)):
+    for left_out in ((choice, size, *along(experiment)), (choice, size)):
         groups: dict[tuple[Any, ...], list[Pair]] = {}
         for pair in pairs:
             groups.setdefault(pair.ours.key.without(left_out), []).append(pair)
@@ -133,9 +147,10 @@ class _Bill:
         return (ours, base) if ours and base else None
 
     def _one(self, cell: Measured, size_bytes: int, moves: str) -> Resampled | None:
-        tariff, moved_bytes = self._tariffs.get(cell.key[self._choice]), cell.object_bytes
-        if tariff is None or self._mb_second_usd is None or not moved_bytes:
+        tariff = self._tariffs.get(cell.key[self._choice])
+        if tariff is None or self._mb_second_usd is None:
             return None
+        moved_bytes = cell.moved_bytes or math.nan
         fixed = prices.moved_usd(tariff, moves, size_bytes)
         second = self._mb_second_usd * cell.key[self._memory] * size_bytes / moved_bytes
         sample = cell.everything
@@ -143,7 +158,9 @@ class _Bill:
 
 
 def _median(cell: Measured) -> Resampled:
-    return Resampled(quantile(cell.everything.values.tolist(), 0.5), cell.everything.medians)
+    """Seconds a byte, because one may come in more slices than the other."""
+    median, moved_bytes = quantile(cell.everything.values.tolist(), 0.5), cell.moved_bytes or math.nan
+    return Resampled(median / moved_bytes, cell.everything.medians / moved_bytes)
 
 
 def _point(pair: Pair, time: Resampled, cost: tuple[Resampled, Resampled] | None) -> dict[str, Any]:

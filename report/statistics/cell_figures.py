@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments import Experiment
 from report.cell_key import Key
-from report.measured import common_size, metrics_of
+from report.measured import common_size, mean_size, metrics_of
 from report.records import UNKNOWN, Records
 from report.spread import quantile
 from report.statistics import distribution, parallelism, rules
@@ -20,7 +20,7 @@ from report.statistics.selection import Cell
 class Measured:
     """One cell: its figures as they stand in statistics.json, and its samples of seconds.
 
-    `object_bytes` is the size that all had in common, None when they differ or don't say.
+    `object_bytes` is the size that all had in common, None when they differ or don't say; `moved_bytes` is the mean.
     """
 
     key: Key
@@ -28,6 +28,7 @@ class Measured:
     everything: Sample
     inside: Sample
     object_bytes: int | None
+    moved_bytes: float | None
 
 
 def measured(cell: Cell, experiment: Experiment) -> Measured:
@@ -52,7 +53,7 @@ def measured(cell: Cell, experiment: Experiment) -> Measured:
         "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
         "cold": cold_against_warm(cell.done, label, experiment.operation[0]),
     }
-    return Measured(cell.key, figures, everything, inside_sample, common_size(cell.done))
+    return Measured(cell.key, figures, everything, inside_sample, common_size(cell.done), mean_size(cell.done))
 
 
 def _counts(cell: Cell) -> dict[str, Any]:

@@ -1,0 +1,205 @@
+"""A choice of two by the size of an object: what is faster, what is cheaper, and from which size on."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import report
+from experiments import EXPERIMENTS
+from experiments.experiment import Tariff
+from report.phrases import decimal_size
+from report.sections.calculator import Numbers, answer, bill, even_reads
+from report.statistics import crossing
+from tests.unit.report import sized_run
+from tests.unit.report.page_parser import Page
+
+NAMES, SAYS = ("faster", "slower"), "reading is {} on it"
+SIZES = (1_000, 1_000_000)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Writes a run, builds its report, and gives its statistics and its page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(EXPERIMENTS, sized_run.SIZED.name, sized_run.SIZED)
+
+        def build(**options):
+            folder = sized_run.write(tmp_path_factory.mktemp("runs") / "sized-1", **options)
+            report.build(folder)
+            numbers = json.loads((folder / "statistics.json").read_text())
+            return numbers, Page((folder / "report.html").read_text())
+
+        yield build
+
+
+@pytest.fixture(scope="module")
+def aws(built):
+    return built()
+
+
+@pytest.fixture(scope="module")
+def local(built):
+    return built(target="local", sizes=(1_000, 100_000), parallels=(1,), prices={})
+
+
+def even(values, spread=0.01, count=12):
+    """The break-even of these ratios at SIZES, each resampled with so much spread (of its logarithm)."""
+    dice = np.random.default_rng(1)
+    resampled = [value * np.exp(dice.normal(0, spread, 2000)) for value in values]
+    told = [{"value": value} | crossing.interval(one, count) for value, one in zip(values, resampled, strict=True)]
+    return crossing.break_even(SIZES, told, resampled, count, NAMES, SAYS)
+
+
+def test_a_ratio_passes_1_half_the_way_as_logarithms_go():
+    assert crossing.crossings(SIZES, (4, 0.25)) == [(pytest.approx(math.sqrt(1e9)), False)]
+    assert crossing.crossings((1, 10, 100), (0.5, 2, 0.5)) == [(pytest.approx(10**0.5), True),
+                                                               (pytest.approx(10**1.5), False)]  # fmt: skip
+    assert crossing.crossings(SIZES, (4, 2)) == []
+
+
+def test_a_break_even_is_named_with_its_interval():
+    found = even((4, 0.25))
+    low, high = found["interval"]["low"], found["interval"]["high"]
+    assert found["at_bytes"] == pytest.approx(math.sqrt(1e9))
+    assert low < found["at_bytes"] < high < 1.2 * low
+    assert found["words"] == "reading is faster on it for objects below about 32 KB (30 to 33 KB, 95 %), slower above"
+    assert even((0.25, 4))["words"].startswith("reading is faster on it for objects above about 32 KB (")
+
+
+def test_an_interval_that_reaches_beyond_the_sizes_has_no_end_there():
+    found = even((4, 0.99), spread=0.02)
+    assert found["interval"]["high"] is None
+    assert " KB or more, 95 %), slower above" in found["words"]
+
+
+def test_where_nothing_passes_1_it_is_said_of_all_sizes_and_where_nothing_is_clear_that_it_can_t_be_told():
+    assert even((4, 2))["words"] == "reading is faster on it at all measured sizes, 1 KB to 1 MB"
+    assert even((0.5, 0.25))["words"] == "reading is slower on it at all measured sizes, 1 KB to 1 MB"
+    assert even((1.01, 0.99), spread=0.2)["words"] == "can’t tell at any measured size whether reading is faster on it"
+    assert even((4, 1.01), spread=0.1)["words"] == "reading is faster on it at 1 KB; can’t tell at 1 MB"
+
+
+def test_too_few_measurements_name_no_break_even():
+    told = [{"value": value, "low": None, "high": None} for value in (4, 0.25)]
+    found = crossing.break_even(SIZES, told, [np.ones(2000)] * 2, 3, NAMES, SAYS)
+    assert (found["level"], found["short"]) == ("unclear", "")
+    assert found["words"].startswith("can’t tell whether reading is faster on it: at every size 10 measurements")
+
+
+def usd(operation, storage, size_bytes, parallel):
+    """What moving one object costs, from the tariffs as they stand in the module of the run."""
+    seconds = sized_run.seconds_of(operation, storage, size_bytes, parallel, 1)
+    tariff, size_gb = sized_run.TARIFFS[storage], size_bytes / 2**30
+    request, gigabyte = {"upload": (tariff.write_usd, tariff.write_gb_usd),
+                         "download": (tariff.read_usd, tariff.read_gb_usd)}[operation]  # fmt: skip
+    return request + size_gb * gigabyte + seconds * 2 * sized_run.PRICES["lambda_gb_s_arm64"]
+
+
+def test_time_and_cost_are_counted_for_every_operation_limit_and_size(aws):
+    numbers, _ = aws
+    found = {(point["operation"], point["parallel"], point["size_bytes"]): point
+             for series in numbers["by_size"] for point in series["points"]}  # fmt: skip
+    assert found.keys() == {(operation, parallel, size) for operation in sized_run.OPERATIONS for parallel in (1, 64)
+                            for size in sized_run.SIZES}  # fmt: skip
+    for (operation, parallel, size), point in found.items():
+        base, ours = (sized_run.seconds_of(operation, one, size, parallel, 1) for one in ("standard", "express"))
+        assert point["speedup"]["value"] == pytest.approx(base / ours, rel=0.1)
+        assert point["speedup"]["low"] < point["speedup"]["value"] < point["speedup"]["high"]
+        dollars = {
+            "ours": usd(operation, "express", size, parallel),
+            "base": usd(operation, "standard", size, parallel),
+        }
+        assert point["usd"] == pytest.approx(dollars, rel=0.05)
+        assert point["cheapness"]["value"] == pytest.approx(point["usd"]["base"] / point["usd"]["ours"])
+
+
+def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws):
+    numbers, page = aws
+    [reading] = [one for one in numbers["by_size"] if one["words"] == "download, 1 at a time"]
+    assert reading["time"]["words"] in page.text
+    assert f"below about {decimal_size(reading['cost']['at_bytes'], 2)} (" in page.text
+    assert "writing 10 KB 4.29 × as fast, reading 10 KB 3.69 × as fast, writing 100 MB 1.25 × as fast" in page.text
+    assert "a GB kept for a month costs 0.11 USD on express and 0.023 on standard: 4.78 times as much" in page.text
+    assert numbers["verdict"]["headline"].startswith("On AWS, us-east-1, express, 64 at a time, is faster below about ")
+    assert ", and cheaper below about " in numbers["verdict"]["headline"]
+    assert page.faults == []
+
+
+def test_one_in_more_slices_is_set_against_the_other_by_what_each_moved(built, tmp_path, monkeypatch):
+    # Half of the objects, in half of the time.
+    real = sized_run._record
+
+    def sliced(run_id, cell, values, seq, target, dice):
+        made = real(run_id, cell, values, seq, target, dice)
+        if values["storage"] == sized_run.BASE:
+            made |= {"objects": values["objects"] // 2, "bytes": made["bytes"] // 2,
+                     "elapsed_seconds": made["elapsed_seconds"] / 2}  # fmt: skip
+        return made
+
+    monkeypatch.setattr(sized_run, "_record", sliced)
+    folder = sized_run.write(tmp_path / "sliced", sizes=(1_000,), parallels=(1,), queries=False)
+    manifest = json.loads((folder / "run.json").read_text())
+    for cell in manifest["cells"]:
+        if cell["storage"] == sized_run.BASE:
+            cell["objects"] //= 2
+    manifest["plan"]["cells"] = manifest["cells"]
+    (folder / "run.json").write_text(json.dumps(manifest))
+    report.build(folder)
+    found = json.loads((folder / "statistics.json").read_text())["by_size"]
+    assert [one["words"] for one in found] == ["download, 1 at a time", "upload, 1 at a time"]
+    assert found[0]["points"][0]["speedup"]["value"] == pytest.approx(0.0182 / 0.005, rel=0.1)
+
+
+def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(local):
+    numbers, page = local
+    assert numbers["verdict"]["headline"] == (
+        "A general bucket stood in: nothing follows for express. Here express is faster at all measured sizes."
+    )
+    assert "“a general bucket”: no emulator has one." in page.text
+    assert "A general bucket stood in for express: its figures say nothing of that storage." in page.text
+
+
+def test_without_prices_nothing_is_said_of_cost(local):
+    numbers, page = local
+    assert [one["cost"] for one in numbers["by_size"]] == [None, None]
+    assert "No prices are stored with this run, so nothing is said of cost." in page.text
+    assert "What would your own numbers cost?" not in page.text
+
+
+def test_queries_are_told_apart_from_functions_and_their_cost_is_of_bytes_scanned(aws, local):
+    _, page = aws
+    assert "What did Athena’s queries take?" in page.text
+    assert "0.0318" in page.text  # 7 GB at 5 USD for 2**40 bytes
+    assert "Bytes scanned mean nothing on the embedded AWS" in local[1].text
+    assert "Bytes scanned mean nothing" not in page.text
+
+
+PLAIN, QUICK = Tariff(5e-6, 4e-7, 0, 0, 0.023), Tariff(1e-6, 3e-8, 0.0032, 0.0006, 0.11)
+
+
+def test_the_bill_is_writing_once_reading_every_month_and_keeping():
+    found = bill(QUICK, Numbers(objects=1000, size_bytes=2**30, reads=500, months=3))
+    assert (found.write_usd, found.read_usd, found.keep_usd) == pytest.approx(
+        (1000 * (1e-6 + 0.0032), 3 * 500 * (3e-8 + 0.0006), 3 * 1000 * 0.11)
+    )
+    assert found.total_usd == found.write_usd + found.read_usd + found.keep_usd
+
+
+def test_at_the_reads_that_are_named_both_cost_the_same():
+    numbers = Numbers(objects=1_000_000, size_bytes=100_000, reads=1, months=12)
+    reads = even_reads(PLAIN, QUICK, numbers)
+    at = Numbers(numbers.objects, numbers.size_bytes, reads, numbers.months)
+    assert bill(PLAIN, at).total_usd == pytest.approx(bill(QUICK, at).total_usd)
+    words = answer({"plain": PLAIN, "quick": QUICK}, numbers)
+    assert (
+        words == f"plain is the cheaper one here; quick is it from about {float(f'{reads:.3g}'):,.0f} reads a month on."
+    )
+
+
+def test_one_that_is_cheaper_in_everything_is_so_at_any_number_of_reads():
+    numbers = Numbers(objects=1, size_bytes=10_000_000, reads=0, months=1)
+    assert answer({"plain": PLAIN, "quick": QUICK}, numbers) == (
+        "plain is the cheaper one here, and so at any number of reads."
+    )
