@@ -7,6 +7,7 @@ import tempfile
 
 import botocore.session
 import hypothesis
+from xdist.scheduler import LoadFileScheduling
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
 os.environ["STAMPEDE_STATE_DIR"] = tempfile.mkdtemp(prefix="stampede-tests-")
@@ -26,3 +27,26 @@ botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 # Hypothesis fails an example that takes 0.2 s, which on a busy machine any one may; pytest's timeout ends what hangs.
 hypothesis.settings.register_profile("stampede", deadline=None)
 hypothesis.settings.load_profile("stampede")
+
+# What takes long to put up is put up once: the files that name one of these are run by one worker, as if they were one.
+PUT_UP_ONCE = ("tests.terraform.deployed", "local_stack")
+
+
+class FilesTogether(LoadFileScheduling):
+    """Hands out whole files, and together those that share what is put up."""
+
+    def __init__(self, config, log=None):
+        super().__init__(config, log)
+        self.scope_of = functools.cache(lambda file: _scope(config.rootpath / file, file))
+
+    def _split_scope(self, nodeid):
+        return self.scope_of(super()._split_scope(nodeid))
+
+
+def _scope(path, file):
+    text = path.read_text()
+    return next((name for name in PUT_UP_ONCE if name in text), file)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return FilesTogether(config, log)

@@ -129,17 +129,19 @@ def svg(figure: Figure) -> str:
     text = io.StringIO()
     no_metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     FigureCanvasSVG(figure).print_svg(text, metadata=no_metadata)
+    figure.set_layout_engine("none")  # to find the places of all parts takes as long as to draw them: once is enough
     # Two digits are a hundredth of a point; six make a long timeline three times as large.
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text.getvalue())
 
 
 @styled
 def png(figure: Figure) -> bytes:
-    """`figure` as PNG, on white, for where SVG can't go."""
+    """`figure` as PNG, on white, for where SVG can't go; laid out as it was if it was drawn before."""
     data = io.BytesIO()
     figure.set_facecolor(PAPER)
-    FigureCanvasAgg(figure)  # takes the figure over
-    figure.savefig(data, format="png", dpi=PNG_DPI, metadata={"Software": None})
+    figure.set_dpi(PNG_DPI)
+    # Not by `savefig`, which draws it once more without showing it, only to lay it out.
+    FigureCanvasAgg(figure).print_png(data, metadata={"Software": None})
     return data.getvalue()
 
 

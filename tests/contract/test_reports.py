@@ -102,7 +102,7 @@ def values(experiment, axis):
 
 
 # Every further axis would double the cells.
-MOST_SWEPT = 5
+MOST_SWEPT = 4
 
 
 @pytest.fixture(scope="module")

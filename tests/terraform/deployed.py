@@ -1,8 +1,9 @@
 """What `terraform test` put up, with a provider that only answers with made-up ids.
 
-Resources by run and address, outputs by run and name.
+Resources by run and address, outputs by run and name. Each file is run once in a process, as long as nothing changes.
 """
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,13 @@ Resources = dict[str, dict[str, Any]]
 
 
 def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
-    """Run infra/tests/<name>.tftest.hcl once: {run: {address: values}}."""
-    return {run: _by_address(state["root_module"]) for run, state in _states(infra, terraform, name).items()}
+    """What infra/tests/<name>.tftest.hcl puts up: {run: {address: values}}."""
+    return _resources(_states(infra, terraform, name))
+
+
+def deployed_anew(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
+    """As `deployed`, after a change of what Terraform reads."""
+    return _resources(_states.__wrapped__(infra, terraform, name))
 
 
 def outputs(infra: Path, terraform: Any, name: str, *runs: str) -> dict[str, dict[str, Any]]:
@@ -26,6 +32,7 @@ def statements(policy: str) -> list[dict]:
     return json.loads(policy)["Statement"]
 
 
+@functools.cache  # of all files that are run in one process: tests/conftest.py keeps them together
 def _states(infra: Path, terraform: Any, name: str) -> dict[str, dict]:
     result = terraform(infra, "test", "-json", "-verbose", f"-filter=tests/{name}.tftest.hcl")
     lines = [json.loads(line) for line in result.stdout.splitlines()]
@@ -37,6 +44,10 @@ def _states(infra: Path, terraform: Any, name: str) -> dict[str, dict]:
 def _values(state: dict) -> dict:
     """OpenTofu wraps what Terraform gives as it is."""
     return state.get("values", state)
+
+
+def _resources(states: dict[str, dict]) -> dict[str, Resources]:
+    return {run: _by_address(state["root_module"]) for run, state in states.items()}
 
 
 def _by_address(module: dict) -> Resources:

@@ -87,17 +87,43 @@ def _refusal_runs() -> dict[str, str]:
     return {match[2]: match[1] for match in re.finditer(r'(?ms)^(run "(\w+)" \{$.*?^\}$)', _refusals_file())}
 
 
+def _pure_locals() -> str:
+    """The locals of infra/ that are made of variables alone, as one block."""
+    blocks = [
+        found
+        for path in sorted((ROOT / "infra").glob("*.tf"))
+        for found in re.findall(r"(?ms)^locals \{$(.*?)^\}$", path.read_text())
+    ]
+    entries = {
+        re.match(r"  (\w+)", entry)[1]: entry
+        for block in blocks
+        for entry in re.split(r"(?m)^(?=  \w+ += )", block)[1:]
+    }
+    others = {name for name, entry in entries.items() if re.search(r"\b(module|data)\.", entry)}
+    while more := {
+        name for name, entry in entries.items() if others & set(re.findall(r"\blocal\.(\w+)", entry))
+    } - others:
+        others |= more
+    return "".join(["locals {\n", *(entry for name, entry in entries.items() if name not in others), "}\n"])
+
+
 @pytest.fixture(scope="session")
-def refusals(infra, terraform) -> dict[str, list[dict]]:
-    """Every run of refusals.tftest.hcl without its expect_failures, so that the errors show: {run: errors}."""
-    folder = infra / "messages"
-    folder.mkdir()
-    mock_provider = _refusals_file().partition('\nrun "')[0]
+def refusals(terraform, tmp_path_factory) -> dict[str, list[dict]]:
+    """Every run of refusals.tftest.hcl without its expect_failures, so that the errors show: {run: errors}.
+
+    Over the variables and what is made of them alone: without the resources no run has to wait for the provider.
+    """
+    folder = tmp_path_factory.mktemp("messages")
+    for path in (ROOT / "infra").glob("variables*.tf"):
+        shutil.copy(path, folder)
+    (folder / "locals.tf").write_text(_pure_locals())
+    (folder / "tests").mkdir()
     for name, run in _refusal_runs().items():
         # A file each: Terraform skips what follows an error in the same file.
         laid_bare = re.sub(r"\n  expect_failures = \[.*?\]\n", "\n", run, flags=re.DOTALL)
-        (folder / f"{name}.tftest.hcl").write_text(f"{mock_provider}\n{laid_bare}")
-    result = terraform(infra, "test", "-json", "-test-directory=messages")
+        (folder / f"tests/{name}.tftest.hcl").write_text(laid_bare)
+    assert terraform(folder, "init", "-input=false").returncode == 0
+    result = terraform(folder, "test", "-json")
     errors = {name: [] for name in _refusal_runs()}
     for line in map(json.loads, result.stdout.splitlines()):
         if line["type"] == "diagnostic":
