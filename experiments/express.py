@@ -17,6 +17,7 @@ from experiments.experiment import (
 )
 from experiments.express_checks import advice, checks
 from experiments.express_usage import tariffs, usage
+from experiments.go_program import of_this_machine
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
 PUBLISHED_BYTES = (10 * KILOBYTE, 100 * MEGABYTE)
@@ -121,7 +122,7 @@ MATRICES = {
         swept={"operation": (orders.UPLOAD, orders.DOWNLOAD), "storage_class": orders.CLASSES,
                "object_bytes": (1000, 10_000, 100_000, 1_000_000, 100_000_000), "parallel_limit": (1,),
                "concurrency_value": (1,)},
-        fixed={"placement": "any_zone"},
+        fixed={"placement": "any_zone", "architecture": of_this_machine()},
         also=(
             {"object_bytes": (10_000,), "parallel_limit": (16,)},
             {**ASKED, "object_bytes": (10_000,)},

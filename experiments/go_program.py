@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = "functions/transfer/build/{architecture}/bootstrap"
+
+
+def of_this_machine() -> str:
+    """The processor that the embedded AWS runs functions on, x86_64 or arm64: their program has to be built for it."""
+    return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
 
 
 def missing(architecture: str) -> str:

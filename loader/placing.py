@@ -16,6 +16,8 @@ from loader.target import Target
 
 # Lambda's longest invocation, and a little for the answer.
 READ_TIMEOUT_S = 910
+# What of an answer is said.
+SAID = ("files", "objects", "requests", "bytes", "already_there", "seconds", "elapsed_seconds")
 
 
 def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None = None) -> list[dict[str, Any]]:
@@ -60,7 +62,8 @@ def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str
     if failed:
         why = _why(result) if isinstance(result, dict) else told[:200]
         raise RunError(f"{name} could not place the data set: {why}; its log is /aws/lambda/{name}")
-    say(f"{name}: {result}", style="dim")
+    told = ", ".join(f"{key} {result[key]}" for key in SAID if key in result)
+    say(f"{name}: {told or result}", style="dim")
     return result
 
 
