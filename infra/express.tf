@@ -10,7 +10,7 @@ locals {
   express_in_tmp = { mb = 0, what = "nothing" } # a work order says it: parallel_limit x object_bytes
 
   # Zones in which a directory bucket can be made (S3 User Guide, "Regional and Zonal endpoints for directory buckets in an
-  # Availability Zone", as of November 2026). The first is taken unless zone_id says another one.
+  # Availability Zone", read in November 2026). The first is taken unless zone_id says another one.
   express_zones = {
     "us-east-1"      = ["use1-az4", "use1-az5", "use1-az6"]
     "us-east-2"      = ["use2-az1", "use2-az2"]
