@@ -2,7 +2,9 @@ package express
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"hash/crc32"
 	"hash/fnv"
 	"io"
 	"net/http"
@@ -178,8 +180,14 @@ func (s *stub) create(w http.ResponseWriter, mode string) {
 }
 
 func (s *stub) put(w http.ResponseWriter, r *http.Request, path string) {
-	n, _ := io.Copy(io.Discard, r.Body)
-	s.objects[path] = stored{n, r.Header.Get("X-Amz-Checksum-Crc32")}
+	digest := crc32.NewIEEE()
+	n, _ := io.Copy(digest, r.Body)
+	sum := base64.StdEncoding.EncodeToString(digest.Sum(nil))
+	if sum != r.Header.Get("X-Amz-Checksum-Crc32") {
+		refuse(w, 400, "BadDigest") // without one too
+		return
+	}
+	s.objects[path] = stored{n, sum}
 	w.Header().Set("Etag", `"1"`)
 }
 
