@@ -20,6 +20,7 @@ from loader.run.plan import make_plan
 from queries import insights
 from report import cells, sections, summary, table
 from report.cell_settings import CellSettings
+from report.figures import drawing
 from report.records import Group, Names, Reader
 from report.statistics.headline import LONGEST
 from tests.contract import synthetic
@@ -72,11 +73,13 @@ class Report:
 
 @pytest.fixture(scope="module")
 def built(experiment, saved, tmp_path_factory):
-    """Makes a run of these settings and builds its report."""
+    """Makes a run of these settings and builds its report, with its pictures as PNG too where `slides` are wanted."""
 
-    def build(*settings, **options):
+    def build(*settings, slides=False, **options):
         folder = synthetic.write(tmp_path_factory.mktemp("runs") / "made", experiment, settings, **options)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+            if not slides:
+                patch.setattr(drawing, "png", lambda figure: b"")
             warnings.simplefilter("error", UserWarning)  # a picture without room for what it shows
             report.build(folder)
         return Report(experiment, folder)
@@ -87,7 +90,7 @@ def built(experiment, saved, tmp_path_factory):
 @pytest.fixture(scope="module")
 def default(built):
     """The report of the local matrix."""
-    return built()
+    return built(slides=True)
 
 
 def values(experiment, axis):
@@ -110,8 +113,10 @@ def everything(experiment, built):
     """A report in which every axis was swept, or the first ones and N, and all others stand at an unusual value."""
     axes = [one for one in experiment.axes if one.variable]
     swept = {*(one.name for one in axes[: MOST_SWEPT - 1]), n_axis(axes)}
-    return built(*(f"{one.variable}={','.join(map(str, values(experiment, one)[one.name not in swept :]))}"
-                   for one in axes))  # fmt: skip
+    settings = (
+        f"{one.variable}={','.join(map(str, values(experiment, one)[one.name not in swept :]))}" for one in axes
+    )
+    return built(*settings, slides=True)
 
 
 def all_cells(experiment):

@@ -100,9 +100,9 @@ def _pure_locals() -> str:
         for entry in re.split(r"(?m)^(?=  \w+ += )", block)[1:]
     }
     others = {name for name, entry in entries.items() if re.search(r"\b(module|data)\.", entry)}
-    while more := {
-        name for name, entry in entries.items() if others & set(re.findall(r"\blocal\.(\w+)", entry))
-    } - others:
+    while (
+        more := {name for name, entry in entries.items() if others & set(re.findall(r"\blocal\.(\w+)", entry))} - others
+    ):
         others |= more
     return "".join(["locals {\n", *(entry for name, entry in entries.items() if name not in others), "}\n"])
 

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 import report
+from report.figures import drawing
 from tests.unit.report import synthetic_run
+
+
+@pytest.fixture(autouse=True)
+def slides(request, monkeypatch):
+    """PNG is drawn for the tests of what is built alone: it takes a third of a report's time, and no page has it."""
+    if request.module.__name__.rpartition(".")[2] != "test_report_build":
+        monkeypatch.setattr(drawing, "png", lambda figure: b"")
 
 
 @pytest.fixture

@@ -46,8 +46,8 @@ def test_every_picture_is_the_same_bytes_every_time(make_run, built_run):
     again = make_run("synthetic-1")
     report.build(again)
     names = ["aggregate_throughput", "overlap_timeline", "seconds", "throughput_per_function"]
-    for name in (f"{name}.{ending}" for name in names for ending in ("png", "svg")):
-        first, second = ((folder / "figures" / name).read_bytes() for folder in (built_run(), again))
+    for name in names:
+        first, second = ((folder / f"figures/{name}.svg").read_bytes() for folder in (built_run(), again))
         assert first == second
         assert b"<dc:date>" not in first
 
