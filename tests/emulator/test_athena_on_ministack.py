@@ -68,13 +68,14 @@ def records(aws, tmp_path, monkeypatch):
     folder.write_json("run.json", {"experiment": "queries"})
 
     def of(*queries):
-        for cell, query in enumerate(queries):
-            carry_out(aws, folder, str(cell), 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
+        cells = [f"{tmp_path.name} {at}" for at in range(len(queries))]  # two tests of one second have one run's name
+        for cell, query in zip(cells, queries, strict=True):
+            carry_out(aws, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
         drained = drain(aws, folder)
         drained.check()
         assert not drained.left
         found = {record["cell"]: record for record in folder.rows("records.jsonl")}
-        return [found[str(cell)] for cell in range(len(queries))]
+        return [found[cell] for cell in cells]
 
     return of
 

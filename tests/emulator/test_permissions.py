@@ -64,6 +64,8 @@ def user(tmp_path_factory):
         with pytest.MonkeyPatch.context() as shell:
             shell.setattr(stack, "ROOT", root)
             shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
+            shell.setenv("HTTP_PROXY", emulator.endpoint_url)  # for the provider, as emulator/stack.py has it
+            shell.setenv("NO_PROXY", "127.0.0.1")
             shell.setenv("AWS_DEFAULT_REGION", REGION)
             shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
             for name, value in key.items():

@@ -181,7 +181,7 @@ def test_cells_that_differ_in_their_work_orders_share_an_apply(swept):
     lines = swept[1].splitlines()
     assert sum(": applying" in line for line in lines) == 2
     assert sum(": on the stack as it is" in line for line in lines) == 2
-    assert sum("copying the data set to the file system" in line for line in lines) == 2
+    assert sum("placing the data set" in line for line in lines) == 2
 
 
 def test_the_published_figures_stand_beside_and_the_page_has_its_own_sections(swept):
