@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
+from experiments.by_size import BySize
 from experiments.finding import Finding
 from experiments.key_plan import KeyPlan
 from experiments.objects import DataObject
@@ -128,15 +128,13 @@ class StandIn:
 
 
 @dataclass(frozen=True)
-class Tariff:
-    """What a choice of storage costs, in US dollars: a request that writes or reads one object, a GB (2**30 bytes)
-    written or read, and a GB kept for a month. A second of a function's memory is the same whatever is chosen."""
+class Placing:
+    """What a function of the stack puts where else objects are read: before a cell, the function that the output
+    `function` names is invoked with `events(values)`, in turn; one that it had since the last apply isn't sent again.
+    """
 
-    write_usd: float
-    read_usd: float
-    write_gb_usd: float
-    read_gb_usd: float
-    gb_month_usd: float
+    function: str
+    events: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -212,9 +210,9 @@ class Experiment:
     the values of all cells. `objects(outputs)` are put before the first flood, as the stack's outputs say.
     `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
-    `told_by_records` are variables that no axis has because records say what came of them. `placed_by` is the output
-    that names a function which puts objects where else they are read; `stand_ins` are the values of an axis in whose
-    place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
+    `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
+    `objects` can't; `stand_ins` are the values of an axis in whose place something else stands on the embedded AWS.
+    `items` are the axis whose values differ in the size of
     one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
     data a month and one operation cost, in US dollars. `untried` are values of an axis that nobody has run on AWS yet.
 
@@ -228,13 +226,9 @@ class Experiment:
     failed, and each failed one is in a log line of its own. `advice(cells, prices)` are sentences on the values of all
     cells, to be read before money is spent; `prices` are US dollars by their name in prices.json.
 
-    `placing(values)` are the events with which the function that `placed_by` names is invoked before a cell, in turn;
-    one that it had since the last apply isn't sent again. `emptied_before_destroy` are outputs that name buckets which
-    Terraform can't empty, None where there is none. `execution(values)` is the query that `stampede` has Athena
-    carry out for each message of a cell, in the place of a flood; None for a cell of functions. `tariffs(prices)` is
-    what each value of the axis `by_size[0]` costs, None where a price isn't known; `by_size` names a choice of two, and
-    the axis of an object's size against which their time and their cost are set. `moves` is the axis that says what is
-    done with an object, and which of its values "write" or "read" one; where a cell is an `execution`, neither.
+    `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, None where there is none.
+    `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in the place of a
+    flood; None for a cell of functions. With `by_size` the report sets a choice against the size of an object.
 
     `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
     is what carries an operation out, as a noun, one and many.
@@ -256,7 +250,6 @@ class Experiment:
     objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
     order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    placed_by: str = ""
     told_by_records: Sequence[str] = ()
     items: tuple[str, str] | None = None
     a_month: Callable[..., tuple[float, float] | None] | None = None
@@ -270,12 +263,10 @@ class Experiment:
     knee: tuple[str, str] | None = None
     worker: tuple[str, str] = ("function", "functions")
     advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
-    placing: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None
+    placing: Placing | None = None
     emptied_before_destroy: Sequence[str] = ()
     execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
-    by_size: tuple[str, str] | None = None
-    moves: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
-    tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None] | None = None
+    by_size: BySize | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:

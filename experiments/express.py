@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments import express_orders as orders
+from experiments.by_size import BySize
 from experiments.experiment import (
     LAST_SECTIONS,
     Axis,
@@ -12,6 +13,7 @@ from experiments.experiment import (
     Experiment,
     Matrix,
     Metric,
+    Placing,
     Published,
     StandIn,
 )
@@ -153,14 +155,16 @@ EXPRESS = Experiment(
     order=orders.order,
     messages=orders.messages,
     of_message=orders.its_slice,
-    placing=orders.placing,
-    placed_by="placing_function_name",
+    placing=Placing("placing_function_name", orders.placing),
     emptied_before_destroy=("express_bucket_name",),
     execution=orders.execution,
-    by_size=("storage_class", "object_bytes"),
-    tariffs=tariffs,
+    by_size=BySize(
+        "storage_class",
+        "object_bytes",
+        moves=("operation", {orders.UPLOAD: "write", orders.DOWNLOAD: "read"}),
+        tariffs=tariffs,
+    ),
     advice=advice,
-    moves=("operation", {orders.UPLOAD: "write", orders.DOWNLOAD: "read"}),
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}},
     untried={"storage_class": (orders.ONE_ZONE,)},

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from experiments.express_orders import (
     CONNECTION_BYTES_PER_S,
     FUNCTION_BYTES_PER_S,

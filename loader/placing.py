@@ -32,17 +32,17 @@ def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None =
     answers = []
     for number, event in enumerate(events, start=1):
         of_several = f" (part {number} of {len(events)})" if len(events) > 1 else ""
-        answers.append(_invoke(target, target[target.experiment.placed_by], event, of_several))
+        answers.append(_invoke(target, target[target.experiment.placing.function], event, of_several))
         placed.add(json.dumps(event, sort_keys=True))
     return answers
 
 
 def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """What the placing function is told for a cell; nothing where the stack has none."""
-    experiment = target.experiment
-    if experiment.placing is None or target.outputs.get(experiment.placed_by) is None:
+    placing = target.experiment.placing
+    if placing is None or target.outputs.get(placing.function) is None:
         return ()
-    return experiment.placing({**target.outputs, **in_order})
+    return placing.events({**target.outputs, **in_order})
 
 
 def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str) -> dict[str, Any]:

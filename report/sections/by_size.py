@@ -46,7 +46,7 @@ def _sentence(one: Figures) -> str:
 def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
     """What was published of both, where one operation and size are: what it does, bytes, times as fast, the label."""
     choice, size, base = choice_of(page.experiment)
-    axis, moves = page.experiment.moves
+    axis, moves = page.experiment.by_size.moves
     groups: dict[tuple[object, ...], dict[object, published.Theirs]] = {}
     for one in published.every_cell(page.experiment):
         if one.key[axis] in moves and one.figures.get("avg_s"):

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from report import prices
 from report.phrases import dollars, quantity
 from report.sections.page import Block, Page

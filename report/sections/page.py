@@ -68,8 +68,10 @@ class Page:
 
     def is_query(self, key: Key) -> bool:
         """Whether Athena carried the operations of this cell out, and no function."""
-        axis, moves = self.experiment.moves
-        return self.experiment.execution is not None and key[axis] not in moves
+        if self.experiment.execution is None or self.experiment.by_size is None:
+            return False
+        axis, moves = self.experiment.by_size.moves
+        return key[axis] not in moves
 
     def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
         """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""

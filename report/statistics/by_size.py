@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import Experiment
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from report import prices
 from report.cell_key import told_apart
 from report.run import Run
@@ -55,7 +55,7 @@ def choice_of(experiment: Experiment) -> tuple[str, str, Any]:
     """The axis of the choice, that of the size, and the value against which the other one is set."""
     if experiment.by_size is None:
         raise ValueError(f"{experiment.name} names no choice by size")
-    choice, size = experiment.by_size
+    choice, size = experiment.by_size.choice, experiment.by_size.size
     return choice, size, next(one.base[0] for one in experiment.compare if one.axes[0] == choice)
 
 
@@ -70,7 +70,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     moving one object cost of both (request, bytes, the function's seconds; no storage). "time" and "cost" say where
     the ratios pass 1; without prices there is no cost."""
     experiment, known = run.experiment, prices.known(run)
-    axis, moves = experiment.moves
+    axis, moves = experiment.by_size.moves
     bill = _Bill(prices.tariffs(run), prices.mb_second_usd(run, known), experiment)
     found = []
     for (words, place), pairs in _series(_pairs(cells, experiment), experiment).items():
@@ -97,7 +97,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
 def _pairs(cells: Sequence[Measured], experiment: Experiment) -> list[Pair]:
     """Cells with a time, of which both were measured, and which write or read objects."""
     choice, size, value = choice_of(experiment)
-    axis, moves = experiment.moves
+    axis, moves = experiment.by_size.moves
     timed = [one for one in cells if one.key[axis] in moves and one.moved_bytes and len(one.everything)
              and one.everything.values[0] >= rules.SHORTEST_S]  # fmt: skip
     bases: dict[tuple[Any, ...], list[Measured]] = {}
@@ -126,9 +126,9 @@ def _series(pairs: Sequence[Pair], experiment: Experiment) -> dict[tuple[str, st
         if all(len({pair.size_bytes for pair in group}) == len(group) for group in groups.values()):
             break
     told = told_apart(pair.ours.key for pair in pairs)
-    found = {}
+    found, axis = {}, experiment.by_size.moves[0]
     for group in groups.values():
-        words = (group[0].ours.key.words_without((*left_out, *more), told) for more in ((), experiment.moves[:1]))
+        words = (group[0].ours.key.words_without((*left_out, *more), told) for more in ((), (axis,)))
         found[tuple(words)] = sorted(group, key=lambda pair: pair.size_bytes)
     return found
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from experiments import EXPERIMENTS
+from experiments.experiment import Placing
 from experiments.objects import DataObject
 from loader.command_line import main
 from loader.sqs.sending import Outcome
@@ -123,7 +124,7 @@ def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
 @pytest.fixture
 def placing(monkeypatch):
     """The experiment of reads with a function that places what a cell reads, and a bucket that is emptied by hand."""
-    placed = replace(READS, placed_by="placer", placing=lambda values: [{"place": values["dataset"]}],
+    placed = replace(READS, placing=Placing("placer", lambda values: [{"place": values["dataset"]}]),
                      emptied_before_destroy=("kept", "none"))  # fmt: skip
     monkeypatch.setitem(OUTPUTS, "placer", "the-placer")
     monkeypatch.setitem(OUTPUTS, "kept", "a-bucket")

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from experiments import EXPERIMENTS
+from experiments.experiment import Placing
 from loader.errors import RunError
 from loader.placing import place
 from loader.target import Target
@@ -62,7 +63,9 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
     def halves(values):
         return [{"set": values["set"], "half": half} for half in (1, 2)]
 
-    monkeypatch.setitem(EXPERIMENTS, "filesystem", replace(EXPERIMENTS["filesystem"], placing=halves))
+    monkeypatch.setitem(
+        EXPERIMENTS, "filesystem", replace(EXPERIMENTS["filesystem"], placing=Placing("placing_function_name", halves))
+    )
     service, placed = Lambda(), set()
     monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
     for one in ("a", "b", "a"):

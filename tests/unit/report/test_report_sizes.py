@@ -8,7 +8,7 @@ import pytest
 
 import report
 from experiments import EXPERIMENTS
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from report.phrases import decimal_size
 from report.sections.calculator import Numbers, answer, bill, even_reads
 from report.statistics import crossing
