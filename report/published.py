@@ -28,6 +28,11 @@ class Theirs:
         without = self.published.beside_any
         return self.key.without(without) == key.without(without)
 
+    def row_beside(self, key: Key) -> Key:
+        """What its row beside the cell `key` says: that cell, but as many objects as its own seconds are of."""
+        told = self.published.objects_axis
+        return Key.of_figures(key.axes, key.figures() | {told: self.key[told]}) if told else key
+
     def speed(self, metric: Metric) -> float | None:
         """Its figure of the experiment's speed: as published, else what was done over the mean time."""
         return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))
