@@ -136,7 +136,7 @@ def _rate(cells: Cells) -> Finding:
     if not asked:
         return Finding("rate", OK, "nothing is moved to or from S3 Standard")
     takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
-    found = f"{cell['operation']}s ask S3 Standard for up to {most:,.0f} objects a second"
+    found = f"{cell['operation']}s ask S3 Standard for about {most:,.0f} objects a second"
     if most <= takes:
         return Finding("rate", OK, f"{found}; a prefix takes {takes:,}")
     way_out = "a smaller concurrency_value or parallel_limit shows the class and not its limit"
