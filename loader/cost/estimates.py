@@ -76,7 +76,7 @@ class Estimate:
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
-        lines.append(f"free: {', '.join(free)}; not counted: retries, free tier")
+        lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
         ]

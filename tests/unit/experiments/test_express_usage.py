@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments import EXPERIMENTS
 from experiments.express import EXPRESS
 from experiments.express_usage import tariffs, usage
 from loader import cost
@@ -219,8 +218,7 @@ def test_the_published_cases_cost_what_a_sum_by_hand_says():
     assert round(sum(item.usd for item in lines.values()), 2) == 16.86
 
 
-def test_the_matrix_on_aws_has_the_published_cases_and_a_duration_and_a_bill_by_service(monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, EXPRESS.name, EXPRESS)
+def test_the_matrix_on_aws_has_the_published_cases_and_a_duration_and_a_bill_by_service():
     plan = make_plan(EXPRESS, "aws", [], messages_per_concurrency=EXPRESS.messages_per_concurrency)
     told = [plan.values(each) for each in plan.cells()]
     cases = {
@@ -240,6 +238,12 @@ def test_the_matrix_on_aws_has_the_published_cases_and_a_duration_and_a_bill_by_
     assert puts.quantity == 10 * (3 * 77_577 + 7757 + 775 + 100 + 2 * 100)
     assert estimated.total_s / 3600 == pytest.approx(5.9, abs=0.1)
     assert estimated.unpriced == []
+
+
+def test_where_nothing_is_free_nothing_is_said_to_be():
+    settings = ["operation=download", "storage_class=express", "object_bytes=1000"]
+    [_, _, free, *_] = cost.estimate(make_plan(EXPRESS, "aws", settings, messages_per_concurrency=1)).sentences()
+    assert free == "not counted: retries, free tier"
 
 
 def test_a_set_that_several_cells_need_is_put_and_kept_once():
