@@ -151,12 +151,3 @@ def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_sta
     assert len(published) == 12
     assert published - found == {(operation, storage_class, 100_000_000, 1) for operation in ("count",)
                                  for storage_class in ("standard", "express")}  # fmt: skip
-
-
-def test_the_published_rows_say_their_seconds_and_how_many_objects_they_took_them_for():
-    rows = {(row.key["operation"], row.key["storage_class"], row.key["object_bytes"]):
-            (row.figures["avg_s"], row.key["object_count"]) for row in every_cell(EXPRESS)}  # fmt: skip
-    assert rows["upload", "standard", 10_000] == (849.47, 77_577)
-    assert rows["download", "express", 10_000] == (382.24, 77_577)
-    assert rows["count", "express", 10_000] == (52.30, 700_000)
-    assert {count for (_, _, size), (_, count) in rows.items() if size == 100_000_000} == {100}
