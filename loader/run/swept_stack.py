@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -100,7 +100,8 @@ class SweptStack:
         """The command that removes the stack, for a user to copy."""
         if self._kind == "local":
             return "`stampede emulator stop`"
-        return f"`{self.terraform.destroy_command(self._applied)}`"
+        first = "`stampede dataset --remove`, then " if self._emptied() else ""
+        return f"{first}`{self.terraform.destroy_command(self._applied)}`"
 
     def _target(self, outputs: dict[str, Any]) -> Target:
         """Where the stack of these outputs is."""
@@ -144,13 +145,17 @@ class SweptStack:
     def _empty_buckets(self) -> None:
         """Empty what Terraform can't. Where that fails it is said, and the destroy is tried all the same: it takes the
         rest down, and says itself what stays."""
-        names = EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
+        names = self._emptied()
         try:
             target = self._target(self.terraform.outputs() if names else {})
             for bucket in filter(None, map(target.outputs.get, names)):
                 empty(target, bucket)
         except (RunError, UsageError) as error:
             say(f"{error}; `stampede dataset --remove` empties it, and the stack can be destroyed then", style="red")
+
+    def _emptied(self) -> Sequence[str]:
+        """The outputs that name buckets which Terraform can't empty."""
+        return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
 
     def _delete_local_queues(self) -> None:
         """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from botocore.config import Config
 from botocore.exceptions import EndpointConnectionError
 
 from experiments import EXPERIMENTS
@@ -20,17 +21,19 @@ OUTPUTS = {
 
 
 class Lambda:
-    """Answers Invoke with a payload, or an error."""
+    """Answers Invoke with a payload, or an error; once with `first`, where that is given."""
 
-    def __init__(self, payload=b"", error=None, function_error=None):
+    def __init__(self, payload=b"", error=None, function_error=None, first=None):
         self.payload, self.error, self.function_error, self.invoked = payload, error, function_error, []
+        self.first = first
 
     def invoke(self, **parameters):
         self.invoked.append((parameters["FunctionName"], json.loads(parameters["Payload"])))
         if self.error:
             raise self.error
         more = {"FunctionError": self.function_error} if self.function_error else {}
-        return {"Payload": io.BytesIO(self.payload), **more}
+        payload, self.first = self.first or self.payload, None
+        return {"Payload": io.BytesIO(payload), **more}
 
 
 @pytest.fixture
@@ -43,6 +46,22 @@ def placed(monkeypatch):
         return place(Target("local", outputs), {}), service
 
     return invoke
+
+
+def test_what_the_function_could_not_place_it_is_told_once_more(placed):
+    result, service = placed(first=b'{"status": "error", "error_type": "SlowDown"}', payload=b'{"objects": 3}')
+    assert result == [{"objects": 3}]
+    assert len(service.invoked) == 2
+
+
+def test_an_invocation_whose_answer_is_lost_is_not_made_again_beside_the_first(monkeypatch):
+    clients = []
+    monkeypatch.setattr(
+        Target, "client", lambda self, name, **config: clients.append(Config(**config)) or Lambda(b'{"objects": 3}')
+    )
+    place(Target("local", OUTPUTS), {})
+    [config] = clients
+    assert config.retries["total_max_attempts"] == 1
 
 
 def test_the_answer_of_the_function_is_told(placed):
