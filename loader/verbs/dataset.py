@@ -71,9 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
             place(target, in_order)
-    if arguments.dry_run:
-        for event in events_of(target, in_order):
-            say(f"would have {target[target.experiment.placed_by]} place what is missing: {json.dumps(event)}")
+    events = events_of(target, in_order)
+    for event in events if arguments.dry_run else ():
+        say(f"would have {target[target.experiment.placed_by]} place what is missing: {json.dumps(event)}")
+    if not (objects or events):
+        say(f"nothing to put: this stack of {target['experiment']} reads nothing that isn't there")
     for one in objects:
         print(f"s3://{target['bucket_name']}/{one.key}")
     return 0
