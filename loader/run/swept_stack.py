@@ -83,8 +83,7 @@ class SweptStack:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
                 self._delete_local_queues()
-            self._empty_buckets()
-            self.terraform.destroy(self._applied, refresh=not is_local)
+            self._destroy(refresh=not is_local)
             stack_lock.disown(self._kind)
         except BaseException as error:
             self._say_what_stays(error)
@@ -142,16 +141,27 @@ class SweptStack:
         if left:
             say(f"still there, as far as Terraform knows: {', '.join(left)}", style="red")
 
-    def _empty_buckets(self) -> None:
-        """Empty what Terraform can't. Where that fails it is said, and the destroy is tried all the same: it takes the
-        rest down, and says itself what stays."""
-        names = self._emptied()
+    def _destroy(self, *, refresh: bool) -> None:
+        """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
+        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then."""
+        outputs = self.terraform.outputs() if self._emptied() else {}
+        self._empty_buckets(outputs)
         try:
-            target = self._target(self.terraform.outputs() if names else {})
-            for bucket in filter(None, map(target.outputs.get, names)):
-                empty(target, bucket)
+            self.terraform.destroy(self._applied, refresh=refresh)
+        except RunError:
+            if not self._empty_buckets(outputs):
+                raise
+            self.terraform.destroy(self._applied, refresh=refresh)
+
+    def _empty_buckets(self, outputs: dict[str, Any]) -> int:
+        """Empty what Terraform can't; returns how many objects there were. Where that fails it is said, and the destroy
+        is tried all the same: it takes the rest down, and says itself what stays."""
+        try:
+            target = self._target(outputs)
+            return sum(empty(target, bucket) for bucket in filter(None, map(outputs.get, self._emptied())))
         except (RunError, UsageError) as error:
             say(f"{error}; `stampede dataset --remove` empties it, and the stack can be destroyed then", style="red")
+            return 0
 
     def _emptied(self) -> Sequence[str]:
         """The outputs that name buckets which Terraform can't empty."""
