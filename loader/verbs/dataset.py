@@ -71,13 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
         put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
             place(target, in_order)
-    events = events_of(target, in_order)
-    for event in events if arguments.dry_run else ():
-        say(f"would have {target[target.experiment.placed_by]} place what is missing: {json.dumps(event)}")
-    if not (objects or events):
-        say(f"nothing to put: this stack of {target['experiment']} reads nothing that isn't there")
+    if arguments.dry_run:
+        for event in events_of(target, in_order):
+            say(f"would have {target[target.experiment.placed_by]} place what is missing: {json.dumps(event)}")
     for one in objects:
         print(f"s3://{target['bucket_name']}/{one.key}")
+    if not (objects or events_of(target, in_order)):
+        say(f"nothing to put: this stack of {target['experiment']} reads nothing that isn't there")
     return 0
 
 
