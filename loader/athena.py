@@ -146,7 +146,8 @@ class Query:
         rows = [[one.get("VarCharValue") for one in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
             got = "; ".join(map(_words, rows[1:])) or "no row"
-            raise QueryFailure("WrongResult", f"expected {_words(self._execution.expected)}, got {got}")
+            why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` places what is missing"
+            raise QueryFailure("WrongResult", why)
 
     def _result(self) -> dict[str, Any]:
         return self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)

@@ -114,6 +114,8 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
             f"--queue-name: {target['experiment']} is prepared by a message that is waited for on the stack's own "
             "queue; leave it out"
         )
+    if load.execution is not None and arguments.queue_name is not None:
+        raise UsageError("--queue-name: Athena is asked, and nothing is sent to a queue; leave it out")
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
     return arguments.messages or load.count or usual
 

@@ -73,6 +73,7 @@ def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_
     assert "would have Athena carry out 2 queries in workgroup w" in err
     assert asked == []
 
+    assert by_hand("queries", "flood", "--queue-name", "other")[0] == 2
     assert by_hand("queries", "flood", "--cell", "a")[0] == 0
     [(cell, count, execution, more)] = asked
     assert (cell, count, execution, more["share"](0)["objects"]) == ("a", 2, QUERY, 7)
