@@ -56,26 +56,25 @@ class ExecutionRecords:
         What stands before `warm_up`, every record has, in this order (functions/agreed/record.json).
         """
         elapsed_s = None if failure else _seconds(query.statistics, "TotalExecutionTimeInMillis")
-        record = {
-            "concurrency_limit": self._target["concurrency_value"],
-            **({} if failure else {self._target.experiment.time_field: elapsed_s}),
-            "memory_size": self._target["memory_size"],
-            "experiment_tag": self._target["experiment_tag"],
-            "run_id": self._run_id,
-            "cell": self._cell,
-            "seq": seq,
-            "message_id": message_id,
-            "request_id": query.request_id or str(uuid.uuid4()),
-            "sandbox_id": self._sandbox_id,
-            "cold_start": 0,
-            "attempt": 1,
-            "started_at_ms": started_at_ms,
-            "finished_at_ms": now_ms() if elapsed_s is None else started_at_ms + round(elapsed_s * 1000),
-            "bytes": query.statistics.get("DataScannedInBytes"),
-            "method": "athena",
-            "status": "error" if failure else "ok",
-            "warm_up": self._warm_up,
-        }
+        elapsed = {} if failure else {self._target.experiment.time_field: elapsed_s}
+        record = {"concurrency_limit": self._target["concurrency_value"], **elapsed} | dict(  # noqa: C408 - no literal names a variable
+            memory_size=self._target["memory_size"],
+            experiment_tag=self._target["experiment_tag"],
+            run_id=self._run_id,
+            cell=self._cell,
+            seq=seq,
+            message_id=message_id,
+            request_id=query.request_id or str(uuid.uuid4()),
+            sandbox_id=self._sandbox_id,
+            cold_start=0,
+            attempt=1,
+            started_at_ms=started_at_ms,
+            finished_at_ms=now_ms() if elapsed_s is None else started_at_ms + round(elapsed_s * 1000),
+            bytes=query.statistics.get("DataScannedInBytes"),
+            method="athena",
+            status="error" if failure else "ok",
+            warm_up=self._warm_up,
+        )
         record |= {name: value for name, value in self._axes.items() if name not in record}
         self._write(record | self._own(query, elapsed_s, objects) | _error(failure))
 
