@@ -3,6 +3,7 @@ machine that mounts a file system."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,7 +69,11 @@ def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str
 
 
 def _why(result: Mapping[str, Any]) -> str:
-    """What an exception of Lambda's, or a record of a failure, says."""
+    """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions hold a record."""
+    said = str(result.get("errorMessage"))
+    if said.startswith("{"):
+        with contextlib.suppress(ValueError):
+            result = json.loads(said)
     if "error_type" in result:
         return f"{result['error_type']}: {result.get('error_message')}"
-    return str(result.get("errorMessage"))
+    return said
