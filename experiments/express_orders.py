@@ -85,12 +85,17 @@ def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
 
 def messages(values: Mapping[str, Any]) -> int:
     """Each slice as often as a cell is repeated, whatever N."""
-    return values["slices"] * values["messages_per_concurrency"]
+    return _slices(values) * values["messages_per_concurrency"]
+
+
+def _slices(values: Mapping[str, Any]) -> int:
+    """Into how many messages the set is divided; a query is over all of it, whatever a plan says of all its cells."""
+    return 1 if values["operation"] in QUERIES else values["slices"]
 
 
 def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:
     """The objects of message `index`: those of one slice, in turn."""
-    count, slices = values["object_count"], values["slices"]
+    count, slices = values["object_count"], _slices(values)
     at = index % slices
     first, end = count * at // slices, count * (at + 1) // slices
     return {"first_object": first, "objects": end - first}

@@ -69,6 +69,12 @@ def test_the_slices_have_every_object_once_and_begin_anew_with_each_repeat(count
     assert ends[-1] == count and min(share["objects"] for share in shares) > 0
 
 
+def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_it():
+    one = values(operation="count", object_count=9, slices=3)
+    assert express_orders.messages(one | {"messages_per_concurrency": 2}) == 2
+    assert express_orders.its_slice(one, 1) == {"first_object": 0, "objects": 9}
+
+
 @pytest.mark.parametrize(
     ("object_bytes", "count", "parts"),
     [(10_000, 700_000, 2), (10_000, 77_577, 1), (100_000_000, 100, 1), (1_000_000_000, 100, 4), (100, 1, 1)],
