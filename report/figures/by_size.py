@@ -41,9 +41,9 @@ def words(drawn: Drawn) -> str:
 
 
 @drawing.styled
-def draw(series: Sequence[Mapping[str, Any]], published: Published, base: str) -> Figure | None:
-    """A line a series in each part; `published` are (the series' moves, bytes, times as fast), `base` the other
-    choice. None without a series."""
+def draw(series: Sequence[Mapping[str, Any]], published: Published) -> Figure | None:
+    """A line a series in each part; `published` are (the series' moves, bytes, times as fast). None without a
+    series."""
     if not series:
         return None
     kinds = [("speedup", "as fast")]

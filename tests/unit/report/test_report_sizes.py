@@ -148,7 +148,7 @@ def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws)
 
 
 def test_the_picture_has_room_for_what_was_published(aws):
-    [speedups, _] = figure.draw(aws[0]["by_size"], [("read", 10_000, 40.0), ("write", 10_000, 0.01)], "standard").axes
+    [speedups, _] = figure.draw(aws[0]["by_size"], [("read", 10_000, 40.0), ("write", 10_000, 0.01)]).axes
     low, high = speedups.get_ylim()
     assert (low < 0.01, high > 40) == (True, True)
 
