@@ -21,14 +21,9 @@ def render(page: Page) -> Block | None:
     cells = [cell for cell in page.numbers["cells"] if cell["count"] and page.is_query(page.key(cell))]
     if not cells:
         return None
-    is_known = any(_figure(page, cell, SCANNED) is not None for cell in cells)
+    is_known = any(page.figure_of(cell, SCANNED) is not None for cell in cells)
     _, _, base = choice_of(page.experiment)
     return page.block("athena", "Athena", grid=_grid(page, cells, base), is_known=is_known, base=base)
-
-
-def _figure(page: Page, cell: Figures, field: str) -> float | None:
-    """The metric of a cell that is made of this field of its records."""
-    return next((cell["client"][metric.name] for metric in page.experiment.metrics if metric.field == field), None)
 
 
 def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
@@ -37,8 +32,8 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
               if compare.base == (base,) for one in page.numbers["comparisons"].get(compare.name, ())}  # fmt: skip
     lines = []
     for cell in cells:
-        total_s, parts_s = cell["seconds"]["median_s"], [_figure(page, cell, field) for field in TIMES]
-        scanned = _figure(page, cell, SCANNED)
+        total_s, parts_s = cell["seconds"]["median_s"], [page.figure_of(cell, field) for field in TIMES]
+        scanned = page.figure_of(cell, SCANNED)
         usd = None if None in (tb_usd, scanned) else max(scanned, LEAST_BYTES) / BYTES_IN_A_TB * tb_usd
         entries: list[Entry] = [
             number(cell["count"]),

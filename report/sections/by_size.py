@@ -13,6 +13,8 @@ from report.sections.page import Block, Figures, Page
 from report.statistics.by_size import VERBS, along, choice_of
 
 A_MILLION = 1_000_000
+# The record's word for the time that CreateSession took.
+SESSION = "session_ms"
 # More cells aren't named.
 MOST_LACKING = 2
 
@@ -36,6 +38,7 @@ def render(page: Page) -> Block | None:
         published=_published_words(theirs),
         stand_ins=[one.sentence for one in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
         storage=_storage(page, ours, base),
+        sessions=_sessions(page),
         priced=any(one["cost"] for one in series),
         grid=_grid(page, series, ours, base) if series else None,
     )
@@ -43,13 +46,24 @@ def render(page: Page) -> Block | None:
 
 def _lacking(page: Page) -> list[str]:
     """Which cells have nothing to be set against, in a sentence; none where all have."""
+    choice, _, _ = choice_of(page.experiment)
     axis, moves = page.experiment.moves
     points = [point for one in page.numbers["by_size"] for point in one["points"]]
     paired = {page.key(cell) for point in points for cell in (point, point["base"])}
-    told = [key.words_without((), page.told) for key in map(page.key, page.numbers["cells"])
-            if key[axis] in moves and key not in paired]  # fmt: skip
+    alone = [key.words_without((choice,), page.told) for key in map(page.key, page.numbers["cells"])
+             if key[axis] in moves and key not in paired]  # fmt: skip
+    told = list(dict.fromkeys(alone))
     few = listed(told) if len(told) <= MOST_LACKING else f"{told[0]}, and {len(told) - 1} more"
     return [f"Nothing to set against each other, because one of both wasn’t measured: {few}."] if told else []
+
+
+def _sessions(page: Page) -> str:
+    """What opening a session took, which is in no time; empty where none was opened."""
+    found = sorted(took for cell in page.numbers["cells"] if (took := page.figure_of(cell, SESSION)))
+    if not found:
+        return ""
+    ends = dict.fromkeys(f"{took:.1f}" for took in (found[0], found[-1]))
+    return f"CreateSession is apart: {' to '.join(ends)} ms a message, in none of these times and costs."
 
 
 def _sentence(one: Figures) -> str:

@@ -11,6 +11,7 @@ from experiments import Experiment
 from experiments.experiment import Tariff
 from report import prices
 from report.cell_key import told_apart
+from report.phrases import decimal_size, listed
 from report.run import Run
 from report.spread import quantile
 from report.statistics import rules
@@ -175,6 +176,17 @@ def _ratio(both: Both, count: int) -> dict[str, float | None]:
 
 
 def _even(pairs: Sequence[Pair], found: Sequence[Both], names: tuple[str, str], told_of: str) -> dict[str, Any]:
-    sizes, count = [pair.size_bytes for pair in pairs], min(pair.count for pair in pairs)
-    ratios = [_ratio(both, pair.count) for both, pair in zip(found, pairs, strict=True)]
-    return break_even(sizes, ratios, [base.less(ours) for ours, base in found], count, names, told_of)
+    """Where both come out even, of the sizes with enough measurements, where there are any."""
+    few = [decimal_size(pair.size_bytes) for pair in pairs if pair.count < rules.MINIMUM_FOR_COMPARISON]
+    left_out = f"; too few measurements at {listed(few)}" if 0 < len(few) < len(pairs) else ""
+    used = [(pair, both) for pair, both in zip(pairs, found, strict=True)
+            if not left_out or pair.count >= rules.MINIMUM_FOR_COMPARISON]  # fmt: skip
+    even = break_even(
+        [pair.size_bytes for pair, _ in used],
+        [_ratio(both, pair.count) for pair, both in used],
+        [base.less(ours) for _, (ours, base) in used],
+        min(pair.count for pair, _ in used),
+        names,
+        told_of,
+    )
+    return even | {"words": even["words"] + left_out}

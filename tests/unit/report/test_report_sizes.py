@@ -187,11 +187,56 @@ def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(l
     assert "A general bucket stood in for express: its figures say nothing of that storage." in page.text
 
 
+@pytest.fixture
+def lacking(tmp_path, monkeypatch):
+    """Builds the report of a run at two sizes without those of its records of which `left_out` says so."""
+    monkeypatch.setitem(EXPERIMENTS, sized_run.SIZED.name, sized_run.SIZED)
+
+    def build(left_out):
+        folder = sized_run.write(tmp_path / "run", sizes=(1_000, 100_000), parallels=(1,))
+        records = map(json.loads, (folder / "records.jsonl").read_text().splitlines())
+        kept = [json.dumps(one) + "\n" for one in records if not left_out(one)]
+        (folder / "records.jsonl").write_text("".join(kept))
+        report.build(folder)
+        return json.loads((folder / "statistics.json").read_text()), Page((folder / "report.html").read_text())
+
+    return build
+
+
+def test_of_one_class_alone_it_is_said_that_the_other_lacks(lacking):
+    numbers, page = lacking(lambda one: one["storage"] == "express")
+    assert numbers["by_size"] == []
+    assert (
+        "Nothing to set against each other, because one of both wasn’t measured: download, 1,000 bytes, 1 at a time, "
+        "1,000 objects, and 3 more." in page.text
+    )
+    assert "How many times as fast" not in page.text
+    assert page.faults == []
+
+
+def test_a_size_with_too_few_measurements_is_named_and_the_others_still_tell(lacking):
+    numbers, _ = lacking(lambda one: one["size_bytes"] == 1_000 and one["seq"] > 5)
+    assert [one["time"]["words"] for one in numbers["by_size"]] == [
+        f"{verb} is faster on express at 100 KB; too few measurements at 1 KB" for verb in ("reading", "writing")
+    ]
+
+
+def test_of_queries_alone_the_headline_says_which_class_is_the_faster_one(lacking):
+    numbers, page = lacking(lambda one: one["operation"] != "count")
+    assert "express is the fastest with count, 10,000 bytes" in numbers["verdict"]["headline"]
+    [row] = [one for one in numbers["comparisons"]["between_classes"] if one["operation"] == "count"]
+    assert f" {1 / row['all']['ratio_of_medians']['value']:.2f} " in page.text.partition("Athena’s queries take?")[2]
+
+
 def test_without_prices_nothing_is_said_of_cost(local):
     numbers, page = local
     assert [one["cost"] for one in numbers["by_size"]] == [None, None]
     assert "No prices are stored with this run, so nothing is said of cost." in page.text
     assert "What would your own numbers cost?" not in page.text
+
+
+def test_what_opening_a_session_took_is_told_apart_from_the_times(aws):
+    assert "CreateSession is apart: 41.0 ms a message, in none of these times and costs." in aws[1].text
 
 
 def test_queries_are_told_apart_from_functions_and_their_cost_is_of_bytes_scanned(aws, local):
