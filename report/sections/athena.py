@@ -17,9 +17,9 @@ SCANNED = "scanned_bytes"
 
 
 def render(page: Page) -> Block | None:
-    """Nothing where no query was asked."""
-    cells = [cell for cell in page.numbers["cells"] if cell["count"] and page.is_query(page.key(cell))]
-    if not cells:
+    """Nothing where no query came to its end; one that didn't has its line among the others."""
+    cells = [cell for cell in page.numbers["cells"] if page.is_query(page.key(cell))]
+    if not any(cell["count"] for cell in cells):
         return None
     is_known = any(page.figure_of(cell, SCANNED) is not None for cell in cells)
     _, _, base = choice_of(page.experiment)
