@@ -85,14 +85,14 @@ AXES = (
 METRICS = (
     Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
     Metric("objects_per_s", "objects_per_s", "got through", "objects/s", "mean", "higher", queried=True, digits=1),
-    Metric("set_s", "set_seconds", "the whole set", "s", "mean", queried=True, digits=2, short="set\ns",
-           reading="“the whole set” is the time of all its objects, one slice after the other."),
     Metric("request_p50_ms", "request_p50_ms", "one request, p50", "ms", "mean", queried=True, digits=2,
            short="p50\nms"),
-    Metric("request_p99_ms", "request_p99_ms", "one request, p99", "ms", "mean", queried=True, digits=2,
+    Metric("request_p99_ms", "request_p99_ms", "one request, p99", "ms", "mean", queried=True, digits=1,
            short="p99\nms", reading="“one request” is from its start to the last byte; p50 and p99 are means over the "
            "messages, and Athena tells none."),
     Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
+    Metric("set_s", "set_seconds", "the whole set", "s", "mean", digits=2,
+           reading="“the whole set” is the time of all its objects, one slice after the other."),
     Metric("request_p90_ms", "request_p90_ms", "one request, p90", "ms", "mean", digits=2),
     Metric("request_max_ms", "request_max_ms", "the longest request", "ms", "mean", digits=1),
     Metric("sessions", "sessions", "sessions", "", "sum"),
@@ -144,7 +144,7 @@ EXPRESS = Experiment(
     query="objects",
     published=(_published(orders.STANDARD), _published(orders.ONE_ZONE)),
     compare=(
-        Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,)),
+        Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,), section="by_size"),
         Compare("between_limits", "scale", ("parallel_limit",)),
         Compare("between_placements", "choice", ("placement",), base=("any_zone",)),
     ),

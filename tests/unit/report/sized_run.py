@@ -78,7 +78,7 @@ SIZED = replace(
     query="sizes",
     defaults={"architecture": "arm64"},
     published=(_published(BASE), _published(QUICK)),
-    compare=(Compare("between_classes", "choice", ("storage",), base=(BASE,)),
+    compare=(Compare("between_classes", "choice", ("storage",), base=(BASE,), section="by_size"),
              Compare("between_limits", "scale", ("parallel",))),
     sections=("by_size", "choice", "calculator", "table", "athena", "spread", *LAST_SECTIONS),
     by_size=BySize("storage", "size_bytes", moves=("operation", OPERATIONS),
