@@ -139,7 +139,7 @@ def uploading(made: Gateway, store: Front, files: Path) -> Sides:
 
 
 def downloading(made: Gateway, store: Front) -> Sides:
-    """The clients that get the set: each writes files, ours one for each of its connections, again and again."""
+    """The clients that get the set: each writes files, ours eight for all its connections, again and again."""
     counted = functools.partial(_counted, store, "get")
     below = object_set.prefix()
 

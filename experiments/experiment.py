@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
+from experiments.by_size import BySize
 from experiments.finding import Finding
 from experiments.key_plan import KeyPlan
 from experiments.objects import DataObject
@@ -128,15 +128,13 @@ class StandIn:
 
 
 @dataclass(frozen=True)
-class Tariff:
-    """What a choice of storage costs, in US dollars: a request that writes or reads one object, a GB (2**30 bytes)
-    written or read, and a GB kept for a month. A second of a function's memory is the same whatever is chosen."""
+class Placing:
+    """What a function of the stack puts where else objects are read: before a cell, the function that the output
+    `function` names is invoked with `events(values)`, in turn; one that it had since the last apply isn't sent again.
+    """
 
-    write_usd: float
-    read_usd: float
-    write_gb_usd: float
-    read_gb_usd: float
-    gb_month_usd: float
+    function: str
+    events: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -157,12 +155,12 @@ class Published:
 
     Its columns are named as ours are (axes, the five of the time, metrics), but for those in `columns` (ours: its own);
     axes that it has no column for stand at `fixed`, else at their default. `object_bytes` is what one operation moved
-    there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; `reading` says
-    how its speeds were counted, where that was otherwise than ours; `objects_axis` is the axis that
-    tells their number where rows differ in it. `cell` gives the values of axes that a row says in
-    words of its own. `only` are the rows that count, by column; rows of one cell are several runs of it, shown as their
-    mean, and so are the columns `runs_ms`. Whatever a cell has on the axes `beside_any`, the row stands beside it, for
-    its speed. What isn't `in_figure` is in the table alone.
+    there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; where rows
+    differ in that, `objects_axis` is the axis that tells it. `reading` says how its speeds were counted, where that was
+    otherwise than ours. `cell` gives the values of axes that a row says in words of its own. `only` are the rows that
+    count, by column; rows of one cell are several runs of it, shown as their mean, and so are the columns `runs_ms`.
+    Whatever a cell has on the axes `beside_any`, the row stands beside it, for its speed. What isn't `in_figure` is in
+    the table alone.
     """
 
     file: str
@@ -212,32 +210,27 @@ class Experiment:
     the values of all cells. `objects(outputs)` are put before the first flood, as the stack's outputs say.
     `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
-    `told_by_records` are variables that no axis has because records say what came of them. `placed_by` is the output
-    that names a function which puts objects where else they are read; `stand_ins` are the values of an axis in whose
-    place something else stands on the embedded AWS. `items` are the axis whose values differ in the size of
-    one item, and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the
-    data a month and one operation cost, in US dollars. `untried` are values of an axis that nobody has run on AWS yet.
-
-    An experiment whose messages each name their share of a list of keys has more to say. `messages(values)` is how
-    many a cell has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a
-    stack's, both with a `messages_per_concurrency`, the plan's own. `of_message(values, index)` is what the index-th
-    message of a flood (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`,
-    that is sent and comes to rest before the flood of a cell; it counts as a warm-up, and None is none.
-    `key_plan(outputs)` is the list, put as a manifest after the objects; None where there is none. With
-    `objects_account` the records account for objects as well as for messages: planned = copied + already_there +
-    failed, and each failed one is in a log line of its own. `advice(cells, prices)` are sentences on the values of all
+    `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
+    `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, null where
+    there is none. `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in
+    the place of a flood; None for a cell of functions. `advice(cells, prices)` are sentences on the values of all
     cells, to be read before money is spent; `prices` are US dollars by their name in prices.json.
 
-    `placing(values)` are the events with which the function that `placed_by` names is invoked before a cell, in turn;
-    one that it had since the last apply isn't sent again. `emptied_before_destroy` are outputs that name buckets which
-    Terraform can't empty, None where there is none. `execution(values)` is the query that `stampede` has Athena
-    carry out for each message of a cell, in the place of a flood; None for a cell of functions. `tariffs(prices)` is
-    what each value of the axis `by_size[0]` costs, None where a price isn't known; `by_size` names a choice of two, and
-    the axis of an object's size against which their time and their cost are set. `moves` is the axis that says what is
-    done with an object, and which of its values "write" or "read" one; where a cell is an `execution`, neither.
+    An experiment whose messages each have a share of something has more to say. `messages(values)` is how many a cell
+    has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a stack's,
+    both with a `messages_per_concurrency`, the plan's own. `of_message(values, index)` is what the index-th message of
+    a flood (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent
+    and comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
+    list of keys that is shared, put as a manifest after the objects; None where there is none. With `objects_account`
+    the records account for objects as well as for messages: planned = copied + already_there + failed, and each failed
+    one is in a log line of its own.
 
-    `knee` is the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker`
-    is what carries an operation out, as a noun, one and many.
+    For the report: `stand_ins` are the values of an axis in whose place something else stands on the embedded AWS, and
+    `untried` those that nobody has run on AWS yet. `items` are the axis whose values differ in the size of one item,
+    and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the data a month
+    and one operation cost, in US dollars. With `by_size` a choice is set against the size of an object. `knee` is
+    the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker` is what
+    carries an operation out, as a noun, one and many.
     """
 
     name: str
@@ -256,26 +249,23 @@ class Experiment:
     objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
     order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    placed_by: str = ""
     told_by_records: Sequence[str] = ()
-    items: tuple[str, str] | None = None
-    a_month: Callable[..., tuple[float, float] | None] | None = None
-    stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
-    untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    placing: Placing | None = None
+    emptied_before_destroy: Sequence[str] = ()
+    execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
+    advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
     messages: Callable[[Mapping[str, Any]], int | None] | None = None
     of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
     preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
     key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
     objects_account: bool = False
+    stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
+    untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    items: tuple[str, str] | None = None
+    a_month: Callable[..., tuple[float, float] | None] | None = None
+    by_size: BySize | None = None
     knee: tuple[str, str] | None = None
     worker: tuple[str, str] = ("function", "functions")
-    advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
-    placing: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None
-    emptied_before_destroy: Sequence[str] = ()
-    execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
-    by_size: tuple[str, str] | None = None
-    moves: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
-    tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None] | None = None
 
     @property
     def order_axes(self) -> dict[str, Axis]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments import express_orders as orders
+from experiments.by_size import BySize
 from experiments.experiment import (
     LAST_SECTIONS,
     Axis,
@@ -12,6 +13,7 @@ from experiments.experiment import (
     Experiment,
     Matrix,
     Metric,
+    Placing,
     Published,
     StandIn,
 )
@@ -83,14 +85,14 @@ AXES = (
 METRICS = (
     Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
     Metric("objects_per_s", "objects_per_s", "got through", "objects/s", "mean", "higher", queried=True, digits=1),
-    Metric("set_s", "set_seconds", "the whole set", "s", "mean", queried=True, digits=2, short="set\ns",
-           reading="“the whole set” is the time of all its objects, one slice after the other."),
     Metric("request_p50_ms", "request_p50_ms", "one request, p50", "ms", "mean", queried=True, digits=2,
            short="p50\nms"),
-    Metric("request_p99_ms", "request_p99_ms", "one request, p99", "ms", "mean", queried=True, digits=2,
+    Metric("request_p99_ms", "request_p99_ms", "one request, p99", "ms", "mean", queried=True, digits=1,
            short="p99\nms", reading="“one request” is from its start to the last byte; p50 and p99 are means over the "
            "messages, and Athena tells none."),
     Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
+    Metric("set_s", "set_seconds", "the whole set", "s", "mean", digits=2,
+           reading="“the whole set” is the time of all its objects, one slice after the other."),
     Metric("request_p90_ms", "request_p90_ms", "one request, p90", "ms", "mean", digits=2),
     Metric("request_max_ms", "request_max_ms", "the longest request", "ms", "mean", digits=1),
     Metric("sessions", "sessions", "sessions", "", "sum"),
@@ -142,7 +144,7 @@ EXPRESS = Experiment(
     query="objects",
     published=(_published(orders.STANDARD), _published(orders.ONE_ZONE)),
     compare=(
-        Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,)),
+        Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,), section="by_size"),
         Compare("between_limits", "scale", ("parallel_limit",)),
         Compare("between_placements", "choice", ("placement",), base=("any_zone",)),
     ),
@@ -153,14 +155,16 @@ EXPRESS = Experiment(
     order=orders.order,
     messages=orders.messages,
     of_message=orders.its_slice,
-    placing=orders.placing,
-    placed_by="placing_function_name",
+    placing=Placing("placing_function_name", orders.placing),
     emptied_before_destroy=("express_bucket_name",),
     execution=orders.execution,
-    by_size=("storage_class", "object_bytes"),
-    tariffs=tariffs,
+    by_size=BySize(
+        "storage_class",
+        "object_bytes",
+        moves=("operation", {orders.UPLOAD: "write", orders.DOWNLOAD: "read"}),
+        tariffs=tariffs,
+    ),
     advice=advice,
-    moves=("operation", {orders.UPLOAD: "write", orders.DOWNLOAD: "read"}),
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}},
     untried={"storage_class": (orders.ONE_ZONE,)},

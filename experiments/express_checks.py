@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from experiments import go_program
@@ -25,6 +28,12 @@ Cells = Sequence[Mapping[str, Any]]
 
 PLACEMENTS = ("any_zone", "same_zone")
 MOST_TMP_MB = 10_240  # Lambda's quotas page
+# infra's rules: Athena's own least, and what it gives a query unless an account has asked for more.
+ATHENA_LIMITS = {"scan_limit_mb": range(10, 10_485_760 + 1), "query_limit_s": range(1, 1800 + 1)}
+# infra's list: a region's zones with S3 Express One Zone, of which the first is taken.
+ZONES = Path(__file__).resolve().parent.parent / "infra/express_zones.json"
+# S3 User Guide, "Directory bucket naming rules"; the zone's suffix follows.
+BUCKET_NAME, MOST_BUCKET_NAME = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", 63
 
 
 def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
@@ -48,6 +57,7 @@ def checks(cells: Cells) -> list[Finding]:
         return [first]
     return [
         first,
+        _zone(cells),
         _slices(cells),
         _tmp(cells),
         _rate(cells),
@@ -66,6 +76,28 @@ def _cases(cells: Cells) -> Finding:
     cases = ", ".join(dict.fromkeys(cell["operation"] for cell in cells))
     sizes = sorted({cell["object_bytes"] for cell in cells})
     return Finding("cases", OK, f"{cases}; objects of {sizes[0]:,} to {sizes[-1]:,} bytes")
+
+
+def _zone(cells: Cells) -> Finding:
+    """The region has S3 Express One Zone, the zone is one of its zones, and a bucket is named as one of that zone."""
+    by_region = json.loads(ZONES.read_text())["zones"]
+    for cell in cells:
+        region, zone, bucket = (cell[name] for name in ("region", "zone_id", "express_bucket_name"))
+        if not (zones := by_region.get(region)):
+            found = f"{region} has no S3 Express One Zone"
+            return Finding("zone", PROBLEM, found, f"use --set region=... with one of {', '.join(by_region)}")
+        if zone is not None and zone not in zones:
+            found = f"zone_id {zone!r}: S3 Express One Zone is in {', '.join(zones)} of {region}"
+            return Finding("zone", PROBLEM, found, "use --set zone_id=... with one of these ids, or leave it out")
+        suffix = f"--{zone or zones[0]}--x-s3"
+        if bucket is not None and not _is_name(bucket, suffix):
+            found = f"express_bucket_name {bucket!r}: must be up to {MOST_BUCKET_NAME} lower-case letters, digits and "
+            return Finding("zone", PROBLEM, f"{found}hyphens that end in {suffix}", "change it, or leave it out")
+    return Finding("zone", OK, f"S3 Express One Zone in {zone or zones[0]}")
+
+
+def _is_name(bucket: str, suffix: str) -> bool:
+    return len(bucket) <= MOST_BUCKET_NAME and bool(re.fullmatch(BUCKET_NAME + re.escape(suffix), bucket))
 
 
 def _slices(cells: Cells) -> Finding:
@@ -104,7 +136,7 @@ def _rate(cells: Cells) -> Finding:
     if not asked:
         return Finding("rate", OK, "nothing is moved to or from S3 Standard")
     takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
-    found = f"{cell['operation']}s ask S3 Standard for up to {most:,.0f} objects a second"
+    found = f"{cell['operation']}s ask S3 Standard for about {most:,.0f} objects a second"
     if most <= takes:
         return Finding("rate", OK, f"{found}; a prefix takes {takes:,}")
     way_out = "a smaller concurrency_value or parallel_limit shows the class and not its limit"
@@ -112,7 +144,11 @@ def _rate(cells: Cells) -> Finding:
 
 
 def _scans(cells: Cells) -> Finding:
-    """Each query ends below the workgroup's limit of bytes and in its time."""
+    """The limits are ones that can be set, and each query ends below that of bytes and in its time."""
+    for name, allowed in ATHENA_LIMITS.items():
+        if wrong := next((cell for cell in cells if cell[name] not in allowed), None):
+            found = f"{name} {wrong[name]:,}: must be {allowed[0]:,} to {allowed[-1]:,}"
+            return Finding("Athena", PROBLEM, found, f"change --set {name}=...")
     queries = [cell for cell in cells if cell["operation"] in QUERIES]
     if not queries:
         return Finding("Athena", OK, "no query")

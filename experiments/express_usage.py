@@ -9,13 +9,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from experiments.express_orders import (
     CONNECTION_BYTES_PER_S,
     FUNCTION_BYTES_PER_S,
     LATENCY_MS,
     PLACING_AT_ONCE,
     QUERIES,
+    placing_step,
 )
 from experiments.usage import HOURS_IN_A_MONTH, Usage, Use
 
@@ -30,11 +31,12 @@ SMALL_QUERY_S, SMALL_OBJECTS = {"standard": 75.91, "express": 52.30}, 700_000
 # Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't told: guessed.
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
 PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
-DELETED_PAGE_S = 0.25  # a guess, rather too much
+LISTED_PAGE_S, DELETED_PAGE_S = 0.1, 0.25  # guesses, rather too much
 # A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide); any_zone has none.
 SUBNET_S = 1200
-# The embedded AWS on a machine of two cores: about as fast as for copies; a query of its Athena, guessed.
-LOCAL_CALLS_PER_S, LOCAL_BYTES_PER_S, LOCAL_LEAST_S, LOCAL_QUERY_S = 400, 200 * MEBIBYTE, 0.15, 1.5
+# The embedded AWS on a machine of two cores: calls as for copies, bytes between 105 MiB/s up and 400 down, and a query
+# of its Athena with what stands around it [tried].
+LOCAL_CALLS_PER_S, LOCAL_BYTES_PER_S, LOCAL_LEAST_S, LOCAL_QUERY_S = 400, 200 * MEBIBYTE, 0.15, 1.0
 LOCAL_QUERY_MB = 200
 # The Go program as the copies measured it, and what a request's buffers take at most.
 PROCESS_MB, PROCESS_MB_PER_REQUEST = 20, 0.2
@@ -121,18 +123,18 @@ def _common(values: Mapping[str, Any]) -> dict[str, Any]:
         "sized_by": "object_count",
         "stack_s": SUBNET_S if values["placement"] == "same_zone" else 0,
         "placed": _set(values),
-        "placing_s": {"aws": put_s["aws"] + _pages(count) * DELETED_PAGE_S, "local": put_s["local"]},
-    }
+        "placing_s": {"aws": put_s["aws"] + _listed(values) * LISTED_PAGE_S + _pages(count) * DELETED_PAGE_S,
+                      "local": put_s["local"]},
+    }  # fmt: skip
 
 
 def _kept(values: Mapping[str, Any], *, placed: bool) -> tuple[Use, ...]:
     """A set of objects is put by the placing function where no cell does, and kept while a stack is up, by the hour;
-    its keys are listed before, and again when it is removed. Deletions are free."""
+    its keys are listed before each cell that needs it, and again when it is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
     month = "s3_gb_month" if values["storage_class"] == "standard" else "express_gb_month"
     kept = Use(_service(values), "storage of the sets", month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
-    pages = _pages(count) * (2 if placed else 1)
-    listed = Use(*_line(values, "LIST of the sets", "put"), once=pages, of=name)
+    listed = Use(*_line(values, "LIST of the sets", "put"), per_cell=_listed(values), once=_pages(count), of=name)
     if not placed:
         return listed, kept
     upload = values | {"operation": "upload", "parallel_limit": PLACING_AT_ONCE}
@@ -184,6 +186,13 @@ def _one_s(values: Mapping[str, Any]) -> float:
     # What there isn't the checks refuse, and they come after this.
     latency_ms = LATENCY_MS.get((values["operation"], values["storage_class"]), max(LATENCY_MS.values()))
     return latency_ms / 1000 + values["object_bytes"] / CONNECTION_BYTES_PER_S
+
+
+def _listed(values: Mapping[str, Any]) -> int:
+    """Pages that are listed to find what of a set is missing before a cell reads it: all of them for each part."""
+    if values["operation"] == "upload":
+        return 0
+    return _pages(values["object_count"]) * -(-values["object_count"] // placing_step(values["object_bytes"]))
 
 
 def _pages(count: int) -> int:

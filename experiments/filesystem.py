@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.experiment import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published, StandIn
+from experiments.experiment import (
+    LAST_SECTIONS,
+    Axis,
+    Compare,
+    Experiment,
+    Matrix,
+    Metric,
+    Placing,
+    Published,
+    StandIn,
+)
 from experiments.filesystem_usage import CONNECTIONS, THREADS, a_month, checks, objects, order, usage
 
 LARGE, SMALL = "large", "small"
@@ -139,8 +149,7 @@ FILESYSTEM = Experiment(
     told_by_records=("cache",),
     items=("dataset", "files"),
     a_month=a_month,
-    placed_by="placing_function_name",
-    placing=lambda values: ({},),
+    placing=Placing("placing_function_name", lambda values: ({},)),
     stand_ins={"storage": dict.fromkeys(("efs", "s3files"), FOLDER)},
     untried={"storage": ("s3files",)},
 )

@@ -9,17 +9,8 @@ locals {
 
   express_in_tmp = { mb = 0, what = "nothing" } # a work order says it: parallel_limit x object_bytes
 
-  # Zones in which a directory bucket can be made (S3 User Guide, "Regional and Zonal endpoints for directory buckets in an
-  # Availability Zone", read in November 2026). The first is taken unless zone_id says another one.
-  express_zones = {
-    "us-east-1"      = ["use1-az4", "use1-az5", "use1-az6"]
-    "us-east-2"      = ["use2-az1", "use2-az2"]
-    "us-west-2"      = ["usw2-az1", "usw2-az3", "usw2-az4"]
-    "ap-south-1"     = ["aps1-az1", "aps1-az3"]
-    "ap-northeast-1" = ["apne1-az1", "apne1-az4"]
-    "eu-west-1"      = ["euw1-az1", "euw1-az3"]
-    "eu-north-1"     = ["eun1-az1", "eun1-az2", "eun1-az3"]
-  }
+  # Zones in which a directory bucket can be made. The first of a region is taken unless zone_id says another one.
+  express_zones       = jsondecode(file("${path.module}/express_zones.json")).zones
   zones_of_the_region = lookup(local.express_zones, var.region, [])
   first_zone_id       = try(local.zones_of_the_region[0], "none")
   zone_id             = coalesce(var.zone_id, local.first_zone_id)

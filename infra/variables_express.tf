@@ -37,7 +37,7 @@ variable "zone_id" {
   # Also what null means: a region may have none.
   validation {
     condition     = var.experiment != "express" || contains(local.zones_of_the_region, coalesce(var.zone_id, local.first_zone_id))
-    error_message = "zone_id = ${jsonencode(var.zone_id)}: must be one of the zones of ${var.region} with S3 Express One Zone: ${coalesce(join(", ", local.zones_of_the_region), "there are none, choose another region")}; zones that are newer than the list go into infra/express.tf."
+    error_message = "zone_id = ${jsonencode(var.zone_id)}: must be one of the zones of ${var.region} with S3 Express One Zone: ${coalesce(join(", ", local.zones_of_the_region), "there are none, choose another region")}; zones that are newer than the list go into infra/express_zones.json."
   }
 }
 

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from experiments.experiment import Execution
 from loader.errors import one_line
 from loader.progress import say
-from loader.target import is_final
+from loader.target import Target, is_final, is_gone
 
 Answer = TypeVar("Answer")
 
@@ -44,14 +44,15 @@ class Query:
 
     def __init__(
         self,
-        client: Any,
+        target: Target,
         execution: Execution,
         token: str,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._client, self._execution, self._token = client, execution, token
+        self._target, self._client = target, target.client("athena")
+        self._execution, self._token = execution, token
         self._clock, self._sleep = clock, sleep
         self._is_over = False
         self.execution_id = self.request_id = self.words = ""
@@ -87,7 +88,7 @@ class Query:
 
     def _begin(self) -> None:
         try:
-            answer = patiently(self._start, self._clock() + PATIENCE_S, self._clock, self._sleep)
+            answer = self._patiently(self._start, self._clock() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             failure = failure_of(error)
             self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
@@ -107,11 +108,12 @@ class Query:
         begun_s, pause_s, limit_s = self._clock(), FIRST_POLL_S, self._execution.limit_s
         while True:
             try:
-                status = patiently(self._look, begun_s + limit_s, self._clock, self._sleep)
+                status = self._patiently(self._look, begun_s + limit_s)
             except (BotoCoreError, ClientError) as error:
                 if may_pass(error):
+                    waited_s = self._clock() - begun_s
                     raise QueryFailure(
-                        "QueryTimedOut", f"no answer until its limit of {limit_s:g} s: {one_line(error)}"
+                        "QueryTimedOut", f"no answer in {waited_s:.0f} s of its {limit_s:g}: {one_line(error)}"
                     ) from None
                 raise failure_of(error) from None
             waited_s = self._clock() - begun_s
@@ -138,19 +140,25 @@ class Query:
 
     def _check_result(self) -> None:
         try:
-            answer = patiently(self._result, self._clock() + PATIENCE_S, self._clock, self._sleep)
+            answer = self._patiently(self._result, self._clock() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             raise failure_of(error) from None
         rows = [[one.get("VarCharValue") for one in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
-            raise QueryFailure("WrongResult", f"expected {_words(self._execution.expected)}, got {_words(rows[1:])}")
+            got = "; ".join(map(_words, rows[1:])) or "no row"
+            why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` places what is missing"
+            raise QueryFailure("WrongResult", why)
 
     def _result(self) -> dict[str, Any]:
         return self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
 
+    def _patiently(self, call: Callable[[], Answer], until_s: float) -> Answer:
+        return patiently(call, self._target, until_s, self._clock, self._sleep)
+
 
 def patiently(
     call: Callable[[], Answer],
+    target: Target,
     until_s: float,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -161,7 +169,7 @@ def patiently(
         try:
             return call()
         except (BotoCoreError, ClientError) as error:
-            if not may_pass(error) or clock() + pause_s > until_s:
+            if not may_pass(error) or clock() + pause_s > until_s or is_gone(target):
                 raise
             if not is_said:
                 say(f"{one_line(error)}; asking again", style="yellow")
@@ -209,4 +217,4 @@ def _request_id(answer: Mapping[str, Any]) -> str:
 
 
 def _words(row: Sequence[Any]) -> str:
-    return ", ".join(str(one) for one in row) or "no row"
+    return ", ".join(map(str, row))

@@ -26,7 +26,8 @@ DELETES_AT_ONCE = 8
 def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
     """Delete all objects of `bucket` and abort its unfinished uploads; returns how many objects there were.
 
-    A bucket that isn't there is empty. Raises RunError where S3 refuses, with what it says of a key.
+    A bucket that isn't there is empty. Raises RunError where S3 refuses; with what it says of a key, once all others
+    are gone.
     """
     s3 = target.client("s3", max_pool_connections=DELETES_AT_ONCE)
     try:
@@ -35,10 +36,11 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
             say(f"would delete {count:,} objects in s3://{bucket}, and abort unfinished uploads")
             return count
         say(f"emptying s3://{bucket} (about a second for each thousand objects)")
-        count, found = 0, True
-        while found:
-            found = sum(in_flight(lambda keys: _delete(s3, bucket, keys), _pages(s3, bucket), DELETES_AT_ONCE))
-            count += found
+        count = 0
+        while answers := list(in_flight(lambda keys: _delete(s3, bucket, keys), _pages(s3, bucket), DELETES_AT_ONCE)):
+            count += (deleted := sum(number for number, _ in answers))
+            if not deleted:  # the same error again for all that is left; one that passes, S3 says of single keys too
+                raise RunError(f"s3://{bucket}: {answers[0][1]}")
         aborted = _abort_uploads(s3, bucket)
     except ClientError as error:
         if error.response["Error"].get("Code") == "NoSuchBucket":
@@ -58,16 +60,16 @@ def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
             yield keys
 
 
-def _delete(s3: Any, bucket: str, keys: list[str]) -> int:
-    """Delete at most 1,000 objects; returns how many. Raises RunError where S3 doesn't delete one of them."""
+def _delete(s3: Any, bucket: str, keys: list[str]) -> tuple[int, str]:
+    """Delete at most 1,000 objects; returns how many, and in words why some weren't."""
     answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True})
-    if errors := answer.get("Errors"):
-        first = errors[0]
-        raise RunError(
-            f"s3://{bucket}: {len(errors)} of {len(keys)} objects can't be deleted, {first.get('Key')} for one: "
-            f"{first.get('Code')}: {first.get('Message')}"
-        )
-    return len(keys)
+    if not (errors := answer.get("Errors")):
+        return len(keys), ""
+    first = errors[0]
+    return len(keys) - len(errors), (
+        f"{len(errors)} of {len(keys)} objects can't be deleted, {first.get('Key')} for one: "
+        f"{first.get('Code')}: {first.get('Message')}"
+    )
 
 
 def _abort_uploads(s3: Any, bucket: str) -> int:

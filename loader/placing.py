@@ -3,6 +3,7 @@ machine that mounts a file system."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,8 +15,9 @@ from loader.errors import RunError
 from loader.progress import say
 from loader.target import Target
 
-# Lambda's longest invocation, and a little for the answer.
-READ_TIMEOUT_S = 910
+# Lambda's longest invocation, and a little for the answer, on a connection that nothing on the way takes for a dead one
+# (Lambda guide, "Invoking a function synchronously"). Once: a second invocation would write beside the first.
+CONFIG = {"read_timeout": 910, "tcp_keepalive": True, "retries": {"mode": "standard", "total_max_attempts": 1}}
 # What of an answer is said.
 SAID = ("files", "objects", "requests", "bytes", "already_there", "seconds", "elapsed_seconds")
 
@@ -32,23 +34,35 @@ def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None =
     answers = []
     for number, event in enumerate(events, start=1):
         of_several = f" (part {number} of {len(events)})" if len(events) > 1 else ""
-        answers.append(_invoke(target, target[target.experiment.placed_by], event, of_several))
+        answers.append(_invoke(target, target[target.experiment.placing.function], event, of_several))
         placed.add(json.dumps(event, sort_keys=True))
     return answers
 
 
 def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """What the placing function is told for a cell; nothing where the stack has none."""
-    experiment = target.experiment
-    if experiment.placing is None or target.outputs.get(experiment.placed_by) is None:
+    placing = target.experiment.placing
+    if placing is None or target.outputs.get(placing.function) is None:
         return ()
-    return experiment.placing({**target.outputs, **in_order})
+    return placing.events({**target.outputs, **in_order})
 
 
 def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str) -> dict[str, Any]:
     say(f"{name}: placing the data set, as far as it isn't there{of_several}")
-    # Once: a second invocation would write beside the first.
-    client = target.client("lambda", read_timeout=READ_TIMEOUT_S, retries={"mode": "standard", "max_attempts": 1})
+    result, why = _answer(target, name, event)
+    if why:
+        say(f"{name}: {why}; once more, what is there stays", style="yellow")
+        result, why = _answer(target, name, event)
+    if why:
+        raise RunError(f"{name} could not place the data set: {why}; its log is /aws/lambda/{name}")
+    told = ", ".join(f"{key} {result[key]}" for key in SAID if key in result)
+    say(f"{name}: {told or result}", style="dim")
+    return result
+
+
+def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What one invocation answers, and why it failed; "" where it didn't. Raises RunError where there is no answer."""
+    client = target.client("lambda", **CONFIG)
     try:
         answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode())
         told = answer["Payload"].read()
@@ -58,17 +72,17 @@ def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str
         result = json.loads(told)
     except ValueError:
         result = None
-    failed = answer.get("FunctionError") or not isinstance(result, dict) or result.get("status") == "error"
-    if failed:
-        why = _why(result) if isinstance(result, dict) else told[:200]
-        raise RunError(f"{name} could not place the data set: {why}; its log is /aws/lambda/{name}")
-    told = ", ".join(f"{key} {result[key]}" for key in SAID if key in result)
-    say(f"{name}: {told or result}", style="dim")
-    return result
+    if not isinstance(result, dict):
+        return {}, str(told[:200])
+    return result, _why(result) if answer.get("FunctionError") or result.get("status") == "error" else ""
 
 
 def _why(result: Mapping[str, Any]) -> str:
-    """What an exception of Lambda's, or a record of a failure, says."""
+    """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions hold a record."""
+    said = str(result.get("errorMessage"))
+    if said.startswith("{"):
+        with contextlib.suppress(ValueError):
+            result = json.loads(said)
     if "error_type" in result:
         return f"{result['error_type']}: {result.get('error_message')}"
-    return str(result.get("errorMessage"))
+    return said

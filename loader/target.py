@@ -152,6 +152,11 @@ def is_final(error: BotoCoreError | ClientError) -> bool:
     return type(error).__name__ in _FINAL_ERRORS
 
 
+def is_gone(target: Target) -> bool:
+    """Whether the embedded AWS of `target` has ended, so that nothing there answers any more."""
+    return target.kind == "local" and ministack.running(stack.STATE_DIR) is None
+
+
 def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
     """Turn what boto3 raised while `doing` into one line with the way out."""
     where = f"in {target.region}" + (f" at {target.endpoint_url}" if target.endpoint_url else "")

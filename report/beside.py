@@ -89,7 +89,7 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
             if one.key == key or (one.stands_beside(key) and at not in told):
                 told.add(at)
                 figures = {**one.figures, speed.name: one.speed(speed)}
-                lines.append(Row(key, one.published.label, measured=False, figures=figures))
+                lines.append(Row(one.row_beside(key), one.published.label, measured=False, figures=figures))
     return Beside(run.experiment, lines, caption(run, found))
 
 

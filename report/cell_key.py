@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.experiment import Axis, n_axis
+from experiments.experiment import Axis, Experiment, n_axis
 
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
@@ -119,6 +119,14 @@ class Key:
 
     def _default(self, at: int) -> Any:
         return self.axes[at].default_of(self.values[:at])
+
+
+def is_query(key: Key, experiment: Experiment) -> bool:
+    """Whether Athena carried the operations of this cell out, and no function."""
+    if experiment.execution is None or experiment.by_size is None:
+        return False
+    axis, moves = experiment.by_size.moves
+    return key[axis] not in moves
 
 
 def _is_usable(axis: Axis, value: object) -> bool:

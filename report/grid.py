@@ -114,6 +114,11 @@ def ratio(found: Mapping[str, float] | None, pattern: str = "{:.2f}") -> list[En
     return [number(found and found["value"], found and pattern.format(found["value"])), interval(found, pattern)]
 
 
+def as_fast(found: Mapping[str, float] | None) -> list[Entry]:
+    """The entries of how many times as fast: the ratio of two medians upside down."""
+    return ratio(found and {"value": 1 / found["value"], "low": 1 / found["high"], "high": 1 / found["low"]})
+
+
 def level(name: str) -> Entry:
     """The entry of a level."""
     return words(LEVELS[name], name)

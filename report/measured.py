@@ -10,7 +10,7 @@ from experiments import Experiment
 from experiments.experiment import Metric
 from report.cell_key import Key
 from report.phrases import listed, size_words
-from report.records import Records
+from report.records import UNKNOWN, Records, distinct
 from report.run import Run
 from report.spread import Spread, spread
 
@@ -40,15 +40,12 @@ def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
 
 
 def moved_words(run: Run) -> str:
-    """What one operation moved, for reading: `64 MiB`, or `1 GiB and 52 MiB` where cells differ."""
-    if run.object_bytes is not None:
-        return size_words(run.object_bytes)
-    sizes = {common_size(group) for group in run.done.by_cell().values()}
-    if not sizes or None in sizes:
-        return "unknown or mixed"
+    """What one operation moved, for reading: `64 MiB`, `1 GiB and 52 MiB`, or `49 KiB to 1 GiB` of more sizes."""
+    told = run.done["bytes"]
+    sizes = distinct(told[told != UNKNOWN]).tolist()
     if len(sizes) > MOST_SIZES:
-        return f"{size_words(min(sizes))} to {size_words(max(sizes))}"
-    return listed([size_words(size) for size in sorted(sizes, reverse=True)])
+        return f"{size_words(sizes[0])} to {size_words(sizes[-1])}"
+    return listed([size_words(size) for size in reversed(sizes)]) or "not recorded"
 
 
 def metrics(run: Run) -> dict[Key, dict[str, Any]]:

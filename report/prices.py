@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from report.run import Run
 
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
@@ -30,7 +30,7 @@ def mb_second_usd(run: Run, prices: Mapping[str, float]) -> float | None:
 
 def tariffs(run: Run) -> Mapping[str, Tariff]:
     """What each choice costs; empty where the experiment doesn't say, or a price isn't known."""
-    return (run.experiment.tariffs and run.experiment.tariffs(known(run))) or {}
+    return (run.experiment.by_size and run.experiment.by_size.tariffs(known(run))) or {}
 
 
 def moved_usd(tariff: Tariff, moves: str, size_bytes: float) -> float:

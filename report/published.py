@@ -28,6 +28,14 @@ class Theirs:
         without = self.published.beside_any
         return self.key.without(without) == key.without(without)
 
+    def row_beside(self, key: Key) -> Key:
+        """What its row beside the cell `key` says: that cell, but where rows differ in their objects as many as its own
+        seconds are of, with what follows from that."""
+        if not self.published.objects_axis:
+            return key
+        own = {axis.name: self.key[axis.name] for axis in key.axes if callable(axis.default)}
+        return Key.of_figures(key.axes, key.figures() | own)
+
     def speed(self, metric: Metric) -> float | None:
         """Its figure of the experiment's speed: as published, else what was done over the mean time."""
         return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))

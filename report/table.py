@@ -15,6 +15,7 @@ from experiments.experiment import Metric
 from report import cells
 from report.beside import Beside, Row
 from report.cell_key import Key, has_phrase, own_columns, phrase_label
+from report.grid import BYTES, coordinates
 from report.phrases import NOTHING
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
@@ -46,7 +47,8 @@ def to_rich(table: Beside, title: str | None = None) -> Group:
     axes, phrased = own_columns(table.experiment.axes, table.told), _is_phrased(table)
     for axis in axes:
         side = "right" if axis.kind is int else "left"
-        grid.add_column(axis.unit or axis.label, justify=side, no_wrap=True, vertical="top" if phrased else "bottom")
+        name = "\n".join((axis.label if axis.unit == BYTES else axis.unit or axis.label).rsplit(" ", 1))
+        grid.add_column(name, justify=side, no_wrap=True, vertical="top" if phrased else "bottom")
     grid.add_column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", overflow="fold")
     more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
     speed = table.experiment.speed.unit.replace("/", "\n/")
@@ -55,7 +57,7 @@ def to_rich(table: Beside, title: str | None = None) -> Group:
     previous: Key | None = None
     for row in table.rows:
         key = row.key
-        named = [str(key[axis.name]) for axis in axes]
+        named = [entry.text for entry in coordinates(key, table.told)[: len(axes)]]
         where = f"{key.way_words}, {row.source}" if phrased and row.measured else row.source
         if previous is not None and key[axes[0].name] != previous[axes[0].name]:
             grid.add_section()

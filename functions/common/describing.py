@@ -50,6 +50,6 @@ def _describe_file_error(error: OSError) -> tuple[str, str]:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             "NoSpace",
-            "the temporary folder is full: raise ephemeral_storage_mb above the size of the object",
+            "the temporary folder is full: raise ephemeral_storage_mb above the size of all that is written at a time",
         )
     return "FileError", f"{type(error).__name__}: {error}"

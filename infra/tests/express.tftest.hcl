@@ -123,15 +123,3 @@ run "downloads_in_the_buckets_zone" {
     error_message = "given values come before the defaults"
   }
 }
-
-run "queries_in_another_region" {
-  variables {
-    operation = "count"
-    region    = "ap-northeast-1"
-  }
-
-  assert {
-    condition     = output.express_bucket_name == "stampede-express-123456789012--apne1-az1--x-s3"
-    error_message = "the first zone of the region is the published one"
-  }
-}

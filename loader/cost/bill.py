@@ -1,22 +1,18 @@
-"""What a sweep costs on AWS, estimated from its plan before anything is spent.
+"""The lines of the bill of a sweep's cells, as numbers: pure arithmetic over prices.json.
 
-Pure arithmetic over prices.json. Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing).
+Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from experiments import EXPERIMENTS
 from experiments.usage import Use
 from loader.cost import durations
-from loader.cost.demand import Demand, demands, setting
-from loader.cost.prices import USUAL_REGION, Prices, read_prices
-from loader.errors import UsageError
-from loader.infra_variables import declared
-from loader.run.plan import Cell, Plan
+from loader.cost.demand import Demand
+from loader.cost.prices import USUAL_REGION, Prices
 
 BATCH = 10  # messages in one SendMessageBatch
 FREE_TMP_MB = 512
@@ -66,141 +62,6 @@ class Item:
             "usd": None if self.usd is None else round(self.usd, 6),
             "price": self.price,
         }
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Cost on AWS and duration of a plan. `cells_s` has the seconds of each cell by name, on the plan's own target;
-    `prices` are those of the region, `advice` sentences of the experiment's on what else does such work."""
-
-    target: str
-    prices: Prices
-    items: tuple[Item, ...]
-    cells_s: Mapping[str, float]
-    around_s: float
-    advice: tuple[str, ...] = ()
-
-    @property
-    def total_usd(self) -> float:
-        """The sum of all items with a known price."""
-        return sum(item.usd or 0.0 for item in self.items)
-
-    @property
-    def region(self) -> str:
-        """Where it would run."""
-        return self.prices.region
-
-    @property
-    def prices_region(self) -> str:
-        """Whose prices these are: the region's own where any of them is known."""
-        return self.region if any(item.region == self.region for item in self.items) else USUAL_REGION
-
-    @property
-    def prices_elsewhere(self) -> list[str]:
-        """The names of the prices that aren't the region's own, because those aren't known here."""
-        return list(dict.fromkeys(item.price for item in self.items if item.region != self.region))
-
-    @property
-    def unpriced(self) -> list[Item]:
-        """Items that cost something unknown."""
-        return [item for item in self.items if item.usd_per_unit is None]
-
-    @property
-    def total_s(self) -> float:
-        """Seconds of the whole sweep."""
-        return sum(self.cells_s.values()) + self.around_s
-
-    def cell_seconds(self, cell: Cell) -> float:
-        """Seconds of one cell of the plan."""
-        return self.cells_s[cell.name]
-
-    def by_service(self) -> dict[str, float]:
-        """US dollars by service, in the order of the items."""
-        sums: dict[str, float] = {}
-        for item in self.items:
-            sums[item.service] = sums.get(item.service, 0.0) + (item.usd or 0.0)
-        return sums
-
-    def sentences(self) -> list[str]:
-        """Duration and cost in words, a line each, and what the figures rest on."""
-        minutes = max(1, round(self.total_s / 60))
-        lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
-        cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
-        lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
-        free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
-        lines.append(f"free: {', '.join(free)}; not counted: retries, free tier")
-        lines += [
-            f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
-        ]
-        return [*lines, *self.advice]
-
-    def services_text(self) -> str:
-        """The dollars of each service in one phrase."""
-        return ", ".join(f"{service} {usd:.2f}" for service, usd in self.by_service().items())
-
-    def prices_text(self) -> str:
-        """Which prices these are."""
-        where = f"{self.prices_region} prices of {self.prices.date}"
-        if self.region != self.prices_region:
-            return f"{where}, as those of {self.region} aren't known here"
-        others = self.prices_elsewhere
-        return f"{where}, but those of {USUAL_REGION} for {', '.join(others)}" if others else where
-
-    def as_dict(self) -> dict[str, Any]:
-        """The estimate as it stands in run.json."""
-        return {
-            "prices_date": self.prices.date,
-            "prices_region": self.prices_region,
-            "prices_elsewhere": self.prices_elsewhere,
-            "prices": self.prices.known_usd,
-            "region": self.region,
-            "items": [item.as_dict() for item in self.items],
-            "total_usd": round(self.total_usd, 6),
-            "expected_s": round(self.total_s),
-            "advice": list(self.advice),
-        }
-
-
-def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
-    """Estimate a plan; `defaults` are infra's own where not given.
-
-    A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
-    values that aren't numbers.
-    """
-    if defaults is None:
-        defaults = {name: variable.default for name, variable in declared().items()}
-    prices = read_prices(str(setting(plan, "region", defaults)))
-    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
-    advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
-    return Estimate(
-        target=plan.target,
-        prices=prices,
-        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
-        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
-        around_s=durations.around_s(cells, plan.target),
-        advice=tuple(advice),
-    )
-
-
-def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
-    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and always passes.
-
-    Raises UsageError, also where a part of the cost has no known price: then nobody can keep a budget.
-    """
-    if budget_usd is None or estimate.target != "aws":
-        return
-    if estimate.unpriced:
-        what = ", ".join(item.what for item in estimate.unpriced)
-        raise UsageError(
-            f"--budget-usd {budget_usd:g}: can't be kept, because the price of {what} isn't known here; "
-            "choose what has a price, or leave --budget-usd out"
-        )
-    if estimate.total_usd > budget_usd:
-        raise UsageError(
-            f"--budget-usd {budget_usd:g}: the sweep is estimated at {estimate.total_usd:.2f} USD "
-            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or "
-            "smaller cells with --set"
-        )
 
 
 def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:

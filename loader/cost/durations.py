@@ -30,7 +30,7 @@ class Surroundings:
 # AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag. The upload: 100 Mbit/s.
 SURROUNDINGS = {
     "aws": Surroundings(60, 30, 15, 180, 12),
-    "local": Surroundings(30, 10, 5, 15, 200),
+    "local": Surroundings(30, 10, 2, 15, 200),
 }
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from emulator import ministack, stack
 from loader import target as targets
 from loader.errors import RunError
 from loader.progress import bar, say
@@ -134,8 +133,7 @@ class _Waiting:
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once; one that no waiting mends ends the drain."""
         explained = targets.explain(error, "draining the queue", self._target)
-        gone = self._target.kind == "local" and ministack.running(stack.STATE_DIR) is None
-        if gone or targets.is_final(error):
+        if targets.is_gone(self._target) or targets.is_final(error):
             raise explained from None
         if self._error is None:
             say(f"{explained}; asking again until the deadline", style="yellow")

@@ -6,7 +6,6 @@ import json
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -23,27 +22,6 @@ TIMES = {
     "engine_seconds": "EngineExecutionTimeInMillis",
     "service_seconds": "ServiceProcessingTimeInMillis",
 }
-
-
-@dataclass(frozen=True)
-class _Common:
-    """What every record has behind its time, in this order (functions/agreed/record.json)."""
-
-    memory_size: int
-    experiment_tag: str
-    run_id: str
-    cell: str
-    seq: int
-    message_id: str
-    request_id: str
-    sandbox_id: str
-    cold_start: int
-    attempt: int
-    started_at_ms: int
-    finished_at_ms: int
-    bytes: int | None
-    method: str
-    status: str
 
 
 class ExecutionRecords:
@@ -73,9 +51,13 @@ class ExecutionRecords:
         *,
         objects: int | None,
     ) -> None:
-        """Write the record of one message, its query being over `objects`. Raises RunError where it can't be."""
+        """Write the record of one message, its query being over `objects`. Raises RunError where it can't be.
+
+        What stands before `warm_up`, every record has, in this order (functions/agreed/record.json).
+        """
         elapsed_s = None if failure else _seconds(query.statistics, "TotalExecutionTimeInMillis")
-        common = _Common(
+        elapsed = {} if failure else {self._target.experiment.time_field: elapsed_s}
+        record = {"concurrency_limit": self._target["concurrency_value"], **elapsed} | dict(  # noqa: C408 - no literal names a variable
             memory_size=self._target["memory_size"],
             experiment_tag=self._target["experiment_tag"],
             run_id=self._run_id,
@@ -91,10 +73,8 @@ class ExecutionRecords:
             bytes=query.statistics.get("DataScannedInBytes"),
             method="athena",
             status="error" if failure else "ok",
+            warm_up=self._warm_up,
         )
-        record = {"concurrency_limit": self._target["concurrency_value"]}
-        record |= {} if failure else {self._target.experiment.time_field: elapsed_s}
-        record |= asdict(common) | {"warm_up": self._warm_up}
         record |= {name: value for name, value in self._axes.items() if name not in record}
         self._write(record | self._own(query, elapsed_s, objects) | _error(failure))
 
@@ -114,7 +94,7 @@ class ExecutionRecords:
     def _write(self, record: Mapping[str, Any]) -> None:
         event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
         try:
-            patiently(lambda: self._put(event), time.monotonic() + PATIENCE_S)
+            patiently(lambda: self._put(event), self._target, time.monotonic() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             raise targets.explain(error, f"writing a record to {self._place['logGroupName']}", self._target) from None
 

@@ -46,8 +46,8 @@ def carry_out(
     sent and has its record. Raises RunError where a record can't be stored, and KeyboardInterrupt once the query under
     way is cancelled and recorded.
     """
-    say(f"{count} queries in workgroup {execution.workgroup}, one after the other: {execution.sql}")
-    client, records = target.client("athena"), ExecutionRecords(target, folder.run_id, cell, order, int(warm_up))
+    say(f"queries in workgroup {execution.workgroup}, one after the other, {count} times: {execution.sql}")
+    records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up))
     first, started_s = first_seq(folder, cell), clock()
     with bar() as progress, sent_log(folder, cell, warm_up=warm_up) as sent:
         task = progress.add_task("queries", total=count, note="")
@@ -56,7 +56,7 @@ def carry_out(
             progress.update(task, note=words)
 
         for index, seq in enumerate(range(first, first + count)):
-            query = Query(client, execution, token_of(folder.run_id, cell, seq), clock=clock, sleep=sleep)
+            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock=clock, sleep=sleep)
             objects = share(index).get("objects") if share else None
             message = _Message(folder, cell, seq, query, sent)
             message.carry_out(noted, partial(records.store, objects=objects))
@@ -71,7 +71,7 @@ def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: E
     if not rows or rows[-1]["state"] == "ended":
         return
     say(f"{cell}: cancelling the query that was under way when the run was cut off")
-    query = Query(target.client("athena"), execution, token_of(folder.run_id, cell, rows[-1]["seq"]))
+    query = Query(target, execution, token_of(folder.run_id, cell, rows[-1]["seq"]))
     query.execution_id = rows[-1]["execution_id"]
     query.stop()
 

@@ -156,7 +156,8 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
     known = {**declared(), **experiment.order_axes}
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
-    values = setting_values("--set", name, listed, experiment.order_axes.get(name))
+    ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
+    values = setting_values("--set", name, listed, ruled.get(name))
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
     return name, values

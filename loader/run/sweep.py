@@ -120,10 +120,10 @@ class SweepRun:
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
         in_order = self._plan.in_order(cell)
-        place(target, in_order, self._placed)
         load = CellLoad.of(target, in_order, self._objects)
         if load.execution is not None:
             stop_left_running(target, self._folder, cell.name, load.execution)
+        place(target, in_order, self._placed)
         if set_aside(self._folder, cell.name) and load.execution is None:
             _empty_queue(target)
         started_at = datetime.now(UTC)

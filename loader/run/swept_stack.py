@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -83,8 +83,7 @@ class SweptStack:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
                 self._delete_local_queues()
-            self._empty_buckets()
-            self.terraform.destroy(self._applied, refresh=not is_local)
+            self._destroy(refresh=not is_local)
             stack_lock.disown(self._kind)
         except BaseException as error:
             self._say_what_stays(error)
@@ -100,7 +99,8 @@ class SweptStack:
         """The command that removes the stack, for a user to copy."""
         if self._kind == "local":
             return "`stampede emulator stop`"
-        return f"`{self.terraform.destroy_command(self._applied)}`"
+        first = "`stampede dataset --remove`, then " if self._emptied() else ""
+        return f"{first}`{self.terraform.destroy_command(self._applied)}`"
 
     def _target(self, outputs: dict[str, Any]) -> Target:
         """Where the stack of these outputs is."""
@@ -141,16 +141,31 @@ class SweptStack:
         if left:
             say(f"still there, as far as Terraform knows: {', '.join(left)}", style="red")
 
-    def _empty_buckets(self) -> None:
-        """Empty what Terraform can't. Where that fails it is said, and the destroy is tried all the same: it takes the
-        rest down, and says itself what stays."""
-        names = EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
+    def _destroy(self, *, refresh: bool) -> None:
+        """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
+        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then."""
+        outputs = self.terraform.outputs() if self._emptied() else {}
+        self._empty_buckets(outputs)
         try:
-            target = self._target(self.terraform.outputs() if names else {})
-            for bucket in filter(None, map(target.outputs.get, names)):
-                empty(target, bucket)
+            self.terraform.destroy(self._applied, refresh=refresh)
+        except RunError:
+            if not self._empty_buckets(outputs):
+                raise
+            self.terraform.destroy(self._applied, refresh=refresh)
+
+    def _empty_buckets(self, outputs: dict[str, Any]) -> int:
+        """Empty what Terraform can't; returns how many objects there were. Where that fails it is said, and the destroy
+        is tried all the same: it takes the rest down, and says itself what stays."""
+        try:
+            target = self._target(outputs)
+            return sum(empty(target, bucket) for bucket in filter(None, map(outputs.get, self._emptied())))
         except (RunError, UsageError) as error:
             say(f"{error}; `stampede dataset --remove` empties it, and the stack can be destroyed then", style="red")
+            return 0
+
+    def _emptied(self) -> Sequence[str]:
+        """The outputs that name buckets which Terraform can't empty."""
+        return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
 
     def _delete_local_queues(self) -> None:
         """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the

@@ -73,9 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
             place(target, in_order)
     if arguments.dry_run:
         for event in events_of(target, in_order):
-            say(f"would have {target[target.experiment.placed_by]} place what is missing: {json.dumps(event)}")
+            say(f"would have {target[target.experiment.placing.function]} place what is missing: {json.dumps(event)}")
     for one in objects:
         print(f"s3://{target['bucket_name']}/{one.key}")
+    if not (objects or events_of(target, in_order)):
+        say(f"nothing to put: this stack of {target['experiment']} reads nothing that isn't there")
     return 0
 
 

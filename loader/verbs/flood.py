@@ -20,6 +20,7 @@ from loader.arguments import positive_int
 from loader.dataset import stored_objects
 from loader.errors import UsageError
 from loader.manifest import check_manifest
+from loader.placing import events_of
 from loader.progress import say
 from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import message_counts
@@ -68,6 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     load = CellLoad.of(target, in_order, stored_objects(target))
     count = _count(arguments, target, load)
     check_manifest(target)
+    if events_of(target, in_order):
+        options = "".join(f" --order {one}" for one in arguments.order)
+        say(f"this reads what `stampede dataset{options}` places; run that first, once for a stack")
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count)
         return 0
@@ -110,6 +114,8 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
             f"--queue-name: {target['experiment']} is prepared by a message that is waited for on the stack's own "
             "queue; leave it out"
         )
+    if load.execution is not None and arguments.queue_name is not None:
+        raise UsageError("--queue-name: Athena is asked, and nothing is sent to a queue; leave it out")
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
     return arguments.messages or load.count or usual
 

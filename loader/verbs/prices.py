@@ -23,6 +23,8 @@ from loader.target import Target
 
 COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
 UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")
+# Somebody waits, and what isn't answered is asked for another day.
+PATIENCE = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +69,7 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
     stored = json.loads(prices.FILE.read_text())
     known = prices.read_prices(region, file=prices.FILE)
     target = Target("aws", {"region": price_list.API_REGION})
-    client = target.client("pricing")
+    client = target.client("pricing", **PATIENCE)
     found: dict[str, float] = {}
     rows, wrong = [], []
     for name, before in known.by_name.items():

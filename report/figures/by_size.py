@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,10 +19,13 @@ TITLE = "Time and cost against the size of an object"
 READING = (
     "Upper part: the median time of the one over that of the other, so many times as fast; lower part: the same with "
     "what moving one object cost. Above the line at 1 the choice of the title wins, below it the other one. Bars are "
-    "95 % intervals, large hollow marks are published figures, and between measured sizes the lines are straight, "
-    "which nobody measured; both axes are logarithmic."
+    "95 % intervals, large hollow marks are published figures. Between two measured sizes, which are the small marks, "
+    "time is taken to grow evenly with the bytes, which nobody measured; prices hold at any size. Both axes are "
+    "logarithmic."
 )
 PANEL_IN = 2.5
+# What each ratio is of, and at how many sizes a line is drawn.
+TOOK, DRAWN_SIZES = {"speedup": "seconds", "cheapness": "usd"}, 100
 Published = Sequence[tuple[str, float, float]]
 
 
@@ -37,9 +41,9 @@ def words(drawn: Drawn) -> str:
 
 
 @drawing.styled
-def draw(series: Sequence[Mapping[str, Any]], published: Published, base: str) -> Figure | None:
-    """A line a series in each part; `published` are (the series' moves, bytes, times as fast), `base` the other
-    choice. None without a series."""
+def draw(series: Sequence[Mapping[str, Any]], published: Published) -> Figure | None:
+    """A line a series in each part; `published` are (the series' moves, bytes, times as fast). None without a
+    series."""
     if not series:
         return None
     kinds = [("speedup", "as fast")]
@@ -49,8 +53,9 @@ def draw(series: Sequence[Mapping[str, Any]], published: Published, base: str) -
     grid = figure.subplots(len(kinds), 1, squeeze=False, sharex=True)[:, 0]
     for axes, (kind, label) in zip(grid, kinds, strict=True):
         for at, one in enumerate(series):
-            _line(axes, [point for point in one["points"] if point[kind]], kind, *drawing.look(at))
-        _scales(axes, f"times {label}")
+            if points := [point for point in one["points"] if point[kind]]:
+                _line(axes, points, kind, *drawing.look(at))
+        axes.set_ylabel(f"times {label}")
     handles = _handles(series)
     marks = {"write": "s", "read": "o"}
     for moves, size_bytes, speedup in published:
@@ -59,23 +64,29 @@ def draw(series: Sequence[Mapping[str, Any]], published: Published, base: str) -
     for moves in sorted({moves for moves, *_ in published}):
         handles.append(Line2D([], [], linestyle="none", marker=marks[moves], markersize=10, markerfacecolor="none",
                               markeredgecolor=drawing.INK, label=f"published, {VERBS[moves]}"))  # fmt: skip
+    for axes in grid:
+        _scales(axes)
     grid[-1].set_xlabel("size of one object (logarithmic)")
     drawing.legend_above(grid[0], handles)
     return figure
 
 
 def _line(axes: Axes, points: Sequence[Mapping[str, Any]], kind: str, colour: str, marker: str) -> None:
-    sizes, values = [one["size_bytes"] for one in points], [one[kind]["value"] for one in points]
-    axes.plot(sizes, values, color=colour, marker=marker, markersize=5, linewidth=1.6)
+    sizes, took = [one["size_bytes"] for one in points], TOOK[kind]
+    between = np.union1d(sizes, np.geomspace(sizes[0], sizes[-1], DRAWN_SIZES))
+    ours, base = (np.interp(between, sizes, [one[took][name] for one in points]) for name in ("ours", "base"))
+    axes.plot(between, base / ours, color=colour, marker=marker, markersize=5, linewidth=1.6,
+              markevery=np.searchsorted(between, sizes).tolist())  # fmt: skip
     for one in points:
         if one[kind]["low"] is not None:
             axes.plot([one["size_bytes"]] * 2, [one[kind]["low"], one[kind]["high"]], color=colour, linewidth=1.2)
 
 
-def _scales(axes: Axes, label: str) -> None:
+def _scales(axes: Axes) -> None:
     drawing.plain(axes)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.margins(y=0.12)  # room for a large mark
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.8), max(high, 1.25))
     axes.grid(axis="y", color=drawing.GRID, linewidth=0.8)
@@ -86,7 +97,6 @@ def _scales(axes: Axes, label: str) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size_bytes, _: decimal_size(size_bytes)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_ylabel(label)
 
 
 def _handles(series: Sequence[Mapping[str, Any]]) -> list[Line2D]:

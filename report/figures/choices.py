@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from experiments.experiment import Compare
-from report.cell_key import Key, told_apart
+from report.cell_key import Key, is_query, told_apart
 from report.figures import drawing, ranked
 from report.figures.series import Cell, Drawn
 from report.measured import speed_of
@@ -41,7 +41,7 @@ def _interval(drawn: Drawn, cell: Cell) -> Mapping[str, float] | None:
 
 
 def _place(drawn: Drawn, compare: Compare) -> Key | None:
-    """A cell of those with the largest N in which several were tried."""
+    """A cell of those with the largest N in which several were tried; one of workers, where there is one."""
     rows = drawn.numbers["comparisons"].get(compare.name, ())
     keys = [Key.of_figures(drawn.experiment.axes, one) for one in rows if one["all"]["count"]]
-    return max(keys, key=lambda key: key.n, default=None)
+    return max(keys, key=lambda key: (not is_query(key, drawn.experiment), key.n), default=None)

@@ -13,29 +13,57 @@ from report.sections.page import Block, Figures, Page
 from report.statistics.by_size import VERBS, along, choice_of
 
 A_MILLION = 1_000_000
+# The record's word for the time that CreateSession took.
+SESSION = "session_ms"
+# More cells aren't named.
+MOST_LACKING = 2
 
 
 def render(page: Page) -> Block | None:
-    """Nothing where not both choices were measured."""
-    series = page.numbers.get("by_size")
-    if not series:
+    """Nothing where nothing was to be written or read; what lacks where not both choices were measured."""
+    series, lacking = page.numbers["by_size"], _lacking(page)
+    if not series and not lacking:
         return None
-    _, _, base = choice_of(page.experiment)
+    choice, _, base = choice_of(page.experiment)
+    axis = next(one for one in page.experiment.axes if one.name == choice)
+    ours = series[0]["ours"] if series else next((one for one in axis.allowed if one != base), "another one")
     theirs = list(_published(page))
-    drawn = picture(figure, figure.draw(series, [one[:3] for one in theirs], base), page.drawn)
+    drawn = picture(figure, figure.draw(series, [one[:3] for one in theirs]), page.drawn)
     return page.block(
         "by_size",
         "For which size",
-        [drawn and replace(drawn, title=f"How many times as fast and as cheap {series[0]['ours']} is as {base}")],
-        ours=series[0]["ours"],
-        base=base,
-        sentences=[_sentence(one) for one in series],
+        [drawn and replace(drawn, title=f"How many times as fast and as cheap {ours} is as {base}")],
+        ours=ours,
+        sentences=[*map(_sentence, series), *lacking],
         published=_published_words(theirs),
         stand_ins=[one.sentence for one in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
-        storage=_storage(page, series[0]["ours"], base),
+        storage=_storage(page, ours, base),
+        sessions=_sessions(page),
         priced=any(one["cost"] for one in series),
-        grid=_grid(page, series, base),
-    )  # fmt: skip
+        grid=_grid(page, series, ours, base) if series else None,
+    )
+
+
+def _lacking(page: Page) -> list[str]:
+    """Which cells have nothing to be set against, in a sentence; none where all have."""
+    choice, _, _ = choice_of(page.experiment)
+    axis, moves = page.experiment.by_size.moves
+    points = [point for one in page.numbers["by_size"] for point in one["points"]]
+    paired = {page.key(cell) for point in points for cell in (point, point["base"])}
+    alone = [key.words_without((choice,), page.told) for key in map(page.key, page.numbers["cells"])
+             if key[axis] in moves and key not in paired]  # fmt: skip
+    told = list(dict.fromkeys(alone))
+    few = listed(told) if len(told) <= MOST_LACKING else f"{told[0]}, and {len(told) - 1} more"
+    return [f"Nothing to set against each other, because one of both wasn’t measured: {few}."] if told else []
+
+
+def _sessions(page: Page) -> str:
+    """What opening a session took, which is in no time; empty where none was opened."""
+    found = sorted(took for cell in page.numbers["cells"] if (took := page.figure_of(cell, SESSION)))
+    if not found:
+        return ""
+    ends = dict.fromkeys(f"{took:.1f}" for took in (found[0], found[-1]))
+    return f"CreateSession is apart: {' to '.join(ends)} ms a message, in none of these times and costs."
 
 
 def _sentence(one: Figures) -> str:
@@ -46,7 +74,7 @@ def _sentence(one: Figures) -> str:
 def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
     """What was published of both, where one operation and size are: what it does, bytes, times as fast, the label."""
     choice, size, base = choice_of(page.experiment)
-    axis, moves = page.experiment.moves
+    axis, moves = page.experiment.by_size.moves
     groups: dict[tuple[object, ...], dict[object, published.Theirs]] = {}
     for one in published.every_cell(page.experiment):
         if one.key[axis] in moves and one.figures.get("avg_s"):
@@ -77,9 +105,8 @@ def _storage(page: Page, ours: str, base: str) -> str:
     return f"Storage is apart: a GB kept for a month costs {kept[0]:g} USD on {ours} and {kept[1]:g} on {base}{times}."
 
 
-def _grid(page: Page, series: list[Figures], base: str) -> Grid:
+def _grid(page: Page, series: list[Figures], ours: str, base: str) -> Grid:
     lines = [(point, _entries(point)) for one in series for point in one["points"]]
-    ours = series[0]["ours"]
     columns = [Column("count"), Column("as fast", "×"), Column("95 %"), Column("a million", f"USD, {ours}"),
                Column("a million", f"USD, {base}"), Column("as cheap", "×"), Column("95 %")]  # fmt: skip
     return page.grid("by-size", f"{ours} against {base}, by the size of an object", columns, lines)

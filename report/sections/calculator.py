@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
 from report import prices
 from report.phrases import dollars, quantity
 from report.sections.page import Block, Page
@@ -35,11 +35,9 @@ class Field:
 
 FIELDS = (
     Field("objects", "Objects, each written once", "1,000,000", "a whole number of 1 or more, such as 1,000,000"),
-    Field("size", "Size of one object", "10", "a number above 0, such as 10"),
-    Field(
-        "reads", "Reads a month, of one object each", "10,000,000", "a whole number of 0 or more, such as 10,000,000"
-    ),
-    Field("months", "Months kept", "1", "a number above 0, such as 12"),
+    Field("size", "Size of one object", "10", "a number above 0, such as 10 or 0.5"),
+    Field("reads", "Objects read a month", "10,000,000", "a whole number of 0 or more, such as 10,000,000"),
+    Field("months", "Months kept", "1", "a number above 0, such as 12 or 0.5"),
 )
 
 

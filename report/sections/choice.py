@@ -6,7 +6,7 @@ from dataclasses import replace
 from experiments.experiment import Compare, Metric
 from report.cell_key import Key
 from report.figures import Picture, choices, picture, ranked
-from report.grid import Column, Entry, Grid, level, number, ratio, words
+from report.grid import Column, Entry, Grid, as_fast, level, number, ratio, words
 from report.sections.page import Block, Figures, Page
 
 
@@ -52,7 +52,7 @@ def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Gri
                 one,
                 [
                     *([words(base.words_of(compare.axes))] if len(bases) > 1 else []),
-                    *_speedup(found["ratio_of_medians"]),
+                    *as_fast(found["ratio_of_medians"]),
                     *ratio(found["cliffs_delta"], "{:+.2f}"),
                     *(_taken(cells, metric, key, base) for metric in _spent(page)),
                     level(found["level"]),
@@ -66,12 +66,6 @@ def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Gri
                Column("against the fastest", words=True)]  # fmt: skip
     which = "one of them" if len(bases) > 1 else bases.pop()
     return page.grid(name, f"Each against {which}, with everything else alike", columns, lines)
-
-
-def _speedup(found: Figures | None) -> list[Entry]:
-    """How many times as fast: the ratio of medians upside down."""
-    turned = found and {"value": 1 / found["value"], "low": 1 / found["high"], "high": 1 / found["low"]}
-    return ratio(turned)
 
 
 def _taken(cells: dict[Key, Figures], metric: Metric, key: Key, base: Key) -> Entry:

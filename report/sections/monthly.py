@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from report import prices
 from report.cell_key import Key
 from report.grid import Column, Entry, number
 from report.phrases import dollars
@@ -13,8 +14,8 @@ MEGABIT_BYTES = 125_000
 
 def render(page: Page) -> Block | None:
     """Nothing without prices stored with the run, or where nothing was measured."""
-    prices = _prices(page)
-    lines = [(cell, _entries(page, page.key(cell), cell, prices)) for cell in page.numbers["cells"] if cell["count"]]
+    known = prices.known(page.run)
+    lines = [(cell, _entries(page, page.key(cell), cell, known)) for cell in page.numbers["cells"] if cell["count"]]
     lines = [(cell, entries) for cell, entries in lines if entries]
     if not lines or page.experiment.a_month is None:
         return None
@@ -24,21 +25,13 @@ def render(page: Page) -> Block | None:
     return page.block("monthly", "The bill", grid=page.grid("monthly", caption, columns, lines))
 
 
-def _prices(page: Page) -> dict[str, float]:
-    """USD by the name of the price, from the estimate that the sweep left in run.json."""
-    cost = page.run.manifest.get("cost")
-    items = cost.get("items") if isinstance(cost, dict) else None
-    named = [item for item in items or () if isinstance(item, dict) and isinstance(item.get("price"), str)]
-    return {one["price"]: one["usd_per_unit"] for one in named if type(one.get("usd_per_unit")) in (int, float)}
-
-
-def _entries(page: Page, key: Key, cell: Figures, prices: Mapping[str, float]) -> list[Entry]:
+def _entries(page: Page, key: Key, cell: Figures, known: Mapping[str, float]) -> list[Entry]:
     found, seconds = cell["client"], cell["seconds"]["mean_s"]
     if page.experiment.a_month is None or not found["mbit_per_s"]:
         return []
     requests = None if found["requests"] is None else found["requests"] / cell["count"]
     moved_bytes = found["mbit_per_s"] * MEGABIT_BYTES * seconds
-    bill = page.experiment.a_month(key.figures(), moved_bytes, seconds, requests, prices)
+    bill = page.experiment.a_month(key.figures(), moved_bytes, seconds, requests, known)
     if bill is None:
         return []
     kept_usd, each_usd = bill

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from experiments import Experiment
 from report.accounting import AccountBook, account_book
 from report.beside import Beside
-from report.cell_key import Key, told_apart
+from report.cell_key import Key, is_query, told_apart
 from report.figures import Picture
 from report.figures.series import Drawn, drawn
 from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
@@ -66,10 +66,13 @@ class Page:
         """The coordinates of a cell of statistics.json."""
         return Key.of_figures(self.experiment.axes, figures)
 
+    def figure_of(self, cell: Figures, field: str) -> float | None:
+        """The metric of a cell of statistics.json that is made of this field of its records."""
+        return next((cell["client"][one.name] for one in self.experiment.metrics if one.field == field), None)
+
     def is_query(self, key: Key) -> bool:
         """Whether Athena carried the operations of this cell out, and no function."""
-        axis, moves = self.experiment.moves
-        return self.experiment.execution is not None and key[axis] not in moves
+        return is_query(key, self.experiment)
 
     def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
         """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""

@@ -7,6 +7,7 @@ values the interval is as wide as Student's.
 
 import hashlib
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
@@ -78,6 +79,22 @@ class Sample:
     def _generator(self, purpose: str) -> np.random.Generator:
         text = f"{self._label}\n{purpose}\n".encode() + self.values.tobytes()
         return np.random.default_rng(int.from_bytes(hashlib.sha256(text).digest()[:16], "big"))
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """A figure, and its value in every resample."""
+
+    value: float
+    values: np.ndarray
+
+    def over(self, other: "Resampled") -> "Resampled":
+        """The ratio of both."""
+        return Resampled(self.value / other.value, self.values / other.values)
+
+    def less(self, other: "Resampled") -> "Resampled":
+        """The difference of both."""
+        return Resampled(self.value - other.value, self.values - other.values)
 
 
 def interval(resampled: np.ndarray, size: int, above: np.ndarray | None = None) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments import Experiment
 from experiments.experiment import Compare, is_of_n
-from report.cell_key import Key, told_apart
+from report.cell_key import Key, is_query, told_apart
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
@@ -73,7 +73,9 @@ def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
 
 
 def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[str, Any]:
-    same_size = cell.object_bytes is not None and cell.object_bytes == base.object_bytes
+    # A query moves nothing to its worker: its cell says over what it was asked.
+    told = cell.object_bytes is not None or is_query(cell.key, sentences.experiment)
+    same_size = told and cell.object_bytes == base.object_bytes
     result: dict[str, Any] = cell.key.figures() | {"base": base.key.figures()}
     for name in ("all", "inside_window"):
         attribute = "everything" if name == "all" else "inside"
@@ -102,6 +104,7 @@ class _Sentences:
     """Sentences about one cell against its base."""
 
     def __init__(self, experiment: Experiment, compare: Compare, told: frozenset[str]) -> None:
+        self.experiment = experiment
         self._one, self._worker = experiment.operation[0], experiment.worker[0]
         self._compare, self._told = compare, told
         self._is_n = is_of_n(experiment, compare)

@@ -1,4 +1,4 @@
-"""Where a ratio that was measured at some sizes passes 1: straight lines between them, both axes logarithmic."""
+"""Where two choices that were measured at some sizes come out even: straight lines between what was measured."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,41 +7,47 @@ import numpy as np
 
 from report.phrases import decimal_size, listed
 from report.statistics import rules
-from report.statistics.bootstrap import interval
+from report.statistics.bootstrap import Resampled, interval
 
 # What can be said of a ratio: above or below 1 at every size, falling or rising through it once, or neither.
 ABOVE, BELOW, FALLS, RISES, UNCLEAR = "above", "below", "falls", "rises", "unclear"
+# More aren't named in few words.
+MOST_SIZES = 2
 
 
-def crossings(sizes: Sequence[float], ratios: Sequence[float]) -> list[tuple[float, bool]]:
-    """Each size at which the ratio passes 1, and whether it is above 1 from there on; `sizes` ascend."""
-    places, logs = np.log(sizes), np.log(ratios)
-    found = []
-    for at in range(len(places) - 1):
-        left, right = logs[at], logs[at + 1]
-        if (left >= 0) != (right >= 0):
-            found.append(
-                (float(np.exp(places[at] + left / (left - right) * (places[at + 1] - places[at]))), right >= 0)
-            )
-    return found
+def crossings(places: Sequence[float], heights: Sequence[float]) -> list[tuple[float, bool]]:
+    """Each place at which straight lines through these heights pass 0, and whether they are above it from there on;
+    `places` ascend."""
+    [at] = _passed(np.asarray(places, dtype=float), np.asarray([heights], dtype=float))
+    return [(float(at[left]), heights[left + 1] >= 0) for left in np.flatnonzero(~np.isnan(at)).tolist()]
+
+
+def _passed(places: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """Where each row of heights passes 0 between two places, a column a pair of them; NaN where it doesn't."""
+    left, right = heights[:, :-1], heights[:, 1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = places[:-1] + left / (left - right) * np.diff(places)
+    return np.where((left >= 0) != (right >= 0), at, np.nan)
 
 
 def break_even(
     sizes: Sequence[float],
     ratios: Sequence[dict[str, float | None]],
-    resampled: Sequence[np.ndarray],
+    apart: Sequence[Resampled],
     count: int,
     names: tuple[str, str],
     told_of: str,
 ) -> dict[str, Any]:
     """From which size on another choice is the better one.
 
-    `ratios` are {"value", "low", "high"} by size, `resampled` their bootstrap values, each of at least `count` (too few
-    for an interval: low is None). `names` are what a ratio above and below 1 is called, and `told_of` says it of
-    something, as `reading is {} on that`. {"level", "at_bytes", "interval" (in bytes), "words", "short"}; an end of the
-    interval is None where it reaches beyond the sizes.
+    `ratios` are {"value", "low", "high"} by size, each of at least `count` measurements (too few for an interval: low
+    is None). `apart` is what one object takes of the base less what it takes of the other, so above 0 where the ratio
+    is above 1; between two sizes it is taken to grow evenly with the bytes: a request, and so much a byte. `names` are
+    what a ratio above and below 1 is called, and `told_of` says it of something, as `reading is {} on that`. {"level",
+    "at_bytes", "interval" (in bytes), "words", "short"}; an end of the interval is None where it reaches beyond the
+    sizes.
     """
-    found = crossings(sizes, [one["value"] for one in ratios])
+    found = crossings(sizes, [one.value for one in apart])
     told = [None if one["low"] is None else ABOVE if one["low"] > 1 else BELOW if one["high"] < 1 else UNCLEAR
             for one in ratios]  # fmt: skip
     result = {"level": UNCLEAR, "at_bytes": None, "interval": None}
@@ -49,27 +55,22 @@ def break_even(
         result["level"] = told[0]
     elif len(found) == 1 and None not in told:
         [(at_bytes, rises)] = found
-        ends = _interval(sizes, resampled, count, rises)
+        ends = _interval(sizes, apart, count, rises)
         if any(ends.values()):
             result = {"level": RISES if rises else FALLS, "at_bytes": at_bytes, "interval": ends}
-    return result | {"words": _words(result, sizes, told, names, told_of), "short": _short(result)}
+    return result | {"words": _words(result, sizes, told, names, told_of), "short": _short(result, sizes, told)}
 
 
-def _interval(sizes: Sequence[float], resampled: Sequence[np.ndarray], count: int, rises: bool) -> dict[str, Any]:
+def _interval(sizes: Sequence[float], apart: Sequence[Resampled], count: int, rises: bool) -> dict[str, Any]:
     """Where each resample crosses, from the first to the last time; one that never does crosses beyond the sizes."""
-    places, logs = np.log(np.asarray(sizes, dtype=float)), np.log(np.stack(resampled, axis=1))
-    left, right = logs[:, :-1], logs[:, 1:]
-    crosses = (left >= 0) != (right >= 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        at = places[:-1] + left / (left - right) * np.diff(places)
-    beyond = np.where((logs[:, 0] >= 0) == rises, places[0], places[-1])
-    none = ~crosses.any(axis=1)
-    first = np.where(none, beyond, np.where(crosses, at, np.inf).min(axis=1))
-    last = np.where(none, beyond, np.where(crosses, at, -np.inf).max(axis=1))
-    found = interval(first, count, above=last)
+    heights = np.stack([one.values for one in apart], axis=1)
+    at = _passed(np.asarray(sizes, dtype=float), heights)
+    none = np.isnan(at).all(axis=1)
+    at[none] = np.where((heights[none, :1] >= 0) == rises, sizes[0], sizes[-1])
+    found = interval(np.nanmin(at, axis=1), count, above=np.nanmax(at, axis=1))
     return {
-        "low": None if found["low"] <= places[0] else float(np.exp(found["low"])),
-        "high": None if found["high"] >= places[-1] else float(np.exp(found["high"])),
+        "low": None if found["low"] <= sizes[0] else found["low"],
+        "high": None if found["high"] >= sizes[-1] else found["high"],
     }
 
 
@@ -113,9 +114,12 @@ def _about(size_bytes: float) -> str:
     return decimal_size(size_bytes, digits=2)
 
 
-def _short(found: dict[str, Any]) -> str:
+def _short(found: dict[str, Any], sizes: Sequence[float], told: Sequence[str | None]) -> str:
     """Where it is what a ratio above 1 is called, in few words; empty where that can't be told."""
     level = found["level"]
     if level in (FALLS, RISES):
         return f"{'below' if level == FALLS else 'above'} about {_about(found['at_bytes'])}"
-    return {ABOVE: "at all measured sizes", BELOW: "at no measured size"}.get(level, "")
+    if level in (ABOVE, BELOW):
+        return "at all measured sizes" if level == ABOVE else "at no measured size"
+    clear = [decimal_size(size) for size, one in zip(sizes, told, strict=True) if one == ABOVE]
+    return f"at {listed(clear) if len(clear) <= MOST_SIZES else f'{len(clear)} of {len(sizes)} sizes'}" if clear else ""

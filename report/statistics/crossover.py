@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from experiments import Experiment
 from experiments.experiment import Compare
 from report.cell_key import Key, told_apart
@@ -57,6 +59,6 @@ def _crossings(lines: Mapping[str, Line]) -> list[tuple[float, str, str]]:
     for one, other in combinations(lines, 2):
         both = list(zip(lines[one], lines[other], strict=False))
         ratios = [ours / theirs for (_, ours), (_, theirs) in both]
-        for size_bytes, rises in crossings([size for (size, _), _ in both], ratios):
-            found.append((size_bytes, *((other, one) if rises else (one, other))))
+        for place, rises in crossings(np.log([size for (size, _), _ in both]), np.log(ratios)):
+            found.append((float(np.exp(place)), *((other, one) if rises else (one, other))))
     return found

@@ -251,10 +251,10 @@ class _Headline:
         ratios = [one["all"]["ratio_of_medians"] for one in told]
         took = {"low": min(one["low"] for one in ratios), "high": max(one["high"] for one in ratios)}
         apart = "" if len(told) == 1 else f", {self._places(told, compare)}"
-        return [
+        claim = (
             f"{self._where}, with {ends[1]} the median {self.one} takes {took_words(took)} as long as with {ends[0]}"
-            f"{apart}."
-        ]
+        )
+        return [f"{claim}{apart}.", f"{claim}."]
 
     def _places(self, rows: Sequence[Figures], compare: Compare) -> str:
         """Where a comparison was made, in words; only counted where it was made at more places than can be read."""

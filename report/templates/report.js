@@ -78,6 +78,7 @@ for (const place of document.querySelectorAll("[data-copy]")) offerCopy(place);
 
 // The same formulas as report/sections/calculator.py; a tariff is [write, read, GB written, GB read, GB-month] in USD.
 const GB = 2 ** 30;
+const MOST = 1e15;
 const RULES = {
   objects: (value) => Number.isInteger(value) && value >= 1,
   size: (value) => value > 0,
@@ -113,11 +114,13 @@ function ownNumbers(form) {
   let good = true;
   for (const [name, holds] of Object.entries(RULES)) {
     const input = form.elements[name];
-    const text = input.value.replace(/[\s,_]/g, "");
-    const value = text === "" ? NaN : Number(text);
-    const fits = Number.isFinite(value) && value <= 1e15 && holds(value);
+    const text = input.value.replace(/[\s_]/g, "");
+    // A comma between thousands is left out; any other might be a decimal one, and is none here.
+    const value = text === "" ? NaN : Number(/^\d{1,3}(,\d{3})+(\.\d*)?$/.test(text) ? text.replace(/,/g, "") : text);
+    const fits = value <= MOST && holds(value);
     const hint = document.getElementById(`hint-${name}`);
-    const says = fits ? "" : `Must be ${hint.dataset.rule}.`;
+    const rule = value > MOST ? `at most ${MOST.toLocaleString("en-US")}` : hint.dataset.rule;
+    const says = fits ? "" : `Must be ${rule}.`;
     if (hint.textContent !== says) hint.textContent = says;
     input.setAttribute("aria-invalid", String(!fits));
     own[name] = value;

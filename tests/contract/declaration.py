@@ -19,7 +19,7 @@ SPREAD = {"count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"}
 
 def wrong(experiment: Experiment) -> list[str]:
     """All of it."""
-    parts = (_places, _axes, _metrics, _matrices, _comparisons, _query, _published)
+    parts = (_places, _outputs, _axes, _metrics, _matrices, _comparisons, _by_size, _query, _published)
     return [line for part in parts for line in part(experiment)]
 
 
@@ -37,6 +37,12 @@ def _places(experiment: Experiment) -> Iterator[str]:
     known = re.search(r"contains\(\[([^]]*)\], var\.experiment\)", (ROOT / "infra/variables.tf").read_text())
     if f'"{name}"' not in known[1]:
         yield "the variable experiment of infra/ doesn't take it"
+
+
+def _outputs(experiment: Experiment) -> Iterator[str]:
+    named = [*([experiment.placing.function] if experiment.placing else []), *experiment.emptied_before_destroy]
+    for name in sorted(set(named) - set(outputs())):
+        yield f"infra/ has no output {name}, which placing or emptied_before_destroy names"
 
 
 def kinds(experiment: Experiment) -> list[str]:
@@ -113,6 +119,17 @@ def _comparisons(experiment: Experiment) -> Iterator[str]:
             yield f"comparison {one.name}: there is no axis {unknown.pop()}"
         if one.kind == "choice" and len(one.base) != len(one.axes):
             yield f"comparison {one.name}: its base must have a value for each of {list(one.axes)}"
+
+
+def _by_size(experiment: Experiment) -> Iterator[str]:
+    if (one := experiment.by_size) is None:
+        return
+    for name in sorted({one.choice, one.size, one.moves[0]} - {axis.name for axis in experiment.axes}):
+        yield f"by_size: there is no axis {name}"
+    if not any(compare.kind == "choice" and compare.axes[0] == one.choice for compare in experiment.compare):
+        yield f"by_size: no comparison is a choice of {one.choice}, whose base the others are set against"
+    if wrong := set(one.moves[1].values()) - {"write", "read"}:
+        yield f"by_size: an operation writes or reads, and {wrong.pop()} is neither"
 
 
 def _query(experiment: Experiment) -> Iterator[str]:

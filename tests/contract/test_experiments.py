@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 import pytest
 
 from experiments import EXPERIMENTS
-from experiments.experiment import Axis, Compare, Matrix, Metric, Published
+from experiments.by_size import BySize
+from experiments.experiment import Axis, Compare, Matrix, Metric, Placing, Published
 from experiments.finding import PROBLEM
 from experiments.key_plan import KeyPlan
 from loader import checks, cost
@@ -89,6 +90,13 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
         ({"published": [Published("download", "", "", beside_any=("colour",))]}, "beside any colour, which is no axis"),
         ({"objects_account": True}, "so already_there, copied, failed and planned must be metrics"),
         ({"knee": ("method", "methods")}, "knee: there is no axis of numbers method"),
+        ({"placing": Placing("placer", lambda values: ())}, "infra/ has no output placer, which placing"),
+        ({"emptied_before_destroy": ("trunk",)}, "infra/ has no output trunk"),
+        (
+            {"by_size": BySize("method", "colour", ("sink", {"tmp": "burn"}), lambda prices: None)},
+            "by_size: there is no axis colour | by_size: an operation writes or reads, and burn is neither",
+        ),
+        ({"by_size": BySize("memory_size_mb", "sink", ("sink", {}), lambda prices: None)}, "no comparison is a choice"),
         ({"name": "uploads"}, "infra/uploads.tf isn't there"),
     ],
 )

@@ -64,7 +64,7 @@ def aws(tmp_path_factory):
 def records(aws, tmp_path, monkeypatch):
     """Carries queries out, each as a message of a cell of its own, and gives their records in that order."""
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
-    folder = RunFolder.create(tmp_path)
+    folder = RunFolder.create(tmp_path, tmp_path.name)  # by seconds, two would have the tokens of one
     folder.write_json("run.json", {"experiment": "queries"})
 
     def of(*queries):

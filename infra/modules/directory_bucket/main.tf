@@ -1,6 +1,8 @@
 # A bucket of S3 Express One Zone: in one zone, and reached by sessions, which IAM allows for the whole bucket and not for a key.
-# It is private, without ACLs and encrypted by S3's own keys from the start, and none of that can be taken away (S3 User Guide,
-# "Security best practices for directory buckets" and "Data protection and encryption").
+# It is private, without ACLs, encrypted by S3's own keys and answers HTTPS alone from the start, and none of that can be taken
+# away (S3 User Guide, "Security best practices for directory buckets" and "Data protection and encryption"), so it has no policy of
+# its own. Nor a lifecycle: nothing of ours uploads in parts, `stampede` aborts what other tools left when it empties the bucket, and
+# S3 Lifecycle would have to be let in to open sessions ("Working with S3 Lifecycle for directory buckets").
 resource "aws_s3_directory_bucket" "data" {
   bucket          = var.name
   data_redundancy = "SingleAvailabilityZone"
@@ -11,38 +13,6 @@ resource "aws_s3_directory_bucket" "data" {
   location {
     name = var.zone_id
     type = "AvailabilityZone"
-  }
-}
-
-resource "aws_s3_bucket_policy" "tls_only" {
-  bucket = aws_s3_directory_bucket.data.bucket
-
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [{
-      Sid       = "TlsOnly"
-      Effect    = "Deny"
-      Principal = "*"
-      Action    = "s3express:*"
-      Resource  = local.arn
-      Condition = { Bool = { "aws:SecureTransport" = "false" } }
-    }]
-  })
-}
-
-# An upload in parts that was cut off, by whatever tool, would be billed and keep the bucket from being deleted.
-resource "aws_s3_bucket_lifecycle_configuration" "data" {
-  bucket = aws_s3_directory_bucket.data.bucket
-
-  rule {
-    id     = "abort-incomplete-uploads"
-    status = "Enabled"
-
-    filter {}
-
-    abort_incomplete_multipart_upload {
-      days_after_initiation = 1
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import duckdb
 import pytest
 from ministack.services import athena, glue
 
@@ -42,6 +43,7 @@ def runs(monkeypatch):
         "_start_query_execution": start,
         "_execute_query": execute,
         "_stop_query_execution": stop,
+        "_table_relation": athena._table_relation,
     }.items():
         monkeypatch.setattr(athena, name, own)
     monkeypatch.setattr(athena, "_executions", {})
@@ -125,3 +127,16 @@ def test_what_was_cancelled_stays_so(runs, is_running):
 
     assert asyncio.run(cancelled()) == {"State": "CANCELLED"}
     assert bool(runs) is is_running
+
+
+def test_hundreds_of_objects_are_read_in_little_memory_by_the_tables_columns(runs, tmp_path):
+    folder = tmp_path / "bytes=10"
+    folder.mkdir()
+    for number in range(200):
+        (folder / f"{number}.json").write_text('{"value": 1, "pad": "a"}\n{"value":   2, "pad": "b", "more": 1}\n')
+    table = TABLE | {"PartitionKeys": TABLE["PartitionKeys"][:1]}
+    table["StorageDescriptor"] = TABLE["StorageDescriptor"] | {"SerdeInfo": {"SerializationLibrary": "JsonSerDe"}}
+    relation = athena._table_relation(table, [str(one) for one in folder.iterdir()])
+    connection = duckdb.connect(config={"memory_limit": "1GB"})
+    query = f"SELECT count(*), sum(value), max(pad) FROM {relation} WHERE bytes = '10'"
+    assert connection.execute(query).fetchall() == [(400, 600, "b")]

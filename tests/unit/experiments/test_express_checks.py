@@ -37,6 +37,26 @@ def test_an_unknown_word_is_named_with_those_that_there_are_and_nothing_else_is_
     assert f"unknown {name} 'sideways'" in problem.sentence and f"--set {name}=" in problem.way_out
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"region": "eu-central-1"}, "eu-central-1 has no S3 Express One Zone; use --set region=... with one of"),
+        ({"zone_id": "use1-az1"}, "zone_id 'use1-az1': S3 Express One Zone is in use1-az4, use1-az5, use1-az6"),
+        ({"express_bucket_name": "mine"}, "express_bucket_name 'mine': must be up to 63 lower-case letters"),
+        ({"express_bucket_name": "mine--use1-az4--x-s3", "zone_id": "use1-az5"}, "that end in --use1-az5--x-s3"),
+        ({"express_bucket_name": f"{'a' * 48}--use1-az4--x-s3"}, "must be up to 63"),
+    ],
+)  # fmt: skip
+def test_a_region_a_zone_or_a_bucket_without_express_is_refused_before_terraform_does(values, words):
+    problem = found(cell(), cell(**values))["zone"]
+    assert problem.status == PROBLEM and words in problem.sentence
+
+
+def test_a_bucket_of_the_zone_passes_and_no_zone_is_the_regions_first():
+    named = {"express_bucket_name": f"{'a' * 47}--use1-az5--x-s3", "zone_id": "use1-az5"}
+    assert (found(cell(**named))["zone"].status, found(cell())["zone"].found) == (OK, "S3 Express One Zone in use1-az4")
+
+
 def test_more_slices_than_objects_are_refused():
     problem = found(cell(object_count=5, slices=6))["slices"]
     assert (problem.status, problem.way_out) == (PROBLEM, "use --set slices=5 or less")
@@ -58,7 +78,7 @@ def test_more_requests_than_a_prefix_of_standard_takes_are_a_warning_and_express
     busy = {"parallel_limit": 64, "concurrency_value": 3}
     warning = found(cell("upload", **busy))["rate"]
     assert warning.status == WARNING
-    assert "uploads ask S3 Standard for up to 4,670 objects a second, a prefix takes 3,500" in warning.found
+    assert "uploads ask S3 Standard for about 4,670 objects a second, a prefix takes 3,500" in warning.found
     assert found(cell("download", **busy | {"concurrency_value": 2}))["rate"].status == OK  # 5,500 for reads
     assert found(cell("upload", "express", **busy))["rate"].status == OK
 
@@ -70,6 +90,13 @@ def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_
     assert problem.sentence.startswith(
         "a query scans 20,001 MiB, and scan_limit_mb is 20,000; use --set scan_limit_mb="
     )
+
+
+@pytest.mark.parametrize("limit", [{"query_limit_s": 0}, {"query_limit_s": 1801}, {"scan_limit_mb": 9}])
+def test_a_limit_that_cannot_be_set_is_refused_with_those_that_can(limit):
+    [(name, value)] = limit.items()
+    problem = found(cell("count"), cell(**limit))["Athena"]
+    assert problem.status == PROBLEM and f"{name} {value:,}: must be 1" in problem.found
 
 
 def test_a_query_that_may_outlive_its_limit_is_a_warning():

@@ -15,10 +15,11 @@ BUCKET = "b--use1-az4--x-s3"
 
 class S3:
     """Lists what is there in no order and in small pages, and while keys go a listing passes over some; `refused` are
-    keys that it doesn't delete."""
+    keys that it doesn't delete, `busy` those that it doesn't the first time."""
 
-    def __init__(self, keys, uploads=(), refused=(), error=None):
-        self.keys, self.uploads, self.refused, self.error = set(keys), list(uploads), refused, error
+    def __init__(self, keys, uploads=(), refused=(), busy=(), error=None):
+        self.keys, self.uploads, self.refused, self.error = set(keys), list(uploads), set(refused), error
+        self.busy = set(busy)
 
     def get_paginator(self, name):
         return SimpleNamespace(paginate=getattr(self, name))
@@ -34,8 +35,10 @@ class S3:
 
     def delete_objects(self, Bucket, Delete):
         keys = {one["Key"] for one in Delete["Objects"]}
-        self.keys -= keys - set(self.refused)
-        errors = [{"Key": key, "Code": "AccessDenied", "Message": "no"} for key in sorted(keys & set(self.refused))]
+        stay = keys & (self.refused | self.busy)
+        self.keys -= keys - stay
+        self.busy -= keys
+        errors = [{"Key": key, "Code": "AccessDenied", "Message": "no"} for key in sorted(stay)]
         return {"Errors": errors} if errors else {}
 
     def list_multipart_uploads(self, Bucket):
@@ -65,6 +68,12 @@ def test_nothing_is_left_of_objects_and_unfinished_uploads(emptied, capsys):
     assert f"deleted 50 objects in s3://{BUCKET}, and aborted 2 unfinished uploads" in capsys.readouterr().err
 
 
+def test_a_key_that_s3_was_too_busy_for_is_deleted_the_next_time(emptied):
+    s3 = S3({f"data/{number}" for number in range(9)}, busy=["data/1", "data/7"])
+    assert emptied(s3) == 9
+    assert s3.keys == set()
+
+
 def test_a_dry_run_counts_and_deletes_nothing(emptied, capsys):
     s3 = S3({"a", "b", "c"})
     emptied(s3, dry_run=True)
@@ -75,7 +84,7 @@ def test_a_dry_run_counts_and_deletes_nothing(emptied, capsys):
 @pytest.mark.parametrize(
     ("s3", "words"),
     [
-        (S3({"a", "b"}, refused=["a"]), "objects can't be deleted, a for one: AccessDenied: no"),
+        (S3({"a", "b"}, refused=["a"]), "1 of 1 objects can't be deleted, a for one: AccessDenied: no"),
         (S3({"a"}, error="AccessDenied"), "in the words of S3"),
     ],
     ids=["a key", "the listing"],

@@ -112,8 +112,8 @@ ENDS = {
     "objects that it may not read": ("end FAILED Access Denied (Service: Amazon S3)", "AccessDenied", "Amazon S3"),
     "somebody who cancels it": ("end CANCELLED Bytes scanned limit was exceeded", "QueryCancelled", "scanned limit"),
     "a query that outlives its limit": ("take 1000", "QueryTimedOut", "RUNNING at its limit of 60 s"),
-    "a service that never answers": ("refuse GetQueryExecution no answer", "QueryTimedOut", "limit of 60 s: "),
-    "another result": ("give 699", "WrongResult", "expected 700, got ['699']"),
+    "a service that never answers": ("refuse GetQueryExecution no answer", "QueryTimedOut", "s of its 60: Could"),
+    "another result": ("give 699", "WrongResult", "expected 700, got 699"),
 }
 
 
@@ -154,6 +154,15 @@ def test_athena_may_be_silent_for_a_while(call, code, aws, carried_out, drained)
     aws.fail(call, code, between_s=(0, 20))
     carried_out()
     assert counts(drained()[0]) == (1, 1, 0, 0, 0)
+
+
+def test_an_embedded_aws_that_has_ended_is_not_waited_for(aws, carried_out, monkeypatch):
+    monkeypatch.setattr("loader.athena.is_gone", lambda target: True)
+    for call in ("GetQueryExecution", "StopQueryExecution", "PutLogEvents"):
+        aws.fail(call, "no answer", between_s=(0, 1e9))
+    with pytest.raises(RunError, match="writing a record to group: no answer"):
+        carried_out(count=2)
+    assert (len(aws.queries), aws.now_s) == (1, 0)
 
 
 def test_ctrl_c_cancels_the_query_under_way_and_records_it(aws, carried_out, drained):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from experiments import EXPERIMENTS
+from experiments.experiment import Placing
 from experiments.objects import DataObject
 from loader.command_line import main
 from loader.sqs.sending import Outcome
@@ -73,6 +74,7 @@ def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_
     assert "would have Athena carry out 2 queries in workgroup w" in err
     assert asked == []
 
+    assert by_hand("queries", "flood", "--queue-name", "other")[0] == 2
     assert by_hand("queries", "flood", "--cell", "a")[0] == 0
     [(cell, count, execution, more)] = asked
     assert (cell, count, execution, more["share"](0)["objects"]) == ("a", 2, QUERY, 7)
@@ -123,7 +125,7 @@ def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
 @pytest.fixture
 def placing(monkeypatch):
     """The experiment of reads with a function that places what a cell reads, and a bucket that is emptied by hand."""
-    placed = replace(READS, placed_by="placer", placing=lambda values: [{"place": values["dataset"]}],
+    placed = replace(READS, placing=Placing("placer", lambda values: [{"place": values["dataset"]}]),
                      emptied_before_destroy=("kept", "none"))  # fmt: skip
     monkeypatch.setitem(OUTPUTS, "placer", "the-placer")
     monkeypatch.setitem(OUTPUTS, "kept", "a-bucket")
@@ -140,6 +142,15 @@ def test_a_dry_run_of_the_data_set_says_what_would_be_placed_for_this_order(by_h
     status, _, err = by_hand("reads", "dataset", "--dry-run", "--order", "dataset=small")
     assert status == 0
     assert 'would have the-placer place what is missing: {"place": "small"}' in " ".join(err.split())
+    status, _, err = by_hand("reads", "flood", "--dry-run", "--order", "dataset=small")
+    assert "reads what `stampede dataset --order dataset=small` places" in " ".join(err.split())
+
+
+def test_a_stack_that_reads_nothing_has_no_data_set_and_says_so(by_hand, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "reads", replace(READS, objects=lambda outputs: ()))
+    monkeypatch.setattr(dataset, "put_objects", lambda *arguments, **options: None)
+    status, out, err = by_hand("reads", "dataset", "--dry-run")
+    assert (status, out, "nothing to put" in err) == (0, "", True)
 
 
 def test_what_terraform_cant_empty_is_emptied_by_hand(by_hand, placing, monkeypatch):

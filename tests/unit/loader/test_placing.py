@@ -5,9 +5,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from botocore.config import Config
 from botocore.exceptions import EndpointConnectionError
 
 from experiments import EXPERIMENTS
+from experiments.experiment import Placing
 from loader.errors import RunError
 from loader.placing import place
 from loader.target import Target
@@ -20,17 +22,19 @@ OUTPUTS = {
 
 
 class Lambda:
-    """Answers Invoke with a payload, or an error."""
+    """Answers Invoke with a payload, or an error; once with `first`, where that is given."""
 
-    def __init__(self, payload=b"", error=None, function_error=None):
+    def __init__(self, payload=b"", error=None, function_error=None, first=None):
         self.payload, self.error, self.function_error, self.invoked = payload, error, function_error, []
+        self.first = first
 
     def invoke(self, **parameters):
         self.invoked.append((parameters["FunctionName"], json.loads(parameters["Payload"])))
         if self.error:
             raise self.error
         more = {"FunctionError": self.function_error} if self.function_error else {}
-        return {"Payload": io.BytesIO(self.payload), **more}
+        payload, self.first = self.first or self.payload, None
+        return {"Payload": io.BytesIO(payload), **more}
 
 
 @pytest.fixture
@@ -43,6 +47,22 @@ def placed(monkeypatch):
         return place(Target("local", outputs), {}), service
 
     return invoke
+
+
+def test_what_the_function_could_not_place_it_is_told_once_more(placed):
+    result, service = placed(first=b'{"status": "error", "error_type": "SlowDown"}', payload=b'{"objects": 3}')
+    assert result == [{"objects": 3}]
+    assert len(service.invoked) == 2
+
+
+def test_an_invocation_whose_answer_is_lost_is_not_made_again_beside_the_first(monkeypatch):
+    clients = []
+    monkeypatch.setattr(
+        Target, "client", lambda self, name, **config: clients.append(Config(**config)) or Lambda(b'{"objects": 3}')
+    )
+    place(Target("local", OUTPUTS), {})
+    [config] = clients
+    assert config.retries["total_max_attempts"] == 1
 
 
 def test_the_answer_of_the_function_is_told(placed):
@@ -62,7 +82,9 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
     def halves(values):
         return [{"set": values["set"], "half": half} for half in (1, 2)]
 
-    monkeypatch.setitem(EXPERIMENTS, "filesystem", replace(EXPERIMENTS["filesystem"], placing=halves))
+    monkeypatch.setitem(
+        EXPERIMENTS, "filesystem", replace(EXPERIMENTS["filesystem"], placing=Placing("placing_function_name", halves))
+    )
     service, placed = Lambda(), set()
     monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
     for one in ("a", "b", "a"):
@@ -78,6 +100,8 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
          "could not place the data set: NoSpace: the file system is full"),
         ({"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
          "could not place the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs"),
+        ({"payload": json.dumps({"errorMessage": '{"error_type": "NoSpace", "error_message": "full"}'}).encode(),
+          "function_error": "Unhandled"}, "could not place the data set: NoSpace: full; its log is"),
         ({"payload": b"not JSON"}, "could not place the data set: b'not JSON'"),
         ({"error": EndpointConnectionError(endpoint_url="http://nowhere")}, "invoking stampede-filesystem-placing-efs"),
     ],

@@ -107,6 +107,11 @@ def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
     assert words in str(refusal.value)
 
 
+def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
+    with pytest.raises(UsageError, match="--set operation: must be upload or download or count or aggregate, got 'up"):
+        make_plan(EXPERIMENTS["express"], "local", ["operation=uplaod"], messages_per_concurrency=1)
+
+
 def test_the_published_variables_are_those_of_infra():
     published = {"s3_bucket_name", "s3_file_name", "memory_size", "experiment_tag", "concurrency_value"}
     assert published <= declared().keys()

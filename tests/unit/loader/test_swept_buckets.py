@@ -20,13 +20,19 @@ def taken_down(monkeypatch, tmp_path):
     emptied = replace(EXPERIMENTS["download"], emptied_before_destroy=("no_bucket", "kept_bucket"))
     monkeypatch.setitem(EXPERIMENTS, "download", emptied)
 
-    def run(outputs=OUTPUTS, error=None):
-        done = []
+    def run(outputs=OUTPUTS, error=None, found=(0,), refused=0):
+        done, found, refusals = [], iter(found), iter(range(refused))
 
         def empty(target, bucket):
             done.append(f"empty {bucket} in {target.region}")
             if error:
                 raise error
+            return next(found, 0)
+
+        def destroy(variables, refresh):
+            done.append("destroy")
+            if next(refusals, None) is not None:
+                raise RunError("BucketNotEmpty")
 
         monkeypatch.setattr(swept_stack, "empty", empty)
         made = SweptStack("aws", "r", keep=False, take_over=False)
@@ -34,7 +40,8 @@ def taken_down(monkeypatch, tmp_path):
             directory="infra",
             environment={},
             outputs=lambda: outputs,
-            destroy=lambda variables, refresh: done.append("destroy"),
+            destroy=destroy,
+            resources=list,
             destroy_command=lambda variables: "terraform destroy",
         )
         made.take_down({"experiment": "download"})
@@ -49,6 +56,17 @@ def test_the_buckets_that_an_experiment_names_are_emptied_before_the_destroy(tak
 
 def test_nothing_is_emptied_where_nothing_was_applied(taken_down):
     assert taken_down(outputs={}) == ["destroy"]
+
+
+def test_what_functions_write_after_ctrl_c_is_deleted_once_they_are_gone(taken_down, capsys):
+    assert taken_down(found=(5, 2), refused=1) == ["empty k in us-east-1", "destroy"] * 2
+    assert "could not be destroyed" not in capsys.readouterr().err
+
+
+def test_a_stack_that_stays_for_another_reason_is_said_with_what_removes_it(taken_down, capsys):
+    assert taken_down(found=(5,), refused=1) == ["empty k in us-east-1", "destroy", "empty k in us-east-1"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "could not be destroyed; do it with `stampede dataset --remove`, then `terraform destroy`" in said
 
 
 def test_a_bucket_that_can_t_be_emptied_is_said_and_the_rest_is_destroyed_all_the_same(taken_down, capsys):

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Axis, Experiment
+from experiments.by_size import BySize, Tariff
 from experiments.download import DOWNLOAD
-from experiments.experiment import LAST_SECTIONS, Compare, Metric, Published, StandIn, Tariff
+from experiments.experiment import LAST_SECTIONS, Compare, Metric, Published, StandIn
 
 OPERATIONS = {"upload": "write", "download": "read"}
 BASE, QUICK = "standard", "express"
@@ -77,13 +78,12 @@ SIZED = replace(
     query="sizes",
     defaults={"architecture": "arm64"},
     published=(_published(BASE), _published(QUICK)),
-    compare=(Compare("between_classes", "choice", ("storage",), base=(BASE,)),
+    compare=(Compare("between_classes", "choice", ("storage",), base=(BASE,), section="by_size"),
              Compare("between_limits", "scale", ("parallel",))),
     sections=("by_size", "choice", "calculator", "table", "athena", "spread", *LAST_SECTIONS),
-    by_size=("storage", "size_bytes"),
-    moves=("operation", OPERATIONS),
+    by_size=BySize("storage", "size_bytes", moves=("operation", OPERATIONS),
+                   tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None),
     execution=lambda values: None,
-    tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None,
     stand_ins={"storage": {QUICK: StandIn("a general bucket", "“a general bucket”: no emulator has one.")}},
 )  # fmt: skip
 

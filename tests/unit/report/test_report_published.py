@@ -3,8 +3,10 @@
 from importlib.resources import files
 
 from experiments.download import DOWNLOAD
+from experiments.express import EXPRESS
 from experiments.filesystem import FILESYSTEM
 from report import published
+from report.cell_key import Key
 from tests.unit.report.handmade_run import key
 
 
@@ -47,3 +49,25 @@ def test_the_published_mean_of_efs_from_its_cache_stands_beside_repeats_and_the_
     assert found["efs", "large", 3008, "repeat"] == 3.04
     assert found["efs", "large", 3008, "first"] == 17.87
     assert found["efs", "small", 3008, "first"] == 2.71
+
+
+def test_every_published_case_of_the_classes_stands_beside_a_cell_with_the_objects_that_its_seconds_are_of():
+    told = {}
+    for operation in ("upload", "download", "count"):
+        for size in (10_000, 100_000_000):
+            for kind in ("standard", "express"):
+                ours = Key.of(EXPRESS.axes, (operation, kind, size, 1, 50, 1, "any_zone", 2048, 1))
+                [one] = [one for one in published.every_cell(EXPRESS) if one.stands_beside(ours)]
+                told[operation, size, kind] = one.figures["avg_s"], one.row_beside(ours)["object_count"]
+    assert {case: seconds for case, (seconds, _) in told.items()} == {
+        ("upload", 10_000, "standard"): 849.47, ("upload", 10_000, "express"): 197.89,
+        ("upload", 100_000_000, "standard"): 84.88, ("upload", 100_000_000, "express"): 67.89,
+        ("download", 10_000, "standard"): 1411.23, ("download", 10_000, "express"): 382.24,
+        ("download", 100_000_000, "standard"): 79.77, ("download", 100_000_000, "express"): 79.81,
+        ("count", 10_000, "standard"): 75.91, ("count", 10_000, "express"): 52.30,
+        ("count", 100_000_000, "standard"): 2.59, ("count", 100_000_000, "express"): 2.24,
+    }  # fmt: skip
+    assert {case[:2]: count for case, (_, count) in told.items()} == {
+        ("upload", 10_000): 77_577, ("download", 10_000): 77_577, ("count", 10_000): 700_000,
+        ("upload", 100_000_000): 100, ("download", 100_000_000): 100, ("count", 100_000_000): 100,
+    }  # fmt: skip

@@ -1,17 +1,18 @@
 """A choice of two by the size of an object: what is faster, what is cheaper, and from which size on."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 
 import report
 from experiments import EXPERIMENTS
-from experiments.experiment import Tariff
+from experiments.by_size import Tariff
+from report.figures import by_size as figure
 from report.phrases import decimal_size
 from report.sections.calculator import Numbers, answer, bill, even_reads
 from report.statistics import crossing
+from report.statistics.bootstrap import Resampled
 from tests.unit.report import sized_run
 from tests.unit.report.page_parser import Page
 
@@ -45,27 +46,43 @@ def local(built):
 
 
 def even(values, spread=0.01, count=12):
-    """The break-even of these ratios at SIZES, each resampled with so much spread (of its logarithm)."""
+    """The break-even of these ratios at SIZES, each resampled with so much spread (of its logarithm), where the other
+    one takes 1 s."""
     dice = np.random.default_rng(1)
-    resampled = [value * np.exp(dice.normal(0, spread, 2000)) for value in values]
-    told = [{"value": value} | crossing.interval(one, count) for value, one in zip(values, resampled, strict=True)]
-    return crossing.break_even(SIZES, told, resampled, count, NAMES, SAYS)
+    ratios = [Resampled(value, value * np.exp(dice.normal(0, spread, 2000))) for value in values]
+    told = [{"value": one.value} | crossing.interval(one.values, count) for one in ratios]
+    apart = [Resampled(one.value - 1, one.values - 1) for one in ratios]
+    return crossing.break_even(SIZES, told, apart, count, NAMES, SAYS)
 
 
-def test_a_ratio_passes_1_half_the_way_as_logarithms_go():
-    assert crossing.crossings(SIZES, (4, 0.25)) == [(pytest.approx(math.sqrt(1e9)), False)]
-    assert crossing.crossings((1, 10, 100), (0.5, 2, 0.5)) == [(pytest.approx(10**0.5), True),
-                                                               (pytest.approx(10**1.5), False)]  # fmt: skip
+def test_straight_lines_pass_0_between_a_height_above_and_one_below():
+    assert crossing.crossings(SIZES, (3, -1)) == [(pytest.approx(1000 + 999_000 * 3 / 4), False)]
+    assert crossing.crossings((1, 2, 4), (-1, 1, -1)) == [(1.5, True), (3, False)]
     assert crossing.crossings(SIZES, (4, 2)) == []
 
 
 def test_a_break_even_is_named_with_its_interval():
     found = even((4, 0.25))
     low, high = found["interval"]["low"], found["interval"]["high"]
-    assert found["at_bytes"] == pytest.approx(math.sqrt(1e9))
-    assert low < found["at_bytes"] < high < 1.2 * low
-    assert found["words"] == "reading is faster on it for objects below about 32 KB (30 to 33 KB, 95 %), slower above"
-    assert even((0.25, 4))["words"].startswith("reading is faster on it for objects above about 32 KB (")
+    assert found["at_bytes"] == pytest.approx(1000 + 999_000 * 3 / 3.75)
+    assert low < found["at_bytes"] < high < 1.05 * low
+    assert found["words"] == (
+        "reading is faster on it for objects below about 800 KB (800 to 810 KB, 95 %), slower above"
+    )
+    assert even((0.25, 4))["words"].startswith("reading is faster on it for objects above about ")
+
+
+def test_where_both_cost_the_same_is_found_however_far_the_measured_sizes_lie_apart(built):
+    # A request takes its time and so does every byte: between 10 KB and 100 MB nothing else is to be known.
+    numbers, _ = built(sizes=(10_000, 100_000_000), parallels=(1,), queries=False, messages=10)
+    [reading, _] = numbers["by_size"]
+
+    def apart(size):
+        return usd("download", "standard", size, 1) - usd("download", "express", size, 1)
+
+    at = reading["cost"]["at_bytes"]
+    assert apart(0.9 * at) > 0 > apart(1.1 * at)
+    assert reading["cost"]["interval"]["low"] < at < reading["cost"]["interval"]["high"]
 
 
 def test_an_interval_that_reaches_beyond_the_sizes_has_no_end_there():
@@ -78,12 +95,15 @@ def test_where_nothing_passes_1_it_is_said_of_all_sizes_and_where_nothing_is_cle
     assert even((4, 2))["words"] == "reading is faster on it at all measured sizes, 1 KB to 1 MB"
     assert even((0.5, 0.25))["words"] == "reading is slower on it at all measured sizes, 1 KB to 1 MB"
     assert even((1.01, 0.99), spread=0.2)["words"] == "can’t tell at any measured size whether reading is faster on it"
-    assert even((4, 1.01), spread=0.1)["words"] == "reading is faster on it at 1 KB; can’t tell at 1 MB"
+    unclear = even((4, 1.01), spread=0.1)
+    assert unclear["words"] == "reading is faster on it at 1 KB; can’t tell at 1 MB"
+    assert unclear["short"] == "at 1 KB"
 
 
 def test_too_few_measurements_name_no_break_even():
     told = [{"value": value, "low": None, "high": None} for value in (4, 0.25)]
-    found = crossing.break_even(SIZES, told, [np.ones(2000)] * 2, 3, NAMES, SAYS)
+    apart = [Resampled(value, np.ones(2000)) for value in (3, -1)]
+    found = crossing.break_even(SIZES, told, apart, 3, NAMES, SAYS)
     assert (found["level"], found["short"]) == ("unclear", "")
     assert found["words"].startswith("can’t tell whether reading is faster on it: at every size 10 measurements")
 
@@ -127,6 +147,12 @@ def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws)
     assert page.faults == []
 
 
+def test_the_picture_has_room_for_what_was_published(aws):
+    [speedups, _] = figure.draw(aws[0]["by_size"], [("read", 10_000, 40.0), ("write", 10_000, 0.01)]).axes
+    low, high = speedups.get_ylim()
+    assert (low < 0.01, high > 40) == (True, True)
+
+
 def test_one_in_more_slices_is_set_against_the_other_by_what_each_moved(built, tmp_path, monkeypatch):
     # Half of the objects, in half of the time.
     real = sized_run._record
@@ -161,11 +187,56 @@ def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(l
     assert "A general bucket stood in for express: its figures say nothing of that storage." in page.text
 
 
+@pytest.fixture
+def lacking(tmp_path, monkeypatch):
+    """Builds the report of a run at two sizes without those of its records of which `left_out` says so."""
+    monkeypatch.setitem(EXPERIMENTS, sized_run.SIZED.name, sized_run.SIZED)
+
+    def build(left_out):
+        folder = sized_run.write(tmp_path / "run", sizes=(1_000, 100_000), parallels=(1,))
+        records = map(json.loads, (folder / "records.jsonl").read_text().splitlines())
+        kept = [json.dumps(one) + "\n" for one in records if not left_out(one)]
+        (folder / "records.jsonl").write_text("".join(kept))
+        report.build(folder)
+        return json.loads((folder / "statistics.json").read_text()), Page((folder / "report.html").read_text())
+
+    return build
+
+
+def test_of_one_class_alone_it_is_said_that_the_other_lacks(lacking):
+    numbers, page = lacking(lambda one: one["storage"] == "express")
+    assert numbers["by_size"] == []
+    assert (
+        "Nothing to set against each other, because one of both wasn’t measured: download, 1,000 bytes, 1 at a time, "
+        "1,000 objects, and 3 more." in page.text
+    )
+    assert "How many times as fast" not in page.text
+    assert page.faults == []
+
+
+def test_a_size_with_too_few_measurements_is_named_and_the_others_still_tell(lacking):
+    numbers, _ = lacking(lambda one: one["size_bytes"] == 1_000 and one["seq"] > 5)
+    assert [one["time"]["words"] for one in numbers["by_size"]] == [
+        f"{verb} is faster on express at 100 KB; too few measurements at 1 KB" for verb in ("reading", "writing")
+    ]
+
+
+def test_of_queries_alone_the_headline_says_which_class_is_the_faster_one(lacking):
+    numbers, page = lacking(lambda one: one["operation"] != "count")
+    assert "express is the fastest with count, 10,000 bytes" in numbers["verdict"]["headline"]
+    [row] = [one for one in numbers["comparisons"]["between_classes"] if one["operation"] == "count"]
+    assert f" {1 / row['all']['ratio_of_medians']['value']:.2f} " in page.text.partition("Athena’s queries take?")[2]
+
+
 def test_without_prices_nothing_is_said_of_cost(local):
     numbers, page = local
     assert [one["cost"] for one in numbers["by_size"]] == [None, None]
     assert "No prices are stored with this run, so nothing is said of cost." in page.text
     assert "What would your own numbers cost?" not in page.text
+
+
+def test_what_opening_a_session_took_is_told_apart_from_the_times(aws):
+    assert "CreateSession is apart: 41.0 ms a message, in none of these times and costs." in aws[1].text
 
 
 def test_queries_are_told_apart_from_functions_and_their_cost_is_of_bytes_scanned(aws, local):

@@ -18,12 +18,13 @@ import (
 // bucket is the SDK's client for one bucket. The SDK makes requests, signs them, and speaks with directory buckets in sessions;
 // tries are s3.Retry's, as everywhere in this program.
 type bucket struct {
-	name     string
-	client   *sdk.Client
-	base     aws.CredentialsProvider // what sessions are made with, and all that a general bucket needs
-	sessions *sessions               // nil for a general bucket
-	renewing sync.Mutex
-	retry    s3.Retry
+	name      string
+	client    *sdk.Client
+	transport *s3.Transport
+	base      aws.CredentialsProvider // what sessions are made with, and all that a general bucket needs
+	sessions  *sessions               // nil for a general bucket
+	renewing  sync.Mutex
+	retry     s3.Retry
 }
 
 // open makes the client of a bucket of a class; mode is that of its sessions. An error is of the type Settings.
@@ -42,7 +43,7 @@ func open(ctx context.Context, given account.Given, class, name string, mode typ
 	if err != nil {
 		return nil, err
 	}
-	b := &bucket{name: name, base: found.Credentials, retry: s3.Retry{FirstPause: s3.FirstPause}}
+	b := &bucket{name: name, transport: transport, base: found.Credentials, retry: s3.Retry{FirstPause: s3.FirstPause}}
 	if directoryBucket.MatchString(name) {
 		b.sessions = newSessions(b, mode)
 	}

@@ -14,22 +14,13 @@ import (
 // What is read before it is compared and written.
 const pieceBytes = 128 << 10
 
-// getter downloads objects, each over the one before in the same file: all have one size.
+// getter downloads objects, each over the one before at its place in a file: all have one size.
 type getter struct {
 	*slice
 	file   *os.File
+	place  int64
 	buffer []byte
 }
-
-func newGetter(s *slice, folder string) (*getter, error) {
-	file, err := os.CreateTemp(folder, "")
-	if err != nil {
-		return nil, failure.OfFile(err)
-	}
-	return &getter{s, file, make([]byte, min(pieceBytes, s.objectBytes))}, nil
-}
-
-func (g *getter) close() { _ = g.file.Close() } // WriteAt has told of every error of ours
 
 func (g *getter) move(ctx context.Context, object int64) error {
 	key, wanted := g.key(object), g.content(object)
@@ -52,7 +43,7 @@ func (g *getter) receive(body io.Reader, wanted *content, key string) error {
 	for {
 		n, err := fill(body, g.buffer)
 		same = same && wanted.has(g.buffer[:n], received)
-		if _, failed := g.file.WriteAt(g.buffer[:n], received); failed != nil {
+		if _, failed := g.file.WriteAt(g.buffer[:n], g.place+received); failed != nil {
 			return failure.OfFile(failed)
 		}
 		received += int64(n)

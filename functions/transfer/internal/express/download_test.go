@@ -6,9 +6,15 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"stampede/transfer/internal/failure"
 )
 
 func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
@@ -59,6 +65,55 @@ func TestFilesThatDontFitIntoTheTemporaryFolderAreRefusedBeforeTheFirstRequestFo
 	// No more files than objects: with two of them it is the object that is missing.
 	expect(t, start(t, "OPERATION=download").invoke(ordered(`"object_bytes": 1000000`, `"parallel_limit": 1000`, `"objects": 2`)),
 		map[string]any{"error_type": "NoSuchKey"})
+}
+
+func TestATemporaryFolderThatFillsUpInMidWriteIsNoSpace(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("only Linux has such a device")
+	}
+	defer full.Close()
+	asked := set{1000, 1}
+	g := &getter{slice: &slice{set: asked}, file: full, buffer: make([]byte, 1000)}
+	kind, said := failure.Describe(g.receive(asked.content(0), asked.content(0), asked.key(0)))
+	if kind != failure.NoSpace || !strings.Contains(said, "raise ephemeral_storage_mb") {
+		t.Error(kind, said)
+	}
+}
+
+// 1,024 file descriptors are all that a sandbox has.
+func TestAThousandRequestsAtATimeNeedAFewFilesMoreAndNoConnectionsOfTheOtherClass(t *testing.T) {
+	s := startStub(t)
+	var files, bytes atomic.Int64
+	s.body = func(_ string, content io.Reader) io.Reader {
+		paths, _ := filepath.Glob(os.Getenv("TMPDIR") + "/*/*")
+		size := int64(0)
+		for _, path := range paths {
+			if found, err := os.Stat(path); err == nil {
+				size += found.Size()
+			}
+		}
+		files.Store(int64(len(paths)))
+		bytes.Store(max(bytes.Load(), size))
+		return content
+	}
+	up, down := start(t), start(t, "OPERATION=download")
+	for _, f := range []*function{up, down} {
+		expect(t, f.invoke(ordered(class(standard), `"parallel_limit": 100`, `"first_object": 0`, `"objects": 100`)), map[string]any{"status": "ok"})
+	}
+	if files.Load() != mostFiles || bytes.Load() > 100*1000 || bytes.Load() < 50*1000 {
+		t.Error(files.Load(), bytes.Load())
+	}
+	for _, f := range []*function{up, down} {
+		expect(t, f.invoke(ordered(class(oneZone), `"parallel_limit": 1`)), map[string]any{"status": "ok"})
+	}
+	for range 100 {
+		if s.open.Load() <= 2 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error(s.open.Load(), "connections")
 }
 
 func TestALargeObjectIsNeverInMemory(t *testing.T) {

@@ -23,8 +23,8 @@ const createSession = "CreateSession"
 // byStatus is what the reader can do, by the HTTP status of a request that S3 refused; byCode, by its error code, comes first.
 var (
 	byStatus = map[int]known{
-		http.StatusForbidden: {failure.AccessDenied, "the role may not do this: check its policy, the bucket's, and, for a session of S3 Express " +
-			"One Zone, that the role may use its mode"},
+		http.StatusForbidden: {failure.AccessDenied, "the role may not do this, or an object to download isn't there (without s3:ListBucket " +
+			"S3 answers 403 for that too): place the set (stampede dataset), or check the role's policy, the bucket's, and the mode of its sessions"},
 		http.StatusNotFound:           {failure.NoSuchKey, "the object doesn't exist: place the set first (stampede dataset)"},
 		http.StatusPreconditionFailed: {failure.ObjectChanged, "the object was replaced while it was read: leave it alone during a run"},
 		http.StatusServiceUnavailable: {failure.SlowDown, "S3 asked to slow down on every try: lower parallel_limit or the concurrency"},

@@ -29,7 +29,7 @@ func observe() *observed {
 	return &observed{prepared: time.Now(), beganCPU: process.CPUSeconds(), latency: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
 }
 
-// CountRequest and CountRetry hear of every request that is sent.
+// CountRequest counts a request that is sent: for an object, a session or a page of a listing, repeated ones included.
 func (o *observed) CountRequest() { o.requests.Add(1) }
 
 // CountRetry counts a request that is sent again.

@@ -61,6 +61,11 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		return nil, seen.outcome(nil, o.settings, err)
 	}
 	if err = o.begin(ctx, order, until); err == nil {
+		for class, other := range o.buckets {
+			if class != order.StorageClass {
+				other.transport.CloseIdle() // both at 1,000 at a time are more than a sandbox has file descriptors
+			}
+		}
 		seen = observe() // the wait for the common start is no part of it
 		s := &slice{set: order.set, bucket: o.buckets[order.StorageClass], first: order.FirstObject, objects: order.Objects,
 			parallel: order.Parallel, seen: seen}

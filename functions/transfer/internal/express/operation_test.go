@@ -249,7 +249,7 @@ func TestTheFirstObjectThatFailsEndsTheWork(t *testing.T) {
 		status             int
 		code, kind, reason string
 	}{
-		{403, "AccessDenied", "AccessDenied", "GetObject 403 AccessDenied: the role may not do this"},
+		{403, "AccessDenied", "AccessDenied", "GetObject 403 AccessDenied: the role may not do this, or an object to download isn't there"},
 		{404, "NoSuchKey", "NoSuchKey", "GetObject 404 NoSuchKey: the object doesn't exist: place the set first"},
 		{404, "NoSuchBucket", "NoSuchBucket", "check BUCKET_NAME or EXPRESS_BUCKET_NAME"},
 		{301, "PermanentRedirect", "SettingsError", "another region than AWS_REGION"},

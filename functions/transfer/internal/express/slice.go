@@ -22,11 +22,12 @@ type slice struct {
 	seen     *observed
 }
 
-// mover brings one object after the other to its end.
-type mover interface {
-	move(ctx context.Context, object int64) error
-	close()
-}
+// mover brings one object to its end.
+type mover func(ctx context.Context, object int64) error
+
+// mostFiles are written to at once: a sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a
+// connection.
+const mostFiles = 8
 
 // prime opens the session, if the bucket has such, before the first request for an object.
 func (s *slice) prime(ctx context.Context) error {
@@ -38,10 +39,18 @@ func (s *slice) prime(ctx context.Context) error {
 
 // upload puts every object of the slice, or those that there doesn't have.
 func (s *slice) upload(ctx context.Context, there *presence) error {
-	return s.each(ctx, func() (mover, error) { return &putter{slice: s, there: there}, nil })
+	return s.each(ctx, func(int64) mover {
+		return func(ctx context.Context, object int64) error {
+			if there.has(object) {
+				return nil
+			}
+			return s.put(ctx, object)
+		}
+	})
 }
 
-// download gets every object of the slice to files in a folder of its own, which is gone afterwards.
+// download gets every object of the slice to files in a folder of its own, which is gone afterwards. Each worker has its place
+// in one of them, and writes it again and again.
 func (s *slice) download(ctx context.Context) error {
 	atOnce := min(int64(s.parallel), s.objects)
 	left, err := room.Left(os.TempDir())
@@ -58,17 +67,27 @@ func (s *slice) download(ctx context.Context) error {
 	}
 	// An error is left out on purpose: no measurement fails over its waste.
 	defer func() { _ = os.RemoveAll(folder) }()
-	return s.each(ctx, func() (mover, error) { return newGetter(s, folder) })
+	files := make([]*os.File, min(atOnce, mostFiles))
+	for i := range files {
+		if files[i], err = os.CreateTemp(folder, ""); err != nil {
+			return failure.OfFile(err)
+		}
+		defer files[i].Close() // WriteAt has told of every error of ours
+	}
+	return s.each(ctx, func(worker int64) mover {
+		file, place := files[worker%int64(len(files))], worker/int64(len(files))*s.objectBytes
+		return (&getter{s, file, place, make([]byte, min(pieceBytes, s.objectBytes))}).move
+	})
 }
 
-// each moves every object of the slice, as many at once as there are movers. The first error ends it.
-func (s *slice) each(ctx context.Context, open func() (mover, error)) error {
+// each moves every object of the slice, as many at once as there are workers, which are numbered from 0. The first error ends it.
+func (s *slice) each(ctx context.Context, ofWorker func(worker int64) mover) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	s.seen.begin()
-	for range min(int64(s.parallel), s.objects) {
+	for worker := range min(int64(s.parallel), s.objects) {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
@@ -77,7 +96,7 @@ func (s *slice) each(ctx context.Context, open func() (mover, error)) error {
 					stop(fmt.Errorf("a defect in the work: %v", defect)) // a record says so, instead of the process's end
 				}
 			}()
-			if err := s.work(ctx, &next, open); err != nil {
+			if err := s.work(ctx, &next, ofWorker(worker)); err != nil {
 				stop(err)
 			}
 		}()
@@ -90,18 +109,13 @@ func (s *slice) each(ctx context.Context, open func() (mover, error)) error {
 	return nil
 }
 
-func (s *slice) work(ctx context.Context, next *atomic.Int64, open func() (mover, error)) error {
-	m, err := open()
-	if err != nil {
-		return err
-	}
-	defer m.close()
+func (s *slice) work(ctx context.Context, next *atomic.Int64, move mover) error {
 	for ctx.Err() == nil {
 		i := next.Add(1) - 1
 		if i >= s.objects {
 			return nil
 		}
-		if err := m.move(ctx, s.first+i); err != nil {
+		if err := move(ctx, s.first+i); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"hash/fnv"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +40,7 @@ type stub struct {
 	garbled string        // kind of request that gets something else
 	cuts    int           // bodies that end in their middle
 	silent  time.Duration // before every answer
+	open    atomic.Int64  // connections
 
 	mutex    sync.Mutex
 	objects  map[string]stored // by bucket/key
@@ -60,7 +63,11 @@ type session struct {
 func startStub(t *testing.T) *stub {
 	t.Helper()
 	s := &stub{life: 5 * time.Minute, objects: map[string]stored{}, sessions: map[string]session{}, asked: map[string]int{}}
-	running := httptest.NewServer(s)
+	running := httptest.NewUnstartedServer(s)
+	running.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		s.open.Add(map[http.ConnState]int64{http.StateNew: 1, http.StateClosed: -1}[state])
+	}
+	running.Start()
 	t.Cleanup(running.Close)
 	s.URL = running.URL
 	for name, value := range map[string]string{

@@ -11,28 +11,18 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// putter uploads objects, one request each.
-type putter struct {
-	*slice
-	there *presence // nil: every object is uploaded
-}
-
-func (p *putter) move(ctx context.Context, object int64) error {
-	if p.there.has(object) {
-		return nil
-	}
-	key, body := p.key(object), p.content(object)
+// put uploads one object by one request.
+func (s *slice) put(ctx context.Context, object int64) error {
+	key, body := s.key(object), s.content(object)
 	sum := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, body.crc32()))
-	return p.timed(ctx, "PutObject", func() error {
+	return s.timed(ctx, "PutObject", func() error {
 		_, _ = body.Seek(0, io.SeekStart)
-		_, err := p.bucket.client.PutObject(ctx, &sdk.PutObjectInput{
-			Bucket: &p.bucket.name, Key: &key, Body: body, ContentLength: &body.bytes, ChecksumCRC32: &sum,
+		_, err := s.bucket.client.PutObject(ctx, &sdk.PutObjectInput{
+			Bucket: &s.bucket.name, Key: &key, Body: body, ContentLength: &body.bytes, ChecksumCRC32: &sum,
 		}, unsignedBody)
 		return err
 	})
 }
-
-func (p *putter) close() {}
 
 // unsignedBody leaves the SHA-256 of the body out of the signature, as the SDK does with TLS: the CRC-32 that S3 checks is among
 // the signed headers.

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,16 +22,19 @@ type call struct {
 	VisibilityTimeout       int
 }
 
-// start runs an SQS that answers with a status, after a pause, and returns what it was asked so far.
-func start(t *testing.T, status int, pause time.Duration) *[]call {
+// start runs an SQS that answers with a status, after a pause, and returns what tells what it was asked so far.
+func start(t *testing.T, status int, pause time.Duration) func() []call {
 	t.Helper()
+	var mutex sync.Mutex
 	calls, ended := []call{}, make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var one call
 		if err := json.NewDecoder(r.Body).Decode(&one); err != nil || r.Header.Get("X-Amz-Target") != "AmazonSQS.ChangeMessageVisibility" {
 			t.Errorf("%v: %v", r.Header, err)
 		}
+		mutex.Lock()
 		calls = append(calls, one)
+		mutex.Unlock()
 		select {
 		case <-time.After(pause):
 		case <-ended:
@@ -44,7 +49,11 @@ func start(t *testing.T, status int, pause time.Duration) *[]call {
 	} {
 		t.Setenv(name, value)
 	}
-	return &calls
+	return func() []call {
+		mutex.Lock()
+		defer mutex.Unlock()
+		return slices.Clone(calls)
+	}
 }
 
 func failed(attempt int64) sqsevent.Message {
@@ -60,8 +69,8 @@ func TestAFailedMessageComesBackAfterATimeThatDoublesUpTo32Seconds(t *testing.T)
 		}
 		want = append(want, call{"https://sqs.us-east-1.amazonaws.com/000000000000/stampede-queue", "handle", delay})
 	}
-	if !reflect.DeepEqual(*calls, want) {
-		t.Errorf("%v, not %v", *calls, want)
+	if got := calls(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, not %v", got, want)
 	}
 }
 
@@ -72,7 +81,7 @@ func TestTheQueueOfEveryPartitionIsNamedByItsOwnHost(t *testing.T) {
 	if err := (&Redelivery{}).Hasten(context.Background(), message, time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if got := (*calls)[0].QueueUrl; got != "https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/q" {
+	if got := calls()[0].QueueUrl; got != "https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/q" {
 		t.Error(got)
 	}
 }
@@ -86,8 +95,8 @@ func TestACallThatFailsIsTriedOnceAndEndsSoon(t *testing.T) {
 			calls := start(t, wrong.status, wrong.pause)
 			began := time.Now()
 			err := (&Redelivery{}).Hasten(context.Background(), failed(1), time.Now().Add(time.Minute))
-			if took := time.Since(began); err == nil || len(*calls) != 1 || took > 4*time.Second {
-				t.Errorf("%v after %v and %d calls", err, took, len(*calls))
+			if took := time.Since(began); err == nil || len(calls()) != 1 || took > 4*time.Second {
+				t.Errorf("%v after %v and %d calls", err, took, len(calls()))
 			}
 		})
 	}
@@ -105,8 +114,8 @@ func TestNothingIsAskedWithoutTimeOrWithoutKnowingWhatFor(t *testing.T) {
 	} {
 		message, deadline := failed(1), time.Now().Add(time.Minute)
 		change(&message, &deadline)
-		if err := (&Redelivery{}).Hasten(context.Background(), message, deadline); err != nil || len(*calls) > 0 {
-			t.Errorf("%s: %v, %v", name, err, *calls)
+		if err := (&Redelivery{}).Hasten(context.Background(), message, deadline); err != nil || len(calls()) > 0 {
+			t.Errorf("%s: %v, %v", name, err, calls())
 		}
 	}
 }

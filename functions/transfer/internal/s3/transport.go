@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
@@ -9,26 +10,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"context"
-
 	"stampede/transfer/internal/failure"
 )
 
 // Transport is what another S3 client of this program, the SDK's, connects through: directly, with the timeouts of this one,
-// and with as many kept connections as it has requests at once.
+// with as many connections as it has requests at once and not one more, and keeping them.
 type Transport struct{ http *http.Transport }
 
 // What a connection reads ahead and collects before it writes: a small object with its header.
 const smallObjectBytes = 16 << 10
 
-// NewTransport makes one that keeps up to so many connections. An error is of the type Settings.
+// NewTransport makes one with up to so many connections to a host. An error is of the type Settings.
 func NewTransport(connections int) (*Transport, error) {
 	secured, err := secure("")
 	if err != nil {
 		return nil, err
 	}
 	return &Transport{&http.Transport{
-		DialContext: dialPatient, TLSClientConfig: secured, TLSHandshakeTimeout: connectTimeout, MaxIdleConnsPerHost: connections,
+		DialContext: dialPatient, TLSClientConfig: secured, TLSHandshakeTimeout: connectTimeout,
+		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections,
 		DisableCompression: true, ReadBufferSize: smallObjectBytes, WriteBufferSize: smallObjectBytes,
 	}}, nil
 }
@@ -37,6 +37,9 @@ func NewTransport(connections int) (*Transport, error) {
 func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 	return t.http.RoundTrip(request)
 }
+
+// CloseIdle closes the connections that are kept for later.
+func (t *Transport) CloseIdle() { t.http.CloseIdleConnections() }
 
 // secure is how TLS is spoken with a server, with the certificates of AWS_CA_BUNDLE where it names some.
 func secure(server string) (*tls.Config, error) {
