@@ -57,7 +57,7 @@ class ExecutionRecords:
         """
         elapsed_s = None if failure else _seconds(query.statistics, "TotalExecutionTimeInMillis")
         elapsed = {} if failure else {self._target.experiment.time_field: elapsed_s}
-        record = {"concurrency_limit": self._target["concurrency_value"], **elapsed} | dict(  # noqa: C408 - no literal names a variable
+        common = dict(  # noqa: C408 - as a text, one would name an experiment's variable
             memory_size=self._target["memory_size"],
             experiment_tag=self._target["experiment_tag"],
             run_id=self._run_id,
@@ -75,6 +75,7 @@ class ExecutionRecords:
             status="error" if failure else "ok",
             warm_up=self._warm_up,
         )
+        record = {"concurrency_limit": self._target["concurrency_value"], **elapsed, **common}
         record |= {name: value for name, value in self._axes.items() if name not in record}
         self._write(record | self._own(query, elapsed_s, objects) | _error(failure))
 

@@ -25,7 +25,7 @@ func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
 	}{
 		{func(o stored) (stored, func(io.Reader) io.Reader) { // another object of the right size, and with its own checksum
 			return stored{o.bytes, sumOf(strings.Repeat("y", 1000))}, func(io.Reader) io.Reader { return strings.NewReader(strings.Repeat("y", 1000)) }
-		}, "ObjectChanged", "000000022.json isn't what was uploaded: place the set again"},
+		}, "ObjectChanged", "000000022.json isn't what was uploaded: delete it, place the set again"},
 		{func(o stored) (stored, func(io.Reader) io.Reader) { // a byte that was lost on the way
 			return o, func(body io.Reader) io.Reader {
 				return io.MultiReader(io.LimitReader(body, 999), strings.NewReader("!"))
