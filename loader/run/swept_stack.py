@@ -144,7 +144,12 @@ class SweptStack:
     def _destroy(self, *, refresh: bool) -> None:
         """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
         into what has been emptied; once they are destroyed it is emptied again, and what is left goes then."""
-        outputs = self.terraform.outputs() if self._emptied() else {}
+        outputs: dict[str, Any] = {}
+        if self._emptied():
+            try:
+                outputs = self.terraform.outputs()
+            except RunError as error:
+                say(f"{error}; so nothing is emptied before the destroy", style="red")
         self._empty_buckets(outputs)
         try:
             self.terraform.destroy(self._applied, refresh=refresh)

@@ -29,6 +29,11 @@ def taken_down(monkeypatch, tmp_path):
                 raise error
             return next(found, 0)
 
+        def told():
+            if isinstance(outputs, Exception):
+                raise outputs
+            return outputs
+
         def destroy(variables, refresh):
             done.append("destroy")
             if next(refusals, None) is not None:
@@ -39,7 +44,7 @@ def taken_down(monkeypatch, tmp_path):
         made._terraform = SimpleNamespace(
             directory="infra",
             environment={},
-            outputs=lambda: outputs,
+            outputs=told,
             destroy=destroy,
             resources=list,
             destroy_command=lambda variables: "terraform destroy",
@@ -72,3 +77,8 @@ def test_a_stack_that_stays_for_another_reason_is_said_with_what_removes_it(take
 def test_a_bucket_that_can_t_be_emptied_is_said_and_the_rest_is_destroyed_all_the_same(taken_down, capsys):
     assert taken_down(error=RunError("s3://k: AccessDenied")) == ["empty k in us-east-1", "destroy"]
     assert "s3://k: AccessDenied; `stampede dataset --remove` empties it" in " ".join(capsys.readouterr().err.split())
+
+
+def test_outputs_that_can_t_be_read_are_said_and_the_stack_is_destroyed_all_the_same(taken_down, capsys):
+    assert taken_down(outputs=RunError("terraform output: state is locked")) == ["destroy"]
+    assert "state is locked; so nothing is emptied" in " ".join(capsys.readouterr().err.split())
