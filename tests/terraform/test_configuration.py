@@ -114,8 +114,9 @@ def refusals(terraform, tmp_path_factory) -> dict[str, list[dict]]:
     Over the variables and what is made of them alone: without the resources no run has to wait for the provider.
     """
     folder = tmp_path_factory.mktemp("messages")
-    for path in (ROOT / "infra").glob("variables*.tf"):
-        shutil.copy(path, folder)
+    for pattern in ("variables*.tf", "*.json"):
+        for path in (ROOT / "infra").glob(pattern):
+            shutil.copy(path, folder)
     (folder / "locals.tf").write_text(_pure_locals())
     (folder / "tests").mkdir()
     for name, run in _refusal_runs().items():
