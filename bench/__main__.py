@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench import (
@@ -23,6 +24,7 @@ from bench import (
     small_objects,
 )
 from bench.measure import Entry, save
+from bench.other_work import Watch
 from bench.table import print_entries
 from loader.progress import say
 
@@ -80,15 +82,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(names: Sequence[str], runs: int, output: Path) -> None:
     entries, notes = [], []
-    if warning := machine.busy():
-        say(f"bench: {warning}", style="yellow")
+    gives = machine.prologue()
     for name in names:
+        watch = Watch()
         entry, setting = ENTRIES[name](runs)
+        entry = replace(entry, others_share=watch.share())
         save(output, [entry])  # at once: what comes after may fail
         entries.append(entry)
         notes.append(f"{name}: {setting}")
     command = "python -m bench " + shlex.join([part for name in names for part in ("--only", name)])
-    notes += [f"machine: {machine.describe()}", f"command: {command} --runs {runs}"]
+    notes += [f"machine: {machine.describe()}", gives, f"command: {command} --runs {runs}"]
     print_entries(entries, notes)
     say(f"results: {output}")
 

@@ -1,4 +1,4 @@
-"""What a measurement ran on: machine, system and versions, for the table under which the figures stand."""
+"""What a measurement ran on: machine, system, versions and what they can do, for the notes under its table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import platform
 import re
 from importlib.metadata import version
 from pathlib import Path
+
+from bench import abilities
+from bench.other_work import MOST_SHARE, Watch, counts
+from loader.progress import say
 
 
 def describe() -> str:
@@ -17,12 +21,21 @@ def describe() -> str:
     )
 
 
-def busy() -> str | None:
-    """A warning where other work takes part of the machine (load of the last minute above a quarter of the cores)."""
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load <= cores / 4:
-        return None
-    return f"this machine is busy (load {load:.1f} on {cores} cores): the figures will be worse than on a quiet one"
+def prologue() -> str:
+    """Measure what the machine can do and say it, with what else runs, before anything is compared; the line for the
+    notes under a table. Raises BenchError without openssl."""
+    watch = Watch()
+    measured = f"it gives: {abilities.measure()}"
+    if not counts(share := watch.share()):
+        measured += f"; other work has {share:.0%} of it at the start"
+        beside = f" ({', '.join(watch.names())})" if watch.names() else ""
+        say(
+            f"bench: this machine is busy: other work takes {share:.0%} of its processors{beside}; a figure measured"
+            f" beside more than {MOST_SHARE:.0%} is marked as one that doesn't count",
+            style="yellow",
+        )
+    say(f"bench: {measured}", style="dim")
+    return measured
 
 
 def _processor() -> str:

@@ -10,12 +10,14 @@ import importlib.util
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench import clients, copies, copy_clients, download, machine, programs, rounds, session, tools
 from bench.download import Gateway, Side
 from bench.errors import BenchError
 from bench.matrix_table import Matrix, Row, keep, markdown
+from bench.other_work import Watch, counts
 from bench.small_set import LARGEST_BYTES, OBJECTS, SMALLEST_BYTES, small_set
 from loader.progress import say
 
@@ -132,14 +134,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(names: Sequence[str], runs: int, output: Path) -> None:
-    if warning := machine.busy():
-        say(f"bench: {warning}", style="yellow")
+    gives = machine.prologue()
     measured = []
     for name in names:
-        measured.append(TABLES[name](runs))
-        keep(output, measured[-1])  # at once: what comes after may fail
+        watch = Watch()
+        table = TABLES[name](runs)
+        if not counts(share := watch.share()):
+            told = f"The machine was too busy for this table to count: other work took {share:.0%} of it."
+            table = replace(table, notes=(*table.notes, told))
+        measured.append(table)
+        keep(output, table)  # at once: what comes after may fail
     print("\n\n".join(markdown(one) for one in measured))
-    print(f"\nmachine: {machine.describe()}")
+    print(f"\nmachine: {machine.describe()}\n{gives}")
     print("versions: " + ", ".join(f"{name} {version}" for name, version in programs.versions().items()))
     command = "python -m bench.matrix " + shlex.join([part for name in names for part in ("--only", name)])
     print(f"command: {command} --runs {runs}")

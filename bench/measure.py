@@ -23,6 +23,7 @@ class Entry:
     unit: str
     ratio: float
     runs: int
+    others_share: float | None = None  # of the processors' time meanwhile, 0 to 1, by other work; None: unknown
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ def _known(path: Path) -> list[dict[str, Any]]:
     except (ValueError, OSError) as error:
         raise BenchError(f"{path} can't be read ({error}); move it away and run again") from None
     names = {field.name for field in fields(Entry)}
-    if not isinstance(known, list) or not all(isinstance(one, dict) and one.keys() == names for one in known):
+    earlier = names - {"others_share"}  # as it was until November 2026
+    if not isinstance(known, list) or not all(
+        isinstance(one, dict) and one.keys() in (names, earlier) for one in known
+    ):
         raise BenchError(f"{path} isn't a list of entries with {', '.join(sorted(names))}; move it away and run again")
     return known

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from bench import __main__ as entries
-from bench import matrix, session
+from bench import machine, matrix, session
 from bench.errors import BenchError
 from bench.matrix_table import Matrix, Row, keep, markdown
 from bench.measure import Entry, Samples, alternate, save
+from bench.other_work import Watch
 
 
 def entry(name, ours=4.0):
@@ -25,6 +26,7 @@ def shell(monkeypatch, tmp_path):
     """The process's environment, signals and folder are as before when a test ends."""
     monkeypatch.setattr(session.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(session, "stay_on_loopback", lambda: None)
+    monkeypatch.setattr(machine, "prologue", lambda: "it gives: loopback 3.2 GB/s")
     monkeypatch.chdir(tmp_path)
 
 
@@ -96,10 +98,43 @@ def test_only_what_is_named_is_measured_and_a_failure_keeps_what_came_before(
     assert calls == [("two", 7)]
     told = capsys.readouterr().out
     assert printed in told
+    assert "it gives: loopback 3.2 GB/s" in told
     assert "--only two --runs 7" in told
     assert command.main(["--only", "one", "--only", "bad"]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "bench: mvn is missing: install it"
     assert len(json.loads((tmp_path / "results" / output).read_text())) == 2
+
+
+@pytest.mark.parametrize(
+    ("registry", "command", "measured", "said"),
+    [
+        (
+            "ENTRIES",
+            entries,
+            lambda name: (entry(name), "a server"),
+            "was too busy (above 10%), so these don't count: one",
+        ),
+        ("TABLES", matrix, table, "too busy for this table to count: other work took 25% of it"),
+    ],
+    ids=["entries", "tables"],
+)
+def test_a_figure_measured_beside_much_other_work_is_marked_where_it_is_printed_and_kept(
+    shell, monkeypatch, tmp_path, capsys, registry, command, measured, said
+):
+    monkeypatch.setattr(command, registry, {"one": lambda runs: measured("one")})
+    for share, marked in ((0.25, True), (0.02, False), (None, False)):
+        monkeypatch.setattr(Watch, "share", lambda self, share=share: share)
+        assert command.main([]) == 0
+        assert (said in capsys.readouterr().out) is marked
+    kept = json.loads((tmp_path / "results" / command.OUTPUT.name).read_text())
+    assert kept[0].get("others_share", "a table's note") in (None, "a table's note")
+
+
+def test_results_of_before_other_work_was_watched_are_still_added_to(tmp_path):
+    old = {key: value for key, value in vars(entry("old")).items() if key != "others_share"}
+    (tmp_path / "bench.json").write_text(json.dumps([old]))
+    save(tmp_path / "bench.json", [entry("new")])
+    assert [one["name"] for one in json.loads((tmp_path / "bench.json").read_text())] == ["old", "new"]
 
 
 def test_a_client_far_slower_than_the_baseline_keeps_its_ratio():
