@@ -4,7 +4,7 @@ from queries.insights import syntax
 from queries.insights.expressions import Compiler
 from queries.insights.pipeline import Pipeline, order_terms, refusal
 from queries.insights.syntax import Expression
-from queries.insights.values import Value
+from queries.insights.values import Kind, Value, as_text
 
 MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
 
@@ -48,10 +48,12 @@ def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
     """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
 
-    A row that lacks one of the fields is never a duplicate.
+    They agree when they are printed alike, as the number 200 and the text "200" are. A row that lacks one of the
+    fields is never a duplicate.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
     """
-    fields = [pipeline.scalar_field(name, "dedup").sql for name in command.names]
+    values = [pipeline.scalar_field(name, "dedup") for name in command.names]
+    fields = [as_text(value) if value.kind is Kind.DYNAMIC else value.sql for value in values]
     order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
     missing = " OR ".join(f"{field} IS NULL" for field in fields)
     pipeline.append(

@@ -8,7 +8,7 @@ from queries.insights.expressions import Compiler, check_arity
 from queries.insights.identity import functions, names, tree
 from queries.insights.pipeline import Pipeline, order_terms, refusal
 from queries.insights.syntax import Expression
-from queries.insights.values import Kind, Value, as_number, finished
+from queries.insights.values import Kind, Value, as_number, as_text, finished
 
 MOST_STATS = 10  # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (2 until June 2026)
 
@@ -23,11 +23,14 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
     keys = _keys(command, pipeline)
     scope = _GroupScope(pipeline, keys, _by_tree(command.keys, keys))
+    for key in command.keys:
+        scope.name(key)
     items = [_item(item, scope) for item in command.items]
     _check_titles(command)
-    grouped = list(dict.fromkeys(key.sql for key in keys.values()))
-    group_by = f" GROUP BY {', '.join(grouped)}" if grouped else ""
-    pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
+    grouped = {key.sql: _grouped(key) for key in keys.values()}
+    group_by = f" GROUP BY {', '.join(by for by, _ in grouped.values())}" if grouped else ""
+    selected = [*(select for _, select in grouped.values()), *scope.selected()]
+    pipeline.append(f"SELECT {', '.join(selected)} FROM {{previous}}{group_by}")
     for stage in scope.later:
         pipeline.append(stage)
     outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
@@ -43,6 +46,13 @@ def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
     """The columns of the `by` expressions, by name."""
     compiler = Compiler(pipeline)
     return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
+
+
+def _grouped(key: Value) -> tuple[str, str]:
+    """What to group by and what to select for a key: the number 200 and the text "200" are one group, as printed."""
+    if key.kind is not Kind.DYNAMIC:
+        return key.sql, key.sql
+    return as_text(key), f"max({key.sql}) AS {key.sql}"
 
 
 def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
@@ -79,6 +89,7 @@ def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
     if item.alias is None:
         return value
     scope.named[item.alias.text] = value if value.simple else scope.store(value)
+    scope.name(item)
     return scope.named[item.alias.text]
 
 
@@ -93,18 +104,25 @@ def _check_titles(command: syntax.Stats) -> None:
 class _GroupScope:
     """What an item of stats may refer to: keys and the aliases before it as they are, all else inside of an aggregate.
 
-    `later` are the stages over what the grouping computes that items need.
+    `_made` are the aliases of columns that have nothing to do with a field of that name: no aggregate takes those, for
+    whether the field is meant can't be told. `later` are the stages over what the grouping computes that items need.
     """
 
     def __init__(self, pipeline: Pipeline, keys: dict[str, Value], trees: dict[Hashable, Value]) -> None:
         self.used = False
         self.named: dict[str, Value] = {}
+        self._made: set[str] = set()
         self.now_s, self.notes, self.python_functions = pipeline.now_s, pipeline.notes, pipeline.python_functions
         self._aggregates: list[str] = []
         self._quantiles: dict[str, tuple[str, list[float]]] = {}
         self.later: list[str] = []
         self._pipeline = pipeline
         self._keys, self._trees = keys, trees
+
+    def name(self, item: syntax.Item) -> None:
+        """Tells of a column that is made."""
+        if item.alias is not None and item.alias.text not in names(item.expression):
+            self._made.add(item.alias.text)
 
     def field(self, name: syntax.Name) -> Value:
         if name.text in self.named:
@@ -146,6 +164,11 @@ class _GroupScope:
         return column
 
     def _argument(self, expression: Expression) -> Value:
+        for name in sorted(names(expression) & self._made):
+            raise refusal(
+                expression.span,
+                f"{name} is a column that this stats makes; aggregate it in a further stats, or give it another alias",
+            )
         value = Compiler(self._pipeline).no_map(expression, "stats")
         return value if value.simple else self._pipeline.store(value)
 

@@ -85,6 +85,7 @@ SLIPS = [
     ("stats p99(a)", 7, "did you mean pct(x, 99)?", "stats pct(a, 99)"),
     ("stats mean(a)", 7, "did you mean avg(x)?", "stats avg(a)"),
     ("stats count(a = 1)", 7, "sum(condition) counts", "stats sum(a = 1)"),
+    ("stats sum(a) as b, max(b)", 24, "in a further stats", "stats sum(a) as b by c | stats max(b)"),
     ("stats topk(3, a)", 7, "sort n desc and limit", "stats count(*) as n by a | sort n desc | limit 3"),
     ("stats var(a)", 7, "did you mean variance(x)?", "stats variance(a)"),
     ("stats stddev_samp(a)", 7, "sqrt(variance(x)", "stats sqrt(variance(a) * count(a) / (count(a) - 1))"),
