@@ -50,11 +50,13 @@ def _parts(node: Any) -> list[Any]:
     return [part for part in fields(node) if part.name != "span"]
 
 
-def _nodes(node: Any) -> Iterator[Any]:
-    if isinstance(node, tuple):
-        for part in node:
-            yield from _nodes(part)
-    elif is_dataclass(node):
-        yield node
-        for part in _parts(node):
-            yield from _nodes(getattr(node, part.name))
+def _nodes(expression: Expression) -> Iterator[Any]:
+    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is as deep."""
+    left: list[Any] = [expression]
+    while left:
+        node = left.pop()
+        if isinstance(node, tuple):
+            left += node
+        elif is_dataclass(node):
+            yield node
+            left += [getattr(node, part.name) for part in _parts(node)]
