@@ -4,7 +4,8 @@ All of them ignore events in which the field is missing; the numeric ones also i
 numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide. Where that says nothing:
 
 * pct is exact: linear interpolation between the closest ranks (type 7, `quantile_cont`); so is median.
-* stddev is the sample's (n - 1), missing for fewer than two values.
+* variance is the population's (divided by n), and stddev, of which the reference says no more than "the standard
+  deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
 * count_distinct is exact, by text.
 * min and max compare numbers when a group has any, else strings by Unicode order.
 * earliest and latest go by @timestamp; among equal times the value that sorts first, or last, wins.
@@ -36,6 +37,9 @@ def _number(template: str) -> Callable[[Call, list[Value], str | None], Value]:
 
 
 def _count(call: Call, args: list[Value], time: str | None) -> Value:
+    if args and args[0].kind is Kind.BOOLEAN:
+        message = "count counts a condition whether it holds or not; sum(condition) counts the rows for which it holds"
+        raise QueryError(message, call.span.line, call.span.column)
     return Value(f"count({args[0].sql if args else '*'})", Kind.INTEGER)
 
 
@@ -109,12 +113,14 @@ AGGREGATES: dict[str, Aggregate] = {
     "avg": Aggregate(1, 1, _number("avg({})"), numeric=True),
     "count": Aggregate(0, 1, _count),
     "count_distinct": Aggregate(1, 1, _count_distinct),
+    "countdistinct": Aggregate(1, 1, _count_distinct),
     "earliest": Aggregate(1, 1, _by_time("arg_min")),
     "latest": Aggregate(1, 1, _by_time("arg_max")),
     "max": Aggregate(1, 1, _extreme("max"), numeric=True),
     "min": Aggregate(1, 1, _extreme("min"), numeric=True),
     "sortsfirst": Aggregate(1, 1, _by_sort_order("arg_min")),
     "sortslast": Aggregate(1, 1, _by_sort_order("arg_max")),
-    "stddev": Aggregate(1, 1, _number("stddev_samp({})"), numeric=True),
+    "stddev": Aggregate(1, 1, _number("stddev_pop({})"), numeric=True),
     "sum": Aggregate(1, 1, _number("sum({})"), numeric=True),
+    "variance": Aggregate(1, 1, _number("var_pop({})"), numeric=True),
 }

@@ -20,12 +20,12 @@ _STAGES = {
 }
 
 
-def compile_query(text: str, commands: list[Command], now_s: float) -> Pipeline:
+def compile_query(commands: list[Command], now_s: float) -> Pipeline:
     """The compiled query; `now_s` is what now() stands for, in seconds since 1970.
 
     Raises QueryError for anything that can't be evaluated exactly.
     """
-    pipeline = Pipeline(text, now_s)
+    pipeline = Pipeline(now_s)
     for place, command in enumerate(commands):
         _check_order(commands[:place], command)
         _STAGES[type(command)](command, pipeline)

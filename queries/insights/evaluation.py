@@ -58,7 +58,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 def _compiled(text: str, now_s: float) -> Pipeline:
     try:
-        return compile_query(text, parse(text), now_s)
+        return compile_query(parse(text), now_s)
     except RecursionError:
         raise QueryError("the query is nested too deeply; use fewer parentheses", 1, 1) from None
 

@@ -107,6 +107,9 @@ UNSUPPORTED = {
     "sum_over_time": "sum_over_time isn't supported; write sum(x) and `by bin(5m)`",
     "unmask": "unmask isn't supported: it isn't evaluated here; run this query in the CloudWatch console",
     "values": "values isn't supported; use count(*) by the field",
+    "collect_values": "collect_values isn't supported; use count(*) by the field",
+    "topk": "topk isn't supported: which of equally frequent values it takes isn't documented; use count(*) as n by the"
+    " field, sort n desc and limit",
     "count_frequent": "count_frequent isn't supported; use count(*) by the field, sort and limit",
     "countfrequent": "countFrequent isn't supported; use count(*) by the field, sort and limit",
     "histogram": "histogram isn't supported; group by floor(x / width)",

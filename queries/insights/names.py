@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable
 
 _SPELLINGS = """
-    sortsFirst sortsLast toNumber toInt toLong toDouble isNumeric messageSize regexReplace startsWith endsWith
-    hexToAscii hexToDec decToHex fromMillis toMillis parseDate formatDate jsonParse jsonStringify jsonArraySize
-    jsonArrayContains isValidIp isValidIpV4 isValidIpV6 isIpInSubnet isIpv4InSubnet isIpv6InSubnet isPrivateIP
-    isPublicIP isReservedIP ipv4ToNumber queryStartTime queryEndTime queryTimeRange
+    countDistinct sortsFirst sortsLast toNumber toInt toLong toDouble isNumeric messageSize regexReplace startsWith
+    endsWith hexToAscii hexToDec decToHex fromMillis toMillis parseDate formatDate jsonParse jsonStringify
+    jsonArraySize jsonArrayContains isValidIp isValidIpV4 isValidIpV6 isIpInSubnet isIpv4InSubnet isIpv6InSubnet
+    isPrivateIP isPublicIP isReservedIP ipv4ToNumber queryStartTime queryEndTime queryTimeRange
 """
 _SPELLED = {name.lower(): name for name in _SPELLINGS.split()}
 
@@ -19,10 +19,12 @@ _SPELLED = {name.lower(): name for name in _SPELLINGS.split()}
 _ELSEWHERE = {
     "avg(x)": "average mean",
     "pct(x, 95)": "percentile percentiles quantile perc pctl",
-    "count_distinct(x)": "distinct dcount uniq unique distinct_count distinctcount countdistinct cardinality",
+    "count_distinct(x)": "distinct dcount uniq unique distinct_count distinctcount cardinality",
     "sum(if(condition, 1, 0))": "countif count_if sumif",
-    "stddev(x)": "stdev std stddev_samp",
-    "stddev(x) ^ 2": "var variance",
+    "stddev(x)": "stdev std stddev_pop",
+    "variance(x)": "var var_pop variance_pop",
+    "sqrt(variance(x) * count(x) / (count(x) - 1))": "stddev_samp",
+    "variance(x) * count(x) / (count(x) - 1)": "var_samp variance_samp",
     "earliest(x)": "first first_value",
     "latest(x)": "last last_value",
     "max(x) - min(x)": "range",

@@ -11,6 +11,7 @@ from lark.exceptions import UnexpectedInput, VisitError
 
 from queries.insights import syntax
 from queries.insights.errors import QueryError
+from queries.insights.identity import written
 from queries.insights.refusals import explain
 from queries.insights.syntax import Span
 
@@ -196,8 +197,8 @@ class _Builder(Transformer):
 
     def titled(self, meta, children):
         expression = children[0]
-        written = " ".join(self._text[meta.start_pos : meta.end_pos].split())
-        return expression, expression.text if isinstance(expression, syntax.Name) else written
+        named = isinstance(expression, syntax.Name)
+        return expression, expression.text if named else written(self._text, expression)
 
     def item(self, meta, children):
         (expression, title), _, alias = children

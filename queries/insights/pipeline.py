@@ -4,12 +4,14 @@ Each command appends one SELECT over the stage before it (a common table express
 generated column names, so no text of the user ever becomes an identifier.
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from queries.insights import syntax
 from queries.insights.discovery import FIELDS, Discovery
 from queries.insights.errors import QueryError
 from queries.insights.events import Source
+from queries.insights.identity import tree
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression, Span
 from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_double, as_number, finished, sort_text
@@ -20,7 +22,7 @@ DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, Clou
 class Pipeline:
     """A query being compiled. `columns` maps the names defined so far (aliases, parsed fields, stats outputs)."""
 
-    def __init__(self, text: str, now_s: float) -> None:
+    def __init__(self, now_s: float) -> None:
         self.now_s = now_s
         self.python_functions: set[str] = set()
         self.notes: list[str] = []
@@ -32,12 +34,14 @@ class Pipeline:
         self.order = ["event_ms DESC", "ordinal"]
         self.stats_count = 0
         self.limited = False
-        self._text = text
+        self.bins: dict[str, Value] = {}
         self._stages: list[str] = []
         self._names = 0
         self._numbers: dict[str, str] = {}
         self._elements: dict[str, Value] = {}
-        self._aliased: dict[str, Value] = {}
+        self._spellings: dict[str, syntax.Name] = {}
+        self._titles: dict[str, Hashable] = {}
+        self._trees: dict[Hashable, Value] = {}
 
     # names
 
@@ -49,6 +53,18 @@ class Pipeline:
             raise refusal(name.span, f"{name.text} is already defined; choose another alias")
         self.columns[name.text] = value
 
+    def computed(self, item: syntax.Item) -> bool:
+        """Whether an item without an alias has its column. Raises QueryError for a title that is another's."""
+        if item.title in self._titles and self._titles[item.title] == tree(item.expression):
+            return True
+        if item.title in self.columns or item.title in self._spellings:
+            raise refusal(item.expression.span, f"two columns are named {item.title}; give this one an alias")
+        return False
+
+    def compute(self, item: syntax.Item, value: Value) -> None:
+        """Makes the column of an item without an alias."""
+        self.columns[item.title], self._titles[item.title] = value, tree(item.expression)
+
     def fresh(self) -> str:
         """An unused column name."""
         self._names += 1
@@ -58,6 +74,8 @@ class Pipeline:
         """The column that a name stands for: a defined one or its element, before any stats also a discovered one."""
         if name.text in self.columns:
             return self.columns[name.text]
+        if tree(self._spellings.setdefault(name.text, name)) != tree(name):
+            raise refusal(name.span, f"{name.text} stands in backticks of another extent before; write both alike")
         if name.text not in self._elements and (found := self._element(name)):
             self._elements[name.text] = self.store(found)
         if name.text in self._elements:
@@ -99,10 +117,9 @@ class Pipeline:
 
     def titled(self, expression: Expression) -> Value | None:
         """After stats, an output column also goes by its expression, as in `sort count(*)`."""
-        if not self.stats_count or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
+        if not self._trees or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
             return None
-        written = self.written(expression)
-        return self.columns.get(written) or self._aliased.get(written)
+        return self._trees.get(tree(expression))
 
     def aggregate(self, call: syntax.Call) -> Value:
         way = "name its column by an alias" if self.stats_count else "add a stats command"
@@ -143,15 +160,13 @@ class Pipeline:
             return self.columns.get("@timestamp")
         return self.discovery.field(syntax.Name(Span(1, 1, 0, 0), "@timestamp"))
 
-    def written(self, expression: Expression) -> str:
-        return " ".join(self._text[expression.span.start : expression.span.end].split())
-
     # SQL
 
-    def regroup(self, columns: dict[str, Value], aliased: dict[str, Value]) -> None:
-        """After stats: nothing is left but `columns`; `aliased` holds those with an alias by their expression."""
+    def regroup(self, items: Sequence[syntax.Item], columns: dict[str, Value], trees: dict[Hashable, Value]) -> None:
+        """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
         self.stats_count += 1
-        self.columns, self._aliased, self._elements, self._numbers = columns, aliased, {}, {}
+        self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
+        self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
         self.parsed, self.displayed = [], None
 
@@ -166,7 +181,7 @@ class Pipeline:
         Without a limit it returns one row more than the default allows, so that cutting off shows. Event rows have
         one column more, last: the event's place in its source. `fragments` is explained in `Discovery.sql`.
         """
-        outputs = [(name, self.field(syntax.Name(Span(1, 1, 0, 0), name))) for name in self._output_names()]
+        outputs = [(name, self.field(self._spelled(name))) for name in self._output_names()]
         raw, found = self.discovery.sql(source, not self.stats_count, fragments)
         stages = [f"raw AS ({raw})", f"found AS ({found})"]
         stages += [f"stage_{number} AS ({select})" for number, select in enumerate(self._stages, start=1)]
@@ -178,6 +193,9 @@ class Pipeline:
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
         statement = f"WITH {', '.join(stages)} SELECT {columns} FROM {last}{order}{limit}"
         return statement, [(name, value.kind) for name, value in outputs]
+
+    def _spelled(self, name: str) -> syntax.Name:
+        return self._spellings.get(name) or syntax.Name(Span(1, 1, 0, 0), name)
 
     def _output_names(self) -> list[str]:
         if self.displayed is not None:

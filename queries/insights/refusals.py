@@ -38,6 +38,7 @@ UNSUPPORTED_COMMANDS = {
     "cidrlookup": "use isIpInSubnet(ip, subnet) in `fields` or `filter`",
     "outlier": "use `stats pct(x, 25), pct(x, 75)`, then `filter` by what they gave",
     "countfrequent": "use `stats count(*) as n by` the field, `sort n desc` and `limit`",
+    "estimate": "it tells what the service would scan; use `stats sum(strlen(@message))` for the size of the events",
     "head": "use `limit`",
     "tail": "use `sort` in the other direction and `limit`",
 }

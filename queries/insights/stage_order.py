@@ -3,6 +3,8 @@
 from queries.insights import syntax
 from queries.insights.expressions import Compiler
 from queries.insights.pipeline import Pipeline, order_terms, refusal
+from queries.insights.syntax import Expression
+from queries.insights.values import Kind, Value, as_text
 
 MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
 
@@ -11,9 +13,27 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
     """Orders the rows; equal rows keep the order they had. Without a direction it is ascending."""
     terms = []
     for key in command.keys:
-        column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
+        column = _event_time(key.expression, pipeline)
+        if column is None:
+            column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
         terms += order_terms(column, key.descending)
     pipeline.order = list(dict.fromkeys([*terms, *pipeline.order]))
+
+
+def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
+    """What @timestamp means in a sort after `stats ... by bin(5m)`, as AWS's samples have it: the only such key.
+
+    None where it means nothing of that kind.
+    """
+    if not isinstance(expression, syntax.Name) or expression.text != "@timestamp" or len(pipeline.bins) != 1:
+        return None
+    if "@timestamp" in pipeline.columns:
+        return None
+    ((title, column),) = pipeline.bins.items()
+    note = f"stats dropped @timestamp; sort @timestamp goes by {title}, the only column that tells a time of the events"
+    if note not in pipeline.notes:
+        pipeline.notes.append(note)
+    return column
 
 
 def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
@@ -28,10 +48,12 @@ def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
     """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
 
-    A row that lacks one of the fields is never a duplicate.
+    They agree when they are printed alike, as the number 200 and the text "200" are. A row that lacks one of the
+    fields is never a duplicate.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
     """
-    fields = [pipeline.scalar_field(name, "dedup").sql for name in command.names]
+    values = [pipeline.scalar_field(name, "dedup") for name in command.names]
+    fields = [as_text(value) if value.kind is Kind.DYNAMIC else value.sql for value in values]
     order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
     missing = " OR ".join(f"{field} IS NULL" for field in fields)
     pipeline.append(

@@ -15,13 +15,13 @@ def compile_fields(command: syntax.Fields, pipeline: Pipeline) -> None:
 
 
 def _column(item: syntax.Item, pipeline: Pipeline) -> None:
-    """Makes sure that there is a column of the item's title."""
-    if isinstance(item.expression, syntax.Name) and item.alias is None:
-        pipeline.field(item.expression)
-    elif item.alias is not None:
+    """Makes sure that there is a column of the item's title, and that it is of the item's expression."""
+    if item.alias is not None:
         pipeline.define(item.alias, pipeline.store(Compiler(pipeline).raw(item.expression)))
-    elif item.title not in pipeline.columns:
-        pipeline.columns[item.title] = pipeline.store(Compiler(pipeline).raw(item.expression))
+    elif isinstance(item.expression, syntax.Name):
+        pipeline.field(item.expression)
+    elif not pipeline.computed(item):
+        pipeline.compute(item, pipeline.store(Compiler(pipeline).raw(item.expression)))
 
 
 def compile_display(command: syntax.Display, pipeline: Pipeline) -> None:

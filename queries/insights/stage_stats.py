@@ -1,13 +1,16 @@
 """The stats command: aggregates over groups of rows."""
 
+from collections.abc import Hashable, Sequence
+
 from queries.insights import syntax
 from queries.insights.aggregates import AGGREGATES, QUANTILES, fraction
 from queries.insights.expressions import Compiler, check_arity
+from queries.insights.identity import functions, names, tree
 from queries.insights.pipeline import Pipeline, order_terms, refusal
 from queries.insights.syntax import Expression
-from queries.insights.values import Kind, Value, as_number, finished
+from queries.insights.values import Kind, Value, as_number, as_text, finished
 
-MOST_STATS = 2  # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands"
+MOST_STATS = 10  # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (2 until June 2026)
 
 
 def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
@@ -19,18 +22,23 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
     keys = _keys(command, pipeline)
-    scope = _GroupScope(pipeline, keys)
+    scope = _GroupScope(pipeline, keys, _by_tree(command.keys, keys))
+    for key in command.keys:
+        scope.name(key)
     items = [_item(item, scope) for item in command.items]
     _check_titles(command)
-    grouped = list(dict.fromkeys(key.sql for key in keys.values()))
-    group_by = f" GROUP BY {', '.join(grouped)}" if grouped else ""
-    pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
+    grouped = {key.sql: _grouped(key) for key in keys.values()}
+    group_by = f" GROUP BY {', '.join(by for by, _ in grouped.values())}" if grouped else ""
+    selected = [*(select for _, select in grouped.values()), *scope.selected()]
+    pipeline.append(f"SELECT {', '.join(selected)} FROM {{previous}}{group_by}")
     for stage in scope.later:
         pipeline.append(stage)
     outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
     columns = keys | outputs
-    aliased = [item for item in (*command.keys, *command.items) if item.alias is not None]
-    pipeline.regroup(columns, {pipeline.written(item.expression): columns[item.title] for item in aliased})
+    bins = {item.title: keys[item.title] for item in command.keys if _is_bin(item.expression, pipeline)}
+    items_made = (*command.keys, *command.items)
+    pipeline.regroup(items_made, columns, _by_tree(items_made, columns))
+    pipeline.bins = bins
     pipeline.order = [term for key in keys.values() for term in order_terms(key, descending=False)]
 
 
@@ -38,6 +46,39 @@ def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
     """The columns of the `by` expressions, by name."""
     compiler = Compiler(pipeline)
     return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
+
+
+def _grouped(key: Value) -> tuple[str, str]:
+    """What to group by and what to select for a key: the number 200 and the text "200" are one group, as printed."""
+    if key.kind is not Kind.DYNAMIC:
+        return key.sql, key.sql
+    return as_text(key), f"max({key.sql}) AS {key.sql}"
+
+
+def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
+    """Whether a key cuts the time of the events into periods."""
+    if isinstance(expression, syntax.Name):
+        return expression.text in pipeline.bins
+    if not isinstance(expression, syntax.Call) or expression.function not in ("bin", "datefloor", "dateceil"):
+        return False
+    time = expression.arguments[0]
+    return expression.function == "bin" or (
+        isinstance(time, syntax.Name) and (time.text == "@timestamp" or time.text in pipeline.bins)
+    )
+
+
+def _by_tree(items: Sequence[syntax.Item], columns: dict[str, Value]) -> dict[Hashable, Value]:
+    """The columns by their expressions, by which they go beside their titles.
+
+    Passed over is `by strlen(a) as a`: after it, strlen(a) is the length of the column a.
+    """
+    aliases = {item.title for item in items if item.alias is not None}
+    aggregates = AGGREGATES.keys() | QUANTILES.keys()
+    return {
+        tree(item.expression): columns[item.title]
+        for item in items
+        if item.alias is None or not names(item.expression) & aliases or functions(item.expression) & aggregates
+    }
 
 
 def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
@@ -48,6 +89,7 @@ def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
     if item.alias is None:
         return value
     scope.named[item.alias.text] = value if value.simple else scope.store(value)
+    scope.name(item)
     return scope.named[item.alias.text]
 
 
@@ -62,18 +104,25 @@ def _check_titles(command: syntax.Stats) -> None:
 class _GroupScope:
     """What an item of stats may refer to: keys and the aliases before it as they are, all else inside of an aggregate.
 
-    `later` are the stages over what the grouping computes that items need.
+    `_made` are the aliases of columns that have nothing to do with a field of that name: no aggregate takes those, for
+    whether the field is meant can't be told. `later` are the stages over what the grouping computes that items need.
     """
 
-    def __init__(self, pipeline: Pipeline, keys: dict[str, Value]) -> None:
+    def __init__(self, pipeline: Pipeline, keys: dict[str, Value], trees: dict[Hashable, Value]) -> None:
         self.used = False
         self.named: dict[str, Value] = {}
+        self._made: set[str] = set()
         self.now_s, self.notes, self.python_functions = pipeline.now_s, pipeline.notes, pipeline.python_functions
         self._aggregates: list[str] = []
         self._quantiles: dict[str, tuple[str, list[float]]] = {}
         self.later: list[str] = []
         self._pipeline = pipeline
-        self._keys = keys
+        self._keys, self._trees = keys, trees
+
+    def name(self, item: syntax.Item) -> None:
+        """Tells of a column that is made."""
+        if item.alias is not None and item.alias.text not in names(item.expression):
+            self._made.add(item.alias.text)
 
     def field(self, name: syntax.Name) -> Value:
         if name.text in self.named:
@@ -92,7 +141,7 @@ class _GroupScope:
     def titled(self, expression: Expression) -> Value | None:
         if isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
             return None
-        key = self._keys.get(self._pipeline.written(expression))
+        key = self._trees.get(tree(expression))
         self.used = self.used or key is not None
         return key
 
@@ -115,6 +164,11 @@ class _GroupScope:
         return column
 
     def _argument(self, expression: Expression) -> Value:
+        for name in sorted(names(expression) & self._made):
+            raise refusal(
+                expression.span,
+                f"{name} is a column that this stats makes; aggregate it in a further stats, or give it another alias",
+            )
         value = Compiler(self._pipeline).no_map(expression, "stats")
         return value if value.simple else self._pipeline.store(value)
 

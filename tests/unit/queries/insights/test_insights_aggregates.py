@@ -29,7 +29,10 @@ def only(query, events):
         ("min(x)", 1),
         ("max(x)", 9),
         ("sum(x)", numpy.sum(NUMBERS)),
-        ("stddev(x)", numpy.std(NUMBERS, ddof=1)),
+        ("countDistinct(x)", 10),
+        ("stddev(x)", numpy.std(NUMBERS)),
+        ("variance(x)", numpy.var(NUMBERS)),
+        ("sqrt(variance(x) * count(x) / (count(x) - 1))", numpy.std(NUMBERS, ddof=1)),
         ("median(x)", numpy.median(NUMBERS)),
         ("pct(x, 0)", 1),
         ("pct(x, 25)", numpy.percentile(NUMBERS, 25)),
@@ -56,7 +59,7 @@ def test_missing_and_non_numeric_values_are_ignored():
 
 
 def test_an_aggregate_over_nothing_is_left_out():
-    row = only("stats count(y) as n, avg(y) as a, max(y) as m, stddev(x) as s, earliest(y) as e", values(1))
+    row = only("stats count(y) as n, avg(y) as a, max(y) as m, stddev(y), variance(y), earliest(y) as e", values(1))
     assert row == {"n": 0}
 
 

@@ -31,7 +31,7 @@ BINARY = (
     "greatest least coalesce concat ltrim rtrim trim substr strcontains startsWith endsWith split jsonArrayContains"
     " isIpInSubnet isIpv4InSubnet isIpv6InSubnet round case"
 )
-AGGREGATES = "avg count count_distinct earliest latest max median min sortsFirst sortsLast stddev sum"
+AGGREGATES = "avg count count_distinct earliest latest max median min sortsFirst sortsLast stddev sum variance"
 
 
 PARSES = ["parse 'a*' as x", "parse /(?<x>[a-z]+)/", "parse s logfmt as m", "parse csv as x, m", "parse b.c 'x'"]

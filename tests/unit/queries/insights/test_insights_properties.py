@@ -39,8 +39,8 @@ def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
     events = [event({"k": key, "x": x}, FIRST_MS + place) for place, (key, x) in enumerate(rows)]
     query = (
         f"stats count(*) as rows, count(x) as n, count_distinct(x) as d, sum(x) as s, avg(x) as a, min(x * 1) as lo,"
-        f" max(x * 1) as hi, stddev(x) as sd, median(x) as m, pct(x, {percent}) as p, pct(x, 50) as p50,"
-        " earliest(x) as e, latest(x) as l by k"
+        f" max(x * 1) as hi, stddev(x) as sd, variance(x) as v, median(x) as m, pct(x, {percent}) as p,"
+        " pct(x, 50) as p50, earliest(x) as e, latest(x) as l by k"
     )
     got = {row["k"]: row for row in evaluate(query, events).rows}
     assert set(got) == {key for key, _ in rows}
@@ -53,7 +53,7 @@ def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
         assert row["d"] <= len(present) and (row["d"] > 0) == bool(present)
         assert ("e" in row, "l" in row) == (bool(present), bool(present))
         if not len(numbers):
-            assert not {"s", "a", "lo", "hi", "sd", "m", "p"} & set(row)
+            assert not {"s", "a", "lo", "hi", "sd", "v", "m", "p"} & set(row)
             continue
         scale = max(1.0, float(numpy.abs(numbers).max())) * len(numbers)
         assert (row["lo"], row["hi"]) == (numbers.min(), numbers.max())
@@ -65,10 +65,8 @@ def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
             ("p", numpy.percentile(numbers, percent)),
         ]:
             assert row[name] == pytest.approx(expected, abs=scale * 1e-12), name
-        if len(numbers) > 1:
-            assert row["sd"] == pytest.approx(numpy.std(numbers, ddof=1), rel=1e-6, abs=scale * 1e-7)
-        else:
-            assert "sd" not in row
+        assert row["sd"] == pytest.approx(numpy.std(numbers), rel=1e-6, abs=scale * 1e-7)
+        assert row["v"] == pytest.approx(numpy.var(numbers), rel=1e-6, abs=(scale * 1e-7) ** 2)
 
 
 def sort_key(value):
