@@ -30,6 +30,7 @@ class Pipeline:
         self.parsed: list[str] = []
         self.displayed: list[str] | None = None
         self.order = ["event_ms DESC", "ordinal"]
+        self.determined = ["event_ms DESC"]  # the terms of the order that the reference or a sort determines
         self.stats_count = 0
         self.limited = False
         self._text = text
@@ -154,6 +155,7 @@ class Pipeline:
         self.columns, self._aliased, self._elements, self._numbers = columns, aliased, {}, {}
         self.shown = list(columns)
         self.parsed, self.displayed = [], None
+        self.determined = []
 
     def append(self, select: str) -> None:
         """Adds a stage; `select` reads from `{previous}`."""

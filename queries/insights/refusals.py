@@ -10,7 +10,7 @@ from queries.insights.expressions import KNOWN_FUNCTIONS
 from queries.insights.names import spelled
 from queries.insights.slips import misplaced, slip
 
-COMMANDS = ("fields", "display", "filter", "where", "parse", "stats", "sort", "limit", "dedup")
+COMMANDS = ("fields", "display", "filter", "where", "parse", "stats", "sort", "limit", "dedup", "unnest")
 
 _NO_WAY = "it isn't evaluated here; run this query in the CloudWatch console"
 _BY_ROW = "it needs the row before; do this with the result of the query"
@@ -22,12 +22,11 @@ UNSUPPORTED_COMMANDS = {
     "join": "log both values in one record, or run two queries",
     "lookup": "log the value in the record, or join the result outside of the query",
     "source": "choose the log groups outside of the query",
-    "unnest": "name the elements by index, as in `items.0.id`",
     "filterindex": "use `filter`; an index only changes what the service scans",
     "addtotals": "use a second query without `by` for the totals",
     "fillmissing": _NO_WAY,
     "json": "name fields of JSON with dots, or use `fields jsonParse(text) as map` and `map.key`",
-    "expand": "name the elements by index, as in `items.0.id`",
+    "expand": "use `fields jsonParse(@message) as m | unnest m.items into item`",
     "relevantfields": _NO_WAY,
     "logcompare": "run the query once for each period and compare the results",
     "autoregress": _BY_ROW,
@@ -85,7 +84,7 @@ def _reason(text: str, offset: int, allowed: set[str]) -> tuple[int, str]:
     """The place to point to, and what is wrong there."""
     rest = text[offset:]
     word = re.match(r"[A-Za-z_@][\w@.]*", rest)
-    if not rest.strip():
+    if not rest.strip(" \t\r\n"):
         return offset, _ended(text[:offset], allowed)
     if rest[0] in "\"'" and _unclosed(rest):
         return offset, f"the quote {rest[0]} is never closed"
@@ -134,8 +133,6 @@ def _misplaced_word(before: str, offset: int, word: str, allowed: set[str]) -> t
     in_parse = re.search(r"(?i)\bparse\b[^|]*$", before)
     if in_parse and word.lower() in _PARSE_WAYS and "REGEX" in allowed:
         return offset, f"the {word} form of parse is not supported; {_PARSE_WAYS[word.lower()]}"
-    if in_parse and word.lower() == "multi":
-        return offset, "`parse ... multi` is not supported: it makes several rows of one; give each match its own group"
     if word.lower() in COMMANDS or word.lower() in UNSUPPORTED_COMMANDS:
         return offset, f"a | is missing before the command {word}"
     if elsewhere := misplaced(word):
@@ -173,6 +170,7 @@ _READABLE: tuple[tuple[set[str], str], ...] = (
     ({"PLUS"}, _OPERATOR),
     ({"AND", "OR"}, "`and`"),
     ({"AS"}, "`as`"),
+    ({"INTO"}, "`into`"),
     ({"BY"}, "`by`"),
     ({"ASC"}, "`asc`"),
     ({"RPAR"}, ")"),

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 _LOOKED_AT = 300  # characters before the place
-_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup)\b"
+_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|unnest)\b"
 _AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
 _COMMENT = "a comment begins with #"
 _QUOTED = "here the text before has ended; write \\\" or \\' for a quote inside of it"
@@ -22,16 +22,27 @@ class _Slip:
 
 
 _SLIPS = (
-    _Slip(r"=", r"=", "equality is written with one ="),
+    _Slip(r"", r"={2,}", "equality is written with one ="),
     _Slip(r"", r"&", "write `and`"),
     _Slip(r"(?P<at>\|)", r"\|", "two | stand side by side; write `or` in a condition, and one | between commands"),
     _Slip(r"\|\s+|\A\s*", r"\|", "a command is missing before |"),
     _Slip(r"", r"!~", "write `not like`"),
-    _Slip(r"", r"!(?!=)", "write `not`"),
+    _Slip(
+        r"(?P<at>!)\s*(?:[\w@.`]+|[\w@.]+\s*\([^()]*\)|\([^()]*\))\s*",
+        r"[!<>]?=|[<>+\-*/%^]|(?:like|in|not)\b",
+        "! stands before a function, a field or parentheses alone; write `not`, or !(...) around the whole comparison",
+    ),
     _Slip(r"", r"~", "write `like` or =~"),
     _Slip(r"(?P<at><)", r">", "write != for unequal"),
     _Slip(r"(?P<at>=)", r"[<>]", "write <= or >="),
     _Slip(r"(?P<at>\bnot)\s*", r"[!<>]?=|[<>]", "put `not` before the whole comparison, or write !="),
+    _Slip(r"\A", r"\ufeff", "the query begins with a byte order mark (U+FEFF); save it without"),
+    _Slip(
+        r"",
+        r"[\x0b\x0c\x85\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]",
+        "this is no plain space or line end but a character that looks like one, or like nothing; write a plain space",
+    ),
+    _Slip(r"", r"[–—−]", "this is a dash; minus is written -"),
     _Slip(r"", r"[“”‘’„«»]", "a quote is straight, \" or '"),
     _Slip(r"", r"[^\x00-\x7f]", "a name with other characters than letters, digits, _ @ and . takes backticks"),
     _Slip(r"", r";", "commands are separated by |"),
@@ -63,6 +74,7 @@ _SLIPS = (
     _Slip(r"\bin\s*\[\s*", r"\]", "the list after `in` is empty"),
     _Slip(r"\bin\s*\[[^\]]*", r"[\w@`]", "the list after `in` takes numbers and quoted text, with commas between them"),
     _Slip(r"\b(?:fields|display|dedup|by)\s+|,\s*", r"\*", "* stands only in count(*); name the fields"),
+    _Slip(r"\bunnest\s+[\w@.`]+(?:\[\d+\])*\s*", r"as\b|,|\||\Z", "write `unnest list into name`"),
     _Slip(
         r"\blimit\s+",
         r"any\b",
@@ -80,7 +92,7 @@ _SLIPS = (
         "the pattern is missing: a glob in quotes, a /regular expression/, logfmt or csv",
     ),
     _Slip(
-        r"\b(?:parse|dedup)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
+        r"\b(?:parse|dedup|unnest)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
         r"\(",
         "a field is needed; compute it with `fields ... as name` before",
     ),

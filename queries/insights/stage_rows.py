@@ -3,6 +3,7 @@
 from queries.insights import patterns, syntax
 from queries.insights.expressions import Compiler
 from queries.insights.pipeline import Pipeline, refusal
+from queries.insights.stage_multiply import parse_multi
 from queries.insights.structures import scalar
 from queries.insights.values import Kind, Value, as_text, sql_string
 
@@ -49,7 +50,9 @@ def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
         return _parse_logfmt(command, text, pipeline)
     if command.pattern == "csv":
         return _parse_csv(command, text, pipeline)
-    return _parse_pattern(command, text, pipeline)
+    pattern, names = _pattern_and_names(command, pipeline)
+    parse_all = parse_multi if command.multi else _parse_once
+    return parse_all(command, text, pattern, names, pipeline)
 
 
 def _parse_logfmt(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
@@ -70,8 +73,9 @@ def _parse_csv(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
         pipeline.parsed.append(alias.text)
 
 
-def _parse_pattern(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
-    pattern, names = _pattern_and_names(command, pipeline)
+def _parse_once(
+    command: syntax.Parse, text: str, pattern: patterns.Pattern, names: list[syntax.Name | None], pipeline: Pipeline
+) -> None:
     matched = pipeline.fresh()
     groups = ", ".join(sql_string(f"g{number}") for number in range(1, len(pattern.groups) + 1))
     re2 = sql_string(pattern.re2)

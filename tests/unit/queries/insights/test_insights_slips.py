@@ -34,13 +34,16 @@ SLIPS = [
     ("fields a['b']", 9, "a key takes a dot", "fields a.b"),
     ("fields case when a = 1 then 2 end", 13, "if(condition, value, other)", "fields if(a = 1, 2, 3)"),
     ("fields a > 1 ? 2 : 3", 14, "if(condition, value, other)", "fields if(a > 1, 2, 3)"),
-    ("filter a == 1", 11, "written with one =", "filter a = 1"),
+    ("filter a === 1", 10, "written with one =", "filter a = 1"),
     ("filter a <> 1", 10, "write !=", "filter a != 1"),
     ("filter a => 1", 10, "write <= or >=", "filter a >= 1"),
     ("filter a not = 1", 10, "put `not` before the whole comparison", "filter not a = 1"),
     ("filter a && b", 10, "write `and`", "filter a = 1 and b = 1"),
     ("filter a = 1 || b = 1", 14, "write `or`", "filter a = 1 or b = 1"),
-    ("filter !ispresent(a)", 8, "write `not`", "filter not ispresent(a)"),
+    ("filter !a = 1", 8, "or !(...) around the whole comparison", "filter !(a = 1)"),
+    ('filter ! a like "x"', 8, "or !(...) around the whole comparison", 'filter !(a like "x")'),
+    ("filter !abs(a) > 1", 8, "write `not`", "filter not abs(a) > 1"),
+    ("filter !a in [1]", 8, "or !(...) around the whole comparison", "filter !(a in [1])"),
     ("filter a !~ /x/", 10, "write `not like`", "filter a not like /x/"),
     ("filter a ~ /x/", 10, "write `like` or =~", "filter a =~ /x/"),
     ("filter a is null", 10, "`not ispresent(field)`", "filter not ispresent(a)"),
@@ -64,10 +67,17 @@ SLIPS = [
     ("filter a like /x/i", 18, "as in /(?i)error/", "filter a like /(?i)x/"),
     ("filter a like /x/y/", 18, "write \\/ for a slash", "filter a like /x\\/y/"),
     ("filter a like //", 15, "is empty", "filter a like /x/"),
-    ('filter strcontains(a, "x")', 8, "strcontains(...) = 1", 'filter strcontains(a, "x") = 1'),
     ("filter a like 'x' or like 'y'", 22, "names its field again", "filter a like 'x' or a like 'y'"),
     ("sort a dsc", 8, "write desc", "sort a desc"),
     ("dedup a b", 9, "expected a comma or |", "dedup a, b"),
+    ("fields jsonParse(a) as b | unnest b as c", 37, "into name", "fields jsonParse(a) as b | unnest b into c"),
+    ("fields 1 as a | unnest a", 25, "ends where `into` is needed", "fields 1 as a | unnest a into b"),
+    ("unnest tolower(@message) into b", 8, "compute it", "fields tolower(@message) as m | unnest m into b"),
+    ("fields 1 as a unnest a into b", 15, "a | is missing", "fields 1 as a | unnest a into b"),
+    ("fields a |\u00a0sort a", 11, "write a plain space", "fields a | sort a"),
+    ("fields a\u00a0", 9, "write a plain space", "fields a"),
+    ("\ufefffields a", 1, "byte order mark", "fields a"),
+    ("fields a \u2013 1", 10, "minus is written -", "fields a - 1"),
     ("stats max(a) by max(b)", 17, "not after `by`", "stats max(a) by b"),
     ("fields formatDate(@timestamp, 'yyyy')", 31, "as in %Y-%m-%d", "fields formatDate(@timestamp, '%Y')"),
     ("stats avg(a by b", 13, "expected ) or a comma", "stats avg(a) by b"),
@@ -107,5 +117,5 @@ def test_a_slip_is_pointed_at_and_the_way_out_is_one(wrong, column, words, right
 
 def test_the_place_is_counted_in_a_query_of_many_lines():
     with pytest.raises(QueryError) as caught:
-        check("# " + "x" * 500 + "\nfields a\n| filter a = 1\n    and b == 2")
-    assert (caught.value.line, caught.value.column) == (4, 12)
+        check("# " + "x" * 500 + "\nfields a\n| filter a = 1\n    and b === 2")
+    assert (caught.value.line, caught.value.column) == (4, 11)
