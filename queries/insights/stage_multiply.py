@@ -5,7 +5,7 @@ rows of an event keep the order of its items.
 """
 
 from queries.insights import syntax
-from queries.insights.patterns import Pattern, finds_nothing
+from queries.insights.patterns import Pattern
 from queries.insights.pipeline import Pipeline, refusal
 from queries.insights.row_errors import refuse_rows
 from queries.insights.values import STRUCTURES, Kind, Value, sql_string
@@ -38,13 +38,8 @@ def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
     pipeline.parsed.append(command.alias.text)
 
 
-def parse_multi(
-    command: syntax.Parse, text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline
-) -> None:
+def parse_multi(text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:
     """A row for each match of the expression in `text`; a row without a match stays, without the fields."""
-    if finds_nothing(pattern):
-        message = "with multi the expression must not match nothing at all; use + where * or ? may take nothing"
-        raise refusal(command.pattern.span, message)
     lists, stored = {}, []
     for number, (name, group) in enumerate(zip(names, pattern.groups, strict=True), start=1):
         if name is None:
