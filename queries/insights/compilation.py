@@ -32,16 +32,19 @@ def compile_query(text: str, commands: list[Command], now_s: float) -> Pipeline:
     for place, command in enumerate(commands):
         later = commands[place + 1 :]
         _check_order(commands[:place], command, later)
-        if isinstance(command, syntax.Limit) and any(map(_works_on_rows, later)):
+        if isinstance(command, syntax.Limit) and _decides(later, pipeline):
             compile_cut(command, pipeline)
         else:
             _STAGES[type(command)](command, pipeline)
     return pipeline
 
 
-def _works_on_rows(command: Command) -> bool:
-    """Whether what the command gives depends on which rows a limit before it has kept."""
-    return isinstance(command, syntax.Filter | syntax.Stats | syntax.Dedup) or _makes_rows(command)
+def _decides(later: list[Command], pipeline: Pipeline) -> bool:
+    """Whether what the commands behind a limit give depends on which rows it keeps; else any of equal rows will do."""
+    work = syntax.Filter | syntax.Stats | syntax.Dedup
+    if not pipeline.determined:
+        work |= syntax.Sort
+    return any(isinstance(command, work) or _makes_rows(command) for command in later)
 
 
 def _makes_rows(command: Command) -> bool:

@@ -171,6 +171,7 @@ _READABLE: tuple[tuple[set[str], str], ...] = (
     ({"AND", "OR"}, "`and`"),
     ({"AS"}, "`as`"),
     ({"INTO"}, "`into`"),
+    ({"GROUPED"}, "`by`"),
     ({"BY"}, "`by`"),
     ({"ASC"}, "`asc`"),
     ({"RPAR"}, ")"),

@@ -84,7 +84,7 @@ SLIPS = [
     ("stats avg a by b", 7, "as in avg(a)", "stats avg(a) by b"),
     ("stats count by b", 7, "as in count(*)", "stats count(*) by b"),
     ("stats count(*), by b", 15, "no comma before `by`", "stats count(*) by b"),
-    ("stats count(*) group by b", 16, "write `by`", "stats count(*) by b"),
+    ("fields a group by b", 10, "write `by`", "stats count(*) by b"),
     ("stats count(*) as n by b having n > 1", 26, "`| filter ...`", "stats count(*) as n by b | filter n > 1"),
     ("stats count(distinct a)", 13, "count_distinct(field)", "stats count_distinct(a)"),
     ("stats count(*) by *", 19, "name the fields", "stats count(*) by a"),
