@@ -34,5 +34,5 @@ def _why(count: int, *, sorted_rows: bool) -> str:
             " isn't determined; sort by one more field before limit"
         )
     return (
-        "there are more groups than limit keeps, in no documented order; put a sort before limit, or limit at the end"
+        "there are more groups than limit keeps, in no documented order; put a sort before limit, or limit last"
     )
