@@ -72,7 +72,7 @@ _ELSEWHERE = {
 def explain(text: str, error: UnexpectedInput) -> QueryError:
     """The parser's complaint about `text` as a QueryError that names the construct and the nearest way out."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-    offset = len(text) if at_end else error.pos_in_stream
+    offset = len(text.rstrip("\r\n")) if at_end else error.pos_in_stream
     allowed = error.interactive_parser.accepts()
     offset, reason = _reason(text, offset, allowed)
     line = text.count("\n", 0, offset) + 1

@@ -8,6 +8,7 @@ _COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|
 _AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
 _COMMENT = "a comment begins with #"
 _QUOTED = "here the text before has ended; write \\\" or \\' for a quote inside of it"
+_NAMED_AGAIN = 'a comparison names its field again, as in `a like "x" or a like "y"`'
 _BRACKETS = 'in takes its values in brackets, as in ["ok", "failed"]'
 _CHOICE = "a choice is written if(condition, value, other) or case(condition, value, ..., other)"
 
@@ -32,6 +33,9 @@ _SLIPS = (
         r"[!<>]?=|[<>+\-*/%^]|(?:like|in|not)\b",
         "! stands before a function, a field or parentheses alone; write `not`, or !(...) around the whole comparison",
     ),
+    _Slip(r"", r"!\s*(?:like|in)\b", "write `not`, as in `not like` and `not in`"),
+    _Slip(r"", r"!\s+=", "write != for unequal"),
+    _Slip(r"", r"!", "! stands before a condition, as in !ispresent(field)"),
     _Slip(r"", r"~", "write `like` or =~"),
     _Slip(r"(?P<at><)", r">", "write != for unequal"),
     _Slip(r"(?P<at>=)", r"[<>]", "write <= or >="),
@@ -57,11 +61,9 @@ _SLIPS = (
     _Slip(r"(?P<at>/)", r"[/*]", _COMMENT),
     _Slip(r"(?P<at>--)[^\n]*", r"\w", _COMMENT),
     _Slip(r"[\"']", r"[\w@\"']", _QUOTED),
-    _Slip(
-        r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*",
-        r"[\"'/]",
-        'a comparison names its field again, as in `a like "x" or a like "y"`',
-    ),
+    _Slip(r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*", r"[\"'/]", _NAMED_AGAIN),
+    _Slip(r"(?:\blike|=~)\s*/(?:\\.|[^/\\\n])+/\s*(?:and|or)\s+(?:not\s+)?", r"/", _NAMED_AGAIN),
+    _Slip(r"", r"\$", "a field is named without $, as in request.path"),
     _Slip(r"(?P<at>,)\s*by\s+", r"", "there is no comma before `by`"),
     _Slip(r"\bcount\s*\(\s*(?P<at>distinct)\s+", r"", "write count_distinct(field)"),
     _Slip(r"\bas\s+", r"[\"']", "an alias has no quotes; with other characters it takes backticks, as in `my name`"),

@@ -33,6 +33,4 @@ def _why(count: int, *, sorted_rows: bool) -> str:
             f"rows {count} and {count + 1} are equal in what they are sorted by, so that which of them limit keeps"
             " isn't determined; sort by one more field before limit"
         )
-    return (
-        "there are more groups than limit keeps, in no documented order; put a sort before limit, or limit last"
-    )
+    return "there are more groups than limit keeps, in no documented order; put a sort before limit, or limit last"
