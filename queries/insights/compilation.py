@@ -4,7 +4,8 @@ from queries.insights import syntax
 from queries.insights.parsing import parse
 from queries.insights.pipeline import Pipeline, refusal
 from queries.insights.stage_cut import compile_cut
-from queries.insights.stage_multiply import compile_unnest
+from queries.insights.stage_json import compile_json
+from queries.insights.stage_multiply import compile_expand, compile_unnest
 from queries.insights.stage_order import compile_dedup, compile_limit, compile_sort
 from queries.insights.stage_rows import compile_display, compile_fields, compile_filter, compile_parse
 from queries.insights.stage_stats import compile_stats
@@ -20,6 +21,8 @@ _STAGES = {
     syntax.Limit: compile_limit,
     syntax.Dedup: compile_dedup,
     syntax.Unnest: compile_unnest,
+    syntax.Expand: compile_expand,
+    syntax.Json: compile_json,
 }
 
 
@@ -49,7 +52,7 @@ def _decides(later: list[Command], pipeline: Pipeline) -> bool:
 
 def _makes_rows(command: Command) -> bool:
     """Whether the command may make several rows of one."""
-    return isinstance(command, syntax.Unnest) or (isinstance(command, syntax.Parse) and command.multi)
+    return isinstance(command, syntax.Unnest | syntax.Expand) or (isinstance(command, syntax.Parse) and command.multi)
 
 
 def _check_order(earlier: list[Command], command: Command, later: list[Command]) -> None:
@@ -60,7 +63,7 @@ def _check_order(earlier: list[Command], command: Command, later: list[Command])
     stats = sum(isinstance(one, syntax.Stats) for one in (*earlier, *later))
     if isinstance(command, syntax.Sort | syntax.Limit) and stats > 1 and _has_stats(later):
         raise refusal(command.span, f"in a query of several stats, {name} must come after the last of them")
-    if isinstance(command, syntax.Unnest):
+    if isinstance(command, syntax.Unnest | syntax.Expand):
         _check_list(earlier, command)
 
 
@@ -68,13 +71,14 @@ def _has_stats(commands: list[Command]) -> bool:
     return any(isinstance(one, syntax.Stats) for one in commands)
 
 
-def _check_list(earlier: list[Command], command: syntax.Unnest) -> None:
-    """The reference lets unnest take lists of jsonParse; what becomes of the list of split it doesn't say."""
+def _check_list(earlier: list[Command], command: syntax.Unnest | syntax.Expand) -> None:
+    """The reference lets them take lists of JSON; what becomes of the list of split it doesn't say."""
     items = [item for one in earlier if isinstance(one, syntax.Fields | syntax.Display) for item in one.items]
     for item in items:
         made_by_split = isinstance(item.expression, syntax.Call) and item.expression.function == "split"
         if item.alias is not None and item.alias.text == command.field.text and made_by_split:
-            message = "unnest takes a list from jsonParse, none from split; use `parse x /(?<part>[^,]+)/ multi`"
+            name = type(command).__name__.lower()
+            message = f"{name} takes a list from JSON, none from split; use `parse x /(?<part>[^,]+)/ multi`"
             raise refusal(command.field.span, message)
 
 

@@ -254,6 +254,12 @@ class _Builder(Transformer):
     def unnest(self, meta, children):
         return syntax.Unnest(_span(meta), children[1], children[3])
 
+    def expand(self, meta, children):
+        return syntax.Expand(_span(meta), children[1])
+
+    def json(self, meta, children):
+        return syntax.Json(_span(meta), children[3], _pattern(children[4]), children[6])
+
 
 def _finite(token: Token) -> float:
     if re.match(r"0\d", token):

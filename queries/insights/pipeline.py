@@ -50,6 +50,11 @@ class Pipeline:
             raise refusal(name.span, f"{name.text} is already defined; choose another alias")
         self.columns[name.text] = value
 
+    def redefine(self, name: syntax.Name, value: Value) -> None:
+        """Gives a field, defined or discovered, another value for the commands that follow."""
+        self.columns[name.text] = value
+        self._elements.clear()
+
     def fresh(self) -> str:
         """An unused column name."""
         self._names += 1

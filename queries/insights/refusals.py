@@ -10,7 +10,20 @@ from queries.insights.expressions import KNOWN_FUNCTIONS
 from queries.insights.names import spelled
 from queries.insights.slips import misplaced, slip
 
-COMMANDS = ("fields", "display", "filter", "where", "parse", "stats", "sort", "limit", "dedup", "unnest")
+COMMANDS = (
+    "fields",
+    "display",
+    "filter",
+    "where",
+    "parse",
+    "stats",
+    "sort",
+    "limit",
+    "dedup",
+    "unnest",
+    "expand",
+    "json",
+)
 
 _NO_WAY = "it isn't evaluated here; run this query in the CloudWatch console"
 _BY_ROW = "it needs the row before; do this with the result of the query"
@@ -25,8 +38,6 @@ UNSUPPORTED_COMMANDS = {
     "filterindex": "use `filter`; an index only changes what the service scans",
     "addtotals": "use a second query without `by` for the totals",
     "fillmissing": _NO_WAY,
-    "json": "name fields of JSON with dots, or use `fields jsonParse(text) as map` and `map.key`",
-    "expand": "use `fields jsonParse(@message) as m | unnest m.items into item`",
     "relevantfields": _NO_WAY,
     "logcompare": "run the query once for each period and compare the results",
     "autoregress": _BY_ROW,
@@ -171,6 +182,9 @@ _READABLE: tuple[tuple[set[str], str], ...] = (
     ({"AND", "OR"}, "`and`"),
     ({"AS"}, "`as`"),
     ({"INTO"}, "`into`"),
+    ({"FIELD"}, "`field`"),
+    ({"EQUALS"}, "="),
+    ({"STRING"}, "a quoted string"),
     ({"GROUPED"}, "`by`"),
     ({"BY"}, "`by`"),
     ({"ASC"}, "`asc`"),

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 _LOOKED_AT = 300  # characters before the place
-_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|unnest)\b"
+_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|unnest|expand|json)\b"
 _AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
 _COMMENT = "a comment begins with #"
 _QUOTED = "here the text before has ended; write \\\" or \\' for a quote inside of it"
@@ -94,7 +94,7 @@ _SLIPS = (
         "the pattern is missing: a glob in quotes, a /regular expression/, logfmt or csv",
     ),
     _Slip(
-        r"\b(?:parse|dedup|unnest)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
+        r"\b(?:parse|dedup|unnest|expand)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
         r"\(",
         "a field is needed; compute it with `fields ... as name` before",
     ),

@@ -200,4 +200,22 @@ class Unnest:
     alias: Name
 
 
-Command = Fields | Display | Filter | Parse | Stats | Sort | Limit | Dedup | Unnest
+@dataclass(frozen=True)
+class Expand:
+    """An event for each item of the array that `field` holds, which then holds the item."""
+
+    span: Span
+    field: Name
+
+
+@dataclass(frozen=True)
+class Json:
+    """`json field=request "user.name" as name`: what stands at a path in the JSON that a field holds."""
+
+    span: Span
+    field: Name
+    path: Text
+    alias: Name
+
+
+Command = Fields | Display | Filter | Parse | Stats | Sort | Limit | Dedup | Unnest | Expand | Json
