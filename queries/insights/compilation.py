@@ -3,7 +3,7 @@
 from queries.insights import syntax
 from queries.insights.parsing import parse
 from queries.insights.pipeline import Pipeline, refusal
-from queries.insights.stage_cut import compile_cut
+from queries.insights.stage_cut import NOTE, compile_cut
 from queries.insights.stage_json import compile_json
 from queries.insights.stage_multiply import compile_expand, compile_unnest
 from queries.insights.stage_order import compile_dedup, compile_limit, compile_sort
@@ -18,7 +18,6 @@ _STAGES = {
     syntax.Parse: compile_parse,
     syntax.Stats: compile_stats,
     syntax.Sort: compile_sort,
-    syntax.Limit: compile_limit,
     syntax.Dedup: compile_dedup,
     syntax.Unnest: compile_unnest,
     syntax.Expand: compile_expand,
@@ -35,19 +34,25 @@ def compile_query(text: str, commands: list[Command], now_s: float) -> Pipeline:
     for place, command in enumerate(commands):
         later = commands[place + 1 :]
         _check_order(commands[:place], command, later)
-        if isinstance(command, syntax.Limit) and _decides(later, pipeline):
-            compile_cut(command, pipeline)
+        if isinstance(command, syntax.Limit):
+            _limit(command, later, pipeline)
         else:
             _STAGES[type(command)](command, pipeline)
     return pipeline
 
 
-def _decides(later: list[Command], pipeline: Pipeline) -> bool:
-    """Whether what the commands behind a limit give depends on which rows it keeps; else any of equal rows will do."""
-    work = syntax.Filter | syntax.Stats | syntax.Dedup
-    if not pipeline.determined:
-        work |= syntax.Sort
-    return any(isinstance(command, work) or _makes_rows(command) for command in later)
+def _limit(command: syntax.Limit, later: list[Command], pipeline: Pipeline) -> None:
+    behind = [one for one in later if _works_on_rows(one)]
+    if behind and NOTE not in pipeline.notes:
+        pipeline.notes.append(NOTE)
+    # Where the rows are only sorted again, which of equal ones it keeps matters as little as at the end.
+    sorted_only = bool(pipeline.determined) and all(isinstance(one, syntax.Sort) for one in behind)
+    (compile_cut if behind and not sorted_only else compile_limit)(command, pipeline)
+
+
+def _works_on_rows(command: Command) -> bool:
+    """Whether what the command gives depends on which rows it is given."""
+    return isinstance(command, syntax.Filter | syntax.Stats | syntax.Dedup | syntax.Sort) or _makes_rows(command)
 
 
 def _makes_rows(command: Command) -> bool:

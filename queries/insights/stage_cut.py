@@ -5,6 +5,13 @@ from queries.insights.pipeline import Pipeline
 from queries.insights.row_errors import refuse_rows
 from queries.insights.stage_order import check_limit
 
+# The reference's pipes say so; but a published program (hyp3_floods) counts on `limit 1 | filter ...` giving the latest
+# match, which would be a limit of the result.
+NOTE = (
+    "a limit with other commands behind it is applied where it stands; the service may apply it to the result: put it"
+    " last if that is what it is for"
+)
+
 
 def compile_cut(command: syntax.Limit, pipeline: Pipeline) -> None:
     """Keeps the first rows for the commands that follow; where another row might be in their place, the query stops.

@@ -231,7 +231,8 @@ def test_a_refused_query_is_refused_before_the_events_are_looked_at():
 
 PIECES = r"""fields display filter parse stats sort limit dedup by as asc desc and or not in like =~ | | | , , ( ) [ ]
     = != < <= + - * / ^ % 5m 10 2.5 'x' "a*b" /x/ /(?<g>y)/ # `q` @message @timestamp a b.c count(*) avg(a) bin(5m)
-    abs concat ispresent(a) 1e400 true \ ' " ` é"""
+    abs concat ispresent(a) 1e400 true \ ' " ` é ! == where unnest into expand multi json field= group strcontains(a,b)
+    jsonParse(@message)"""
 WORDS = PIECES.split()
 
 
