@@ -63,6 +63,7 @@ _SLIPS = (
     _Slip(r"[\"']", r"[\w@\"']", _QUOTED),
     _Slip(r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*", r"[\"'/]", _NAMED_AGAIN),
     _Slip(r"(?:\blike|=~)\s*/(?:\\.|[^/\\\n])+/\s*(?:and|or)\s+(?:not\s+)?", r"/", _NAMED_AGAIN),
+    _Slip(r"", r"\\\s*(?:\n|\Z)", "a query goes on in the next line without \\"),
     _Slip(r"", r"\$", "a field is named without $, as in request.path"),
     _Slip(r"(?P<at>,)\s*by\s+", r"", "there is no comma before `by`"),
     _Slip(r"\bcount\s*\(\s*(?P<at>distinct)\s+", r"", "write count_distinct(field)"),

@@ -47,6 +47,7 @@ SLIPS = [
     ("filter a ! = 1", 10, "write != for unequal", "filter a != 1"),
     ("filter a = !ispresent(b)", 12, "before a condition", "filter not a = ispresent(b)"),
     ("filter a like /x/ or /y/", 22, "names its field again", "filter a like /x/ or a like /y/"),
+    ("fields a \\\n| sort a", 10, "goes on in the next line", "fields a\n| sort a"),
     ("filter $.a = 1", 8, "without $", "filter a = 1"),
     ("filter a =\n\n", 11, "the query ends", "filter a = 1"),
     ("filter !abs(a) > 1", 8, "write `not`", "filter not abs(a) > 1"),
