@@ -35,7 +35,7 @@ _SLIPS = (
     ),
     _Slip(r"", r"!\s*(?:like|in)\b", "write `not`, as in `not like` and `not in`"),
     _Slip(r"", r"!\s+=", "write != for unequal"),
-    _Slip(r"", r"!", "! stands before a condition, as in !ispresent(field)"),
+    _Slip(r"", r"!(?!=)", "! stands before a condition, as in !ispresent(field)"),
     _Slip(r"", r"~", "write `like` or =~"),
     _Slip(r"(?P<at><)", r">", "write != for unequal"),
     _Slip(r"(?P<at>=)", r"[<>]", "write <= or >="),
