@@ -16,6 +16,7 @@ from queries.insights.parsing import parse
 from queries.insights.pipeline import DEFAULT_LIMIT, Pipeline
 from queries.insights.python_functions import register
 from queries.insights.result import Result, result
+from queries.insights.row_errors import refusal_in
 from queries.insights.values import MACROS
 
 # What DuckDB may hold in memory; what doesn't fit goes to the temporary folder. The process needs about 0.3 GiB more.
@@ -89,7 +90,8 @@ def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
     if isinstance(error, duckdb.OutOfMemoryException):
         return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory over these events; filter first")
     return (
-        bad_line.locate(source.paths)
+        refusal_in(str(error))
+        or bad_line.locate(source.paths)
         or (EventsError(reason) if source.paths and _speaks_of_a_file(reason) else None)
         or QueryError(f"the query can't be evaluated over these events: {reason}", 1, 1)
     )

@@ -91,6 +91,8 @@ class Compiler:
     def condition(self, expression: Expression) -> str:
         """SQL of type boolean. Raises QueryError for an expression that is neither true nor false."""
         value = self.value(expression)
+        if isinstance(expression, syntax.Call) and expression.function in _ONE_OR_ZERO:
+            return f"({value.sql} = 1)"
         if value.kind is not Kind.BOOLEAN:
             raise _error(expression, _no_condition(expression))
         return value.sql
@@ -255,9 +257,6 @@ def unknown_function(call: syntax.Call) -> QueryError:
 
 def _no_condition(expression: Expression) -> str:
     """What to write for an expression that stands where a condition must."""
-    known = expression.function if isinstance(expression, syntax.Call) else ""
-    if known in _ONE_OR_ZERO:
-        return f"this is not a condition; {spelled(known)} gives 1 or 0: write {spelled(known)}(...) = 1"
     return "this is not a condition; compare it with something, or use ispresent(...)"
 
 

@@ -174,7 +174,7 @@ class _Builder(Transformer):
 
     def compare(self, meta, children):
         left, operator, right = children
-        return syntax.Comparison(_span(meta), str(operator), left, right)
+        return syntax.Comparison(_span(meta), "=" if operator == "==" else str(operator), left, right)
 
     def match(self, meta, children):
         subject, negation, _, pattern = children
@@ -221,8 +221,11 @@ class _Builder(Transformer):
         return syntax.Filter(_span(meta), children[1])
 
     def parse(self, meta, children):
-        _, source, pattern, _, aliases = children
-        return syntax.Parse(_span(meta), source, _pattern(pattern), aliases)
+        _, source, pattern, _, aliases, multi = children
+        if multi is not None and pattern.type != "REGEX":
+            message = "multi belongs to a /regular expression/, as in `parse /(?<ip>[0-9.]+)/ multi`"
+            raise QueryError(message, multi.line, multi.column)
+        return syntax.Parse(_span(meta), source, _pattern(pattern), aliases, multi is not None)
 
     def parse_logfmt(self, meta, children):
         return syntax.Parse(_span(meta), children[1], "logfmt", (children[4],))
@@ -248,6 +251,15 @@ class _Builder(Transformer):
 
     def dedup(self, meta, children):
         return syntax.Dedup(_span(meta), children[1])
+
+    def unnest(self, meta, children):
+        return syntax.Unnest(_span(meta), children[1], children[3])
+
+    def expand(self, meta, children):
+        return syntax.Expand(_span(meta), children[1])
+
+    def json(self, meta, children):
+        return syntax.Json(_span(meta), children[3], _pattern(children[4]), children[6])
 
 
 def _finite(token: Token) -> float:

@@ -74,6 +74,12 @@ def regex(literal: Regex) -> Pattern:
     return Pattern(re2, tuple(Group(name, _matches_nothing(content)) for name, content in groups))
 
 
+def finds_nothing(pattern: Pattern) -> bool:
+    """Whether the pattern finds a match of no characters in one of a few sample texts."""
+    samples = "(VALUES (''), ('a'), (' a '), ('1'), (' 1-a ')) AS samples(sample)"
+    return _ask(f"SELECT bool_or(list_contains(regexp_extract_all(sample, $1), '')) FROM {samples}", pattern.re2)
+
+
 def glob(literal: Text) -> Pattern:
     """The RE2 pattern of a glob: unanchored, each * captures as little as it can, one at the end all the rest."""
     parts = literal.value.split("*")

@@ -32,6 +32,7 @@ class Pipeline:
         self.parsed: list[str] = []
         self.displayed: list[str] | None = None
         self.order = ["event_ms DESC", "ordinal"]
+        self.determined = ["event_ms DESC"]  # the terms of the order that the reference or a sort determines
         self.stats_count = 0
         self.limited = False
         self.bins: dict[str, Value] = {}
@@ -64,6 +65,13 @@ class Pipeline:
     def compute(self, item: syntax.Item, value: Value) -> None:
         """Makes the column of an item without an alias."""
         self.columns[item.title], self._titles[item.title] = value, tree(item.expression)
+
+    def redefine(self, name: syntax.Name, value: Value) -> None:
+        """Gives a field, defined or discovered, another value for the commands that follow."""
+        self.columns[name.text] = value
+        self._elements.clear()
+        self._titles.clear()
+        self._trees.clear()
 
     def fresh(self) -> str:
         """An unused column name."""
@@ -169,6 +177,7 @@ class Pipeline:
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
         self.parsed, self.displayed = [], None
+        self.determined = []
 
     def append(self, select: str) -> None:
         """Adds a stage; `select` reads from `{previous}`."""

@@ -10,7 +10,20 @@ from queries.insights.expressions import KNOWN_FUNCTIONS
 from queries.insights.names import spelled
 from queries.insights.slips import misplaced, slip
 
-COMMANDS = ("fields", "display", "filter", "where", "parse", "stats", "sort", "limit", "dedup")
+COMMANDS = (
+    "fields",
+    "display",
+    "filter",
+    "where",
+    "parse",
+    "stats",
+    "sort",
+    "limit",
+    "dedup",
+    "unnest",
+    "expand",
+    "json",
+)
 
 _NO_WAY = "it isn't evaluated here; run this query in the CloudWatch console"
 _BY_ROW = "it needs the row before; do this with the result of the query"
@@ -22,12 +35,9 @@ UNSUPPORTED_COMMANDS = {
     "join": "log both values in one record, or run two queries",
     "lookup": "log the value in the record, or join the result outside of the query",
     "source": "choose the log groups outside of the query",
-    "unnest": "name the elements by index, as in `items.0.id`",
     "filterindex": "use `filter`; an index only changes what the service scans",
     "addtotals": "use a second query without `by` for the totals",
     "fillmissing": _NO_WAY,
-    "json": "name fields of JSON with dots, or use `fields jsonParse(text) as map` and `map.key`",
-    "expand": "name the elements by index, as in `items.0.id`",
     "relevantfields": _NO_WAY,
     "logcompare": "run the query once for each period and compare the results",
     "autoregress": _BY_ROW,
@@ -74,7 +84,7 @@ _ELSEWHERE = {
 def explain(text: str, error: UnexpectedInput) -> QueryError:
     """The parser's complaint about `text` as a QueryError that names the construct and the nearest way out."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-    offset = len(text) if at_end else error.pos_in_stream
+    offset = len(text.rstrip("\r\n")) if at_end else error.pos_in_stream
     allowed = error.interactive_parser.accepts()
     offset, reason = _reason(text, offset, allowed)
     line = text.count("\n", 0, offset) + 1
@@ -86,7 +96,7 @@ def _reason(text: str, offset: int, allowed: set[str]) -> tuple[int, str]:
     """The place to point to, and what is wrong there."""
     rest = text[offset:]
     word = re.match(r"[A-Za-z_@][\w@.]*", rest)
-    if not rest.strip():
+    if not rest.strip(" \t\r\n"):
         return offset, _ended(text[:offset], allowed)
     if rest[0] in "\"'" and _unclosed(rest):
         return offset, f"the quote {rest[0]} is never closed"
@@ -135,8 +145,6 @@ def _misplaced_word(before: str, offset: int, word: str, allowed: set[str]) -> t
     in_parse = re.search(r"(?i)\bparse\b[^|]*$", before)
     if in_parse and word.lower() in _PARSE_WAYS and "REGEX" in allowed:
         return offset, f"the {word} form of parse is not supported; {_PARSE_WAYS[word.lower()]}"
-    if in_parse and word.lower() == "multi":
-        return offset, "`parse ... multi` is not supported: it makes several rows of one; give each match its own group"
     if word.lower() in COMMANDS or word.lower() in UNSUPPORTED_COMMANDS:
         return offset, f"a | is missing before the command {word}"
     if elsewhere := misplaced(word):
@@ -174,6 +182,11 @@ _READABLE: tuple[tuple[set[str], str], ...] = (
     ({"PLUS"}, _OPERATOR),
     ({"AND", "OR"}, "`and`"),
     ({"AS"}, "`as`"),
+    ({"INTO"}, "`into`"),
+    ({"FIELD"}, "`field`"),
+    ({"EQUALS"}, "="),
+    ({"STRING"}, "a quoted string"),
+    ({"GROUPED"}, "`by`"),
     ({"BY"}, "`by`"),
     ({"ASC"}, "`asc`"),
     ({"RPAR"}, ")"),

@@ -4,10 +4,11 @@ import re
 from dataclasses import dataclass
 
 _LOOKED_AT = 300  # characters before the place
-_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup)\b"
+_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|unnest|expand|json)\b"
 _AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
 _COMMENT = "a comment begins with #"
 _QUOTED = "here the text before has ended; write \\\" or \\' for a quote inside of it"
+_NAMED_AGAIN = 'a comparison names its field again, as in `a like "x" or a like "y"`'
 _BRACKETS = 'in takes its values in brackets, as in ["ok", "failed"]'
 _CHOICE = "a choice is written if(condition, value, other) or case(condition, value, ..., other)"
 
@@ -22,16 +23,30 @@ class _Slip:
 
 
 _SLIPS = (
-    _Slip(r"=", r"=", "equality is written with one ="),
+    _Slip(r"", r"={2,}", "equality is written with one ="),
     _Slip(r"", r"&", "write `and`"),
     _Slip(r"(?P<at>\|)", r"\|", "two | stand side by side; write `or` in a condition, and one | between commands"),
     _Slip(r"\|\s+|\A\s*", r"\|", "a command is missing before |"),
     _Slip(r"", r"!~", "write `not like`"),
-    _Slip(r"", r"!(?!=)", "write `not`"),
+    _Slip(
+        r"(?P<at>!)\s*(?:[\w@.`]+|[\w@.]+\s*\([^()]*\)|\([^()]*\))\s*",
+        r"[!<>]?=|[<>+\-*/%^]|(?:like|in|not)\b",
+        "! stands before a function, a field or parentheses alone; write `not`, or !(...) around the whole comparison",
+    ),
+    _Slip(r"", r"!\s*(?:like|in)\b", "write `not`, as in `not like` and `not in`"),
+    _Slip(r"", r"!\s+=", "write != for unequal"),
+    _Slip(r"", r"!(?!=)", "! stands before a condition, as in !ispresent(field)"),
     _Slip(r"", r"~", "write `like` or =~"),
     _Slip(r"(?P<at><)", r">", "write != for unequal"),
     _Slip(r"(?P<at>=)", r"[<>]", "write <= or >="),
     _Slip(r"(?P<at>\bnot)\s*", r"[!<>]?=|[<>]", "put `not` before the whole comparison, or write !="),
+    _Slip(r"\A", r"\ufeff", "the query begins with a byte order mark (U+FEFF); save it without"),
+    _Slip(
+        r"",
+        r"[\x0b\x0c\x85\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]",
+        "this is no plain space or line end but a character that looks like one, or like nothing; write a plain space",
+    ),
+    _Slip(r"", r"[–—−]", "this is a dash; minus is written -"),
     _Slip(r"", r"[“”‘’„«»]", "a quote is straight, \" or '"),
     _Slip(r"", r"[^\x00-\x7f]", "a name with other characters than letters, digits, _ @ and . takes backticks"),
     _Slip(r"", r";", "commands are separated by |"),
@@ -46,11 +61,10 @@ _SLIPS = (
     _Slip(r"(?P<at>/)", r"[/*]", _COMMENT),
     _Slip(r"(?P<at>--)[^\n]*", r"\w", _COMMENT),
     _Slip(r"[\"']", r"[\w@\"']", _QUOTED),
-    _Slip(
-        r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*",
-        r"[\"'/]",
-        'a comparison names its field again, as in `a like "x" or a like "y"`',
-    ),
+    _Slip(r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*", r"[\"'/]", _NAMED_AGAIN),
+    _Slip(r"(?:\blike|=~)\s*/(?:\\.|[^/\\\n])+/\s*(?:and|or)\s+(?:not\s+)?", r"/", _NAMED_AGAIN),
+    _Slip(r"", r"\\\s*(?:\n|\Z)", "a query goes on in the next line without \\"),
+    _Slip(r"", r"\$", "a field is named without $, as in request.path"),
     _Slip(r"(?P<at>,)\s*by\s+", r"", "there is no comma before `by`"),
     _Slip(r"\bcount\s*\(\s*(?P<at>distinct)\s+", r"", "write count_distinct(field)"),
     _Slip(r"\bas\s+", r"[\"']", "an alias has no quotes; with other characters it takes backticks, as in `my name`"),
@@ -63,6 +77,7 @@ _SLIPS = (
     _Slip(r"\bin\s*\[\s*", r"\]", "the list after `in` is empty"),
     _Slip(r"\bin\s*\[[^\]]*", r"[\w@`]", "the list after `in` takes numbers and quoted text, with commas between them"),
     _Slip(r"\b(?:fields|display|dedup|by)\s+|,\s*", r"\*", "* stands only in count(*); name the fields"),
+    _Slip(r"\bunnest\s+[\w@.`]+(?:\[\d+\])*\s*", r"as\b|,|\||\Z", "write `unnest list into name`"),
     _Slip(
         r"\blimit\s+",
         r"any\b",
@@ -80,7 +95,7 @@ _SLIPS = (
         "the pattern is missing: a glob in quotes, a /regular expression/, logfmt or csv",
     ),
     _Slip(
-        r"\b(?:parse|dedup)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
+        r"\b(?:parse|dedup|unnest|expand)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
         r"\(",
         "a field is needed; compute it with `fields ... as name` before",
     ),

@@ -18,6 +18,7 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
             column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
         terms += order_terms(column, key.descending)
     pipeline.order = list(dict.fromkeys([*terms, *pipeline.order]))
+    pipeline.determined = terms
 
 
 def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
@@ -38,11 +39,16 @@ def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
 
 def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
     """Keeps the first rows of the order so far."""
-    if not 1 <= command.count <= MOST_ROWS:
-        raise refusal(command.span, f"limit is from 1 to {MOST_ROWS}, not {command.count}")
+    check_limit(command)
     order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
     pipeline.append(f"SELECT * FROM {{previous}}{order} LIMIT {command.count}")
     pipeline.limited = True
+
+
+def check_limit(command: syntax.Limit) -> None:
+    """Raises QueryError for a limit out of range."""
+    if not 1 <= command.count <= MOST_ROWS:
+        raise refusal(command.span, f"limit is from 1 to {MOST_ROWS}, not {command.count}")
 
 
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:

@@ -3,6 +3,7 @@
 from queries.insights import patterns, syntax
 from queries.insights.expressions import Compiler
 from queries.insights.pipeline import Pipeline, refusal
+from queries.insights.stage_multiply import parse_multi
 from queries.insights.structures import scalar
 from queries.insights.values import Kind, Value, as_text, sql_string
 
@@ -49,7 +50,8 @@ def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
         return _parse_logfmt(command, text, pipeline)
     if command.pattern == "csv":
         return _parse_csv(command, text, pipeline)
-    return _parse_pattern(command, text, pipeline)
+    pattern, names = _pattern_and_names(command, pipeline)
+    return (parse_multi if command.multi else _parse_once)(text, pattern, names, pipeline)
 
 
 def _parse_logfmt(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
@@ -70,8 +72,7 @@ def _parse_csv(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
         pipeline.parsed.append(alias.text)
 
 
-def _parse_pattern(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
-    pattern, names = _pattern_and_names(command, pipeline)
+def _parse_once(text: str, pattern: patterns.Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:
     matched = pipeline.fresh()
     groups = ", ".join(sql_string(f"g{number}") for number in range(1, len(pattern.groups) + 1))
     re2 = sql_string(pattern.re2)
@@ -95,6 +96,9 @@ def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patte
     """The pattern and, for each of its groups, the name of the field it fills."""
     if isinstance(command.pattern, syntax.Regex):
         pattern = patterns.regex(command.pattern)
+        if command.multi and patterns.finds_nothing(pattern):
+            message = "with multi the expression must not match nothing at all; use + where * or ? may take nothing"
+            raise refusal(command.pattern.span, message)
         return pattern, _regex_names(command, pattern)
     pattern = patterns.glob(command.pattern)
     aliases = command.aliases or ()

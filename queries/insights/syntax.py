@@ -154,12 +154,16 @@ class Filter:
 
 @dataclass(frozen=True)
 class Parse:
-    """`pattern` is a glob, a regular expression, or the name of a line format: logfmt or csv."""
+    """`pattern` is a glob, a regular expression, or the name of a line format: logfmt or csv.
+
+    With `multi` an event gives a row for each match of the expression.
+    """
 
     span: Span
     source: Name | None
     pattern: Text | Regex | str
     aliases: tuple[Name, ...] | None
+    multi: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,4 +191,31 @@ class Dedup:
     names: tuple[Name, ...]
 
 
-Command = Fields | Display | Filter | Parse | Stats | Sort | Limit | Dedup
+@dataclass(frozen=True)
+class Unnest:
+    """A record for each item of the list that `field` holds; `alias` is the item."""
+
+    span: Span
+    field: Name
+    alias: Name
+
+
+@dataclass(frozen=True)
+class Expand:
+    """An event for each item of the array that `field` holds, which then holds the item."""
+
+    span: Span
+    field: Name
+
+
+@dataclass(frozen=True)
+class Json:
+    """`json field=request "user.name" as name`: what stands at a path in the JSON that a field holds."""
+
+    span: Span
+    field: Name
+    path: Text
+    alias: Name
+
+
+Command = Fields | Display | Filter | Parse | Stats | Sort | Limit | Dedup | Unnest | Expand | Json

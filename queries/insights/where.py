@@ -30,7 +30,7 @@ def without(text: str, fields: Mapping[str, Value]) -> str:
 
 
 def _in_front(text: str, stages: Iterable[str]) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)  # a comment ends with \n, and not where splitlines() sees a line end
     comments = 0
     while comments < len(lines) and (not lines[comments].strip() or lines[comments].lstrip().startswith("#")):
         comments += 1

@@ -15,6 +15,11 @@ def test_filters_stand_in_front_after_the_leading_comments():
     )
 
 
+def test_a_leading_comment_ends_with_its_line_and_not_at_another_separator():
+    text = "# one\u2028two\x85three\r\nfields a"
+    assert with_filters(text, {"b": 1}) == "# one\u2028two\x85three\r\nfilter b = 1\n| fields a"
+
+
 def test_without_filters_the_text_stays_as_it_is():
     assert with_filters("# only\nfields a", {}) == "# only\nfields a"
 
