@@ -73,7 +73,7 @@ def _localstack(port: int) -> Start:
     settings = {
         "GATEWAY_LISTEN": f"127.0.0.1:{port}",
         "LOCALSTACK_HOST": f"127.0.0.1:{port}",  # in the URLs of queues
-        "SQS_ENDPOINT_STRATEGY": "path",  # else they have a host name that resolves nowhere
+        "SQS_ENDPOINT_STRATEGY": "off",  # any other gives URLs that don't resolve, or that the provider refuses
         "DNS_ADDRESS": "0",
         "DISABLE_EVENTS": "1",
         "SKIP_SSL_CERT_DOWNLOAD": "1",
