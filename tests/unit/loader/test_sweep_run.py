@@ -221,11 +221,14 @@ def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monke
 class Terraform:
     directory = "infra"
 
-    def __init__(self, *resources):
-        self.addresses = list(resources)
+    def __init__(self, *resources, queue_url=""):
+        self.addresses, self.queue_url = list(resources), queue_url
 
     def init(self):
         pass
+
+    def outputs(self):
+        return {"queue_url": self.queue_url}
 
     def resources(self):
         return self.addresses
