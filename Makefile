@@ -38,7 +38,7 @@ test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this ma
 
 # Like the linters, in an environment of its own, kept with the providers: 500 MB.
 .PHONY: test-localstack
-test-localstack: $(READY) $(LOCALSTACK)/ready ## The loader, doctor and modules against LocalStack and moto, too (about 4 minutes)
+test-localstack: $(READY) $(LOCALSTACK)/ready ## The loader, doctor and modules against LocalStack and moto, too (about 3 minutes)
 	$(BIN)/python -m emulator.providers
 	STAMPEDE_LOCALSTACK_PYTHON=$(LOCALSTACK)/bin/python $(BIN)/pytest tests/localstack
 
