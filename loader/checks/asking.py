@@ -13,6 +13,8 @@ from loader.target import Target
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
 
 
+# Of botocore's parsers, for an answer that isn't the service's: HTML, or a document of another kind.
+NOT_THAT_SERVICE = (ResponseParserError, LookupError, ValueError, TypeError, AttributeError)
 # What says that we may not ask, or not now, and nothing of what is there.
 _NOT_TO_US = ("denied", "unauthorized", "forbidden", "token", "signature", "credential", "accesskey", "optin",
               "throttl", "toomanyrequests", "slowdown", "unavailable", "timeout")  # fmt: skip
@@ -52,6 +54,8 @@ class Account:
             return getattr(self.client(service), operation)(**parameters)
         except (BotoCoreError, ClientError, RunError, UsageError) as error:
             raise NotTold(_why(error), is_lacking=_is_lacking(error)) from None
+        except NOT_THAT_SERVICE:
+            raise NotTold("what answers isn't that service", is_lacking=True) from None
 
     def settings(self) -> dict[str, int]:
         """Lambda's limits of the account; raises NotTold."""
@@ -67,6 +71,8 @@ class Account:
             if _code(error) == "ResourceNotFoundException":
                 return None
             raise NotTold(_why(error)) from None
+        except NOT_THAT_SERVICE:
+            raise NotTold("what answers isn't that service") from None
         return answer.get("ReservedConcurrentExecutions", 0)
 
 
@@ -79,9 +85,7 @@ def _why(error: Exception) -> str:
 
 
 def _is_lacking(error: Exception) -> bool:
-    if isinstance(error, ClientError):
-        return not any(word in _code(error).lower() for word in _NOT_TO_US)
-    return isinstance(error, ResponseParserError)  # it speaks something else, HTML say
+    return isinstance(error, ClientError) and not any(word in _code(error).lower() for word in _NOT_TO_US)
 
 
 def _code(error: Exception) -> str:

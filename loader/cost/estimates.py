@@ -75,12 +75,8 @@ class Estimate:
         minutes = max(1, round(self.total_s / 60))
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
-        here = {
-            "aws": "",
-            "local": "nothing here; on AWS ",
-            "endpoint": "the endpoint's is unknown, no bill of AWS's; on AWS ",
-        }
-        lines.append(f"cost: {here[self.target]}{cost}")
+        here = {"local": "nothing here; on AWS ", "endpoint": "unknown at an endpoint that isn't AWS; on AWS "}
+        lines.append(f"cost: {here.get(self.target, '')}{cost}")
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         lines += [
