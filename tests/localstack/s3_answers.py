@@ -84,6 +84,14 @@ def the_checksum_of_a_whole_object_that_was_put_in_parts(endpoint: Endpoint) -> 
     return _checksum(endpoint, "FULL_OBJECT")
 
 
+@asked(crc32(b"12345"), f"{S3_API}, CopyObject, x-amz-checksum-algorithm", moto=None)
+def the_checksum_of_a_copy(endpoint: Endpoint) -> str | None:
+    s3, bucket = _bucket(endpoint)
+    s3.put_object(Bucket=bucket, Key="k", Body=b"12345", ChecksumCRC32=crc32(b"12345"))
+    s3.copy_object(Bucket=bucket, Key="copy", CopySource={"Bucket": bucket, "Key": "k"})
+    return s3.head_object(Bucket=bucket, Key="copy", ChecksumMode="ENABLED").get("ChecksumCRC32")
+
+
 @asked("NoSuchUpload", COMPLETION, ministack=DONE, moto=DONE)
 def an_upload_in_parts_is_completed_again(endpoint: Endpoint) -> str:
     s3, bucket = _bucket(endpoint)

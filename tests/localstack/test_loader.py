@@ -10,8 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.objects import MEBIBYTE, part, part_count
+from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
+from loader import target as targets
 from loader.command_line import main
+from loader.dataset import put_objects
 from loader.run import stack_lock
 from loader.run.folder import RunFolder
 from loader.run.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
@@ -20,6 +22,7 @@ from tests.localstack.starting import KEY
 
 # A part of 16 MiB and a smaller one.
 OBJECT_MB = 17
+SMALL_BYTES = LEAST_MULTIPART_BYTES - 1
 MESSAGES = 95
 RESULTS = Path("results")  # of the folder that each test has
 
@@ -82,6 +85,17 @@ def test_an_upload_that_a_killed_run_left_is_aborted_and_that_of_another_key_is_
     assert "aborting an unfinished upload" in stampede("dataset").err
     left = [one["Key"] for one in s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
     assert left == [stack["object_key"] + ".other"]
+
+
+def test_copies_are_made_in_s3_and_are_there_for_the_next_run(stack):
+    target = targets.local(stack.outputs | {"experiment": "copy"}, stack.endpoint.url)
+    source = DataObject("source", SMALL_BYTES)
+    objects = [source, *(DataObject(f"copy/{number}", SMALL_BYTES, copy_of=source.key) for number in range(3))]
+    assert put_objects(target, objects) == len(objects)
+    assert put_objects(target, objects) == 0
+    s3, bucket = stack.client("s3"), stack["bucket_name"]
+    found = [s3.head_object(Bucket=bucket, Key=one.key) for one in objects]
+    assert {one["ETag"] for one in found} == {f'"{hashlib.md5(part(1, 0, SMALL_BYTES)).hexdigest()}"'}
 
 
 def test_every_message_that_a_flood_confirms_is_in_the_queue_once(stack, stampede, with_data):
