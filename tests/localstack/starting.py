@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,6 +49,16 @@ class Endpoint:
         return boto3.client(service, endpoint_url=self.url, region_name=REGION, config=config, **(key or KEY))
 
 
+@dataclass(frozen=True)
+class Program:
+    """What of the other environment is an emulator: how it is started, the page that answers, and its account."""
+
+    arguments: tuple[str, ...]
+    settings: Mapping[str, str]
+    page: str
+    account_id: str
+
+
 @contextlib.contextmanager
 def started(name: str, folder: Path) -> Iterator[Endpoint]:
     """The emulator `name`, which writes into `folder` alone. It ends with the block, or with this process."""
@@ -59,15 +68,14 @@ def started(name: str, folder: Path) -> Iterator[Endpoint]:
         finally:
             ministack.stop(folder)
     else:
-        arguments, settings, ready, account_id = {"localstack": _localstack, "moto": _moto}[name](_free_port())
-        with _running(name, folder, arguments, settings, ready) as url:
-            yield Endpoint(name, url, account_id)
+        port = _free_port()
+        program = {"localstack": _localstack, "moto": _moto}[name](port)
+        endpoint = Endpoint(name, f"http://127.0.0.1:{port}", program.account_id)
+        with _running(program, endpoint, folder):
+            yield endpoint
 
 
-Start = tuple[list[str], Mapping[str, str], str, str]
-
-
-def _localstack(port: int) -> Start:
+def _localstack(port: int) -> Program:
     """LocalStack without what it would ask the network for: its DNS server, events, a certificate, and at the first
     call of a service that it doesn't have, the list of those that it sells."""
     settings = {
@@ -81,23 +89,23 @@ def _localstack(port: int) -> Start:
         "SQS_DISABLE_CLOUDWATCH_METRICS": "1",
     }
     script = str(Path(__file__).with_name("start_localstack.py"))
-    return [script], settings, f"http://127.0.0.1:{port}/_localstack/health", "000000000000"
+    return Program((script,), settings, "/_localstack/health", "000000000000")
 
 
-def _moto(port: int) -> Start:
-    arguments = ["-m", "moto.server", "--host", "127.0.0.1", "--port", str(port)]
-    return arguments, {}, f"http://127.0.0.1:{port}/moto-api/", "123456789012"
+def _moto(port: int) -> Program:
+    arguments = ("-m", "moto.server", "--host", "127.0.0.1", "--port", str(port))
+    return Program(arguments, {}, "/moto-api/", "123456789012")
 
 
 @contextlib.contextmanager
-def _running(name: str, folder: Path, arguments: list[str], settings: Mapping[str, str], ready: str) -> Iterator[str]:
+def _running(program: Program, endpoint: Endpoint, folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
-    log = folder / f"{name}.log"
+    log = folder / f"{endpoint.name}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [PYTHON, *arguments],
+            [PYTHON, *program.arguments],
             cwd=folder,
-            env=_environment(folder) | settings,
+            env=_environment(folder) | program.settings,
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -106,8 +114,8 @@ def _running(name: str, folder: Path, arguments: list[str], settings: Mapping[st
         )
     group = Process(process.pid, start_ticks(process.pid))
     try:
-        _wait(name, process, ready, log)
-        yield ready.partition("/_localstack")[0].partition("/moto-api")[0]
+        _wait(endpoint, program.page, process, log)
+        yield
     finally:
         group.end(STOP_TIMEOUT_S)
 
@@ -118,17 +126,17 @@ def _environment(folder: Path) -> dict[str, str]:
     return kept | {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _wait(name: str, process: subprocess.Popen, ready: str, log: Path) -> None:
+def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -> None:
     """Until it answers; fails with the last lines of its log when it doesn't, or has ended."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError, urllib.error.URLError), urllib.request.urlopen(ready, timeout=2) as answer:
+        with contextlib.suppress(OSError), urllib.request.urlopen(endpoint.url + page, timeout=2) as answer:
             if answer.status == 200:
                 return
         time.sleep(0.1)
     said = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
     how = f"didn't answer within {START_TIMEOUT_S} s" if process.poll() is None else f"ended with {process.poll()}"
-    raise AssertionError(f"{name} {how}; it said last:\n{said}")
+    raise AssertionError(f"{endpoint.name} {how}; it said last:\n{said}")
 
 
 def _free_port() -> int:
