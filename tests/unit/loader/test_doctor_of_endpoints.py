@@ -91,9 +91,7 @@ def test_what_we_may_not_ask_is_unknown_and_no_problem(asked):
 def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(asked):
     found = asked(EndpointStub(lacks=["DescribeQueryDefinitions"]))["saved queries"]
     assert (found.status, "override file" in found.way_out) == (WARNING, True)
-    assert (
-        found.found == "DescribeQueryDefinitions isn't implemented there; a run's lines are evaluated on this machine"
-    )
+    assert found.found.startswith("DescribeQueryDefinitions isn't implemented there; a run's lines are evaluated on")
 
 
 # LocalStack runs functions in Docker containers, and in nothing else.

@@ -12,6 +12,8 @@ from loader.command_line import main
 from loader.cost import check_budget, estimate
 from loader.errors import UsageError
 from loader.place import refuse_another, refuse_elsewhere, words
+from loader.run.description import RunDescription
+from loader.run.folder import RunFolder
 from loader.run.plan import make_plan
 from loader.run.stack_lock import holding
 from loader.target import Target
@@ -215,6 +217,18 @@ def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_
         refuse_elsewhere(HERE, on_aws, changes=True)
     for place, outputs in (({"target": "aws"}, on_aws), (HERE, at_endpoint), (HERE, {}), ({"target": "aws"}, {})):
         refuse_elsewhere(place, outputs, changes=True)
+
+
+def test_a_sweep_notes_the_endpoint_in_its_run_json(monkeypatch, tmp_path):
+    plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
+    folder = RunFolder.create(tmp_path, "r")
+    RunDescription(folder, plan, estimate(plan)).write()
+    noted = folder.read_json("run.json")
+    assert {name: noted[name] for name in HERE} == HERE and "secret" not in json.dumps(noted)
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    RunDescription(folder, plan, estimate(plan)).write()
+    assert (folder.read_json("run.json")["target"], "endpoint_url" in folder.read_json("run.json")) == ("aws", False)
 
 
 def test_every_verb_says_at_which_endpoint_the_stack_is(verb, monkeypatch):
