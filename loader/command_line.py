@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from emulator.go_build import ProviderError
 from emulator.ministack import EmulatorError
@@ -61,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(error, EXIT_USAGE)
     except (RunError, EmulatorError, ProviderError, ClientError, BotoCoreError) as error:
         return _complain(error, EXIT_RUN)
+    except ResponseParserError:
+        return _complain(RunError("what answers there isn't AWS, nor like it; look at AWS_ENDPOINT_URL"), EXIT_RUN)
     except RuntimeError as error:  # botocore's, for credentials from the environment that have expired meanwhile
         if "refreshed credentials are still expired" not in str(error):
             raise

@@ -1,14 +1,16 @@
 """Where a verb works: the applied stack (its `terraform output -json`) and the AWS API that serves it.
 
-Two targets. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`; `aws` is whatever the
-ordinary AWS configuration of this shell reaches (`AWS_ENDPOINT_URL` included) with the state in `infra/`.
+Three kinds. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`. `--target aws` is whatever
+the ordinary AWS configuration of this shell reaches, with the state in `infra/`: `aws`, or an `endpoint` in AWS's stead
+(`loader/endpoints.py`), which is treated with the same care, as nobody knows what it bills, and never called AWS.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from emulator import ministack, stack
 from emulator.providers import built_versions, prepare_for, terraform_environment
 from experiments import EXPERIMENTS, Experiment
+from loader import endpoints
 from loader.errors import RunError, UsageError, one_line
+from loader.place import refuse_elsewhere, words
 from loader.progress import say
 from loader.terraform import Terraform, plain_outputs
 
@@ -33,11 +37,13 @@ class NoStackError(UsageError):
 
 @dataclass(frozen=True)
 class Target:
-    """An applied stack: `kind` is "local" or "aws", `outputs` are Terraform's, `endpoint_url` None means AWS's own."""
+    """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's, `endpoint_url` None means
+    AWS's own. Where an endpoint serves a part only, `services` are that part, with their URLs."""
 
     kind: str
     outputs: dict[str, Any]
     endpoint_url: str | None = None
+    services: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         """An output of the stack; raises UsageError where it isn't there."""
@@ -45,6 +51,23 @@ class Target:
             return self.outputs[name]
         except KeyError:
             raise UsageError(f"the applied stack has no output {name!r}; apply this version of infra/ again") from None
+
+    @property
+    def option(self) -> str:
+        """What --target says of it, "local" or "aws": how long things take, and where Terraform's state is."""
+        return "local" if self.kind == "local" else "aws"
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it is, as it stands in run.json."""
+        noted: dict[str, Any] = {"target": self.kind}
+        if self.kind == "endpoint":
+            noted |= {"endpoint_url": self.endpoint_url}
+        return noted | ({"endpoint_services": dict(self.services)} if self.services else {})
+
+    def url_of(self, service: str) -> str | None:
+        """Where a service is asked, None for AWS's own address."""
+        return self.services.get(service) if self.services else self.endpoint_url
 
     @property
     def region(self) -> str:
@@ -69,6 +92,7 @@ class Target:
 
     def client(self, service: str, **config: Any) -> Any:
         """A boto3 client of the target; `config` goes to botocore's Config. Raises RunError without credentials."""
+        own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service
         session = self.session()
         if session.get_credentials() is None:
             raise RunError(NO_CREDENTIALS)
@@ -78,7 +102,7 @@ class Target:
             "read_timeout": 60,
         }
         try:
-            return session.client(service, endpoint_url=self.endpoint_url, config=Config(**(settings | config)))
+            return session.client(service, endpoint_url=own, config=Config(**(settings | config)))
         except (BotoCoreError, ValueError) as error:
             raise UsageError(f"--region: {self.region!r}: {one_line(error)}") from None
 
@@ -96,7 +120,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         choices=("local", "aws"),
         default=os.environ.get("STAMPEDE_TARGET"),
-        help="the embedded AWS or a real account (default: $STAMPEDE_TARGET, else the one stack that is applied)",
+        help="the embedded AWS, or whatever this shell's AWS configuration reaches: an account, or the endpoint of "
+        "AWS_ENDPOINT_URL (default: $STAMPEDE_TARGET, else the one stack that is applied)",
     )
     group.add_argument(
         "--outputs",
@@ -110,20 +135,36 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def resolve(arguments: argparse.Namespace) -> Target:
     """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
     if arguments.outputs is not None:
-        target = Target(arguments.target or "aws", _read_outputs(arguments.outputs), _local_endpoint(arguments.target))
+        outputs = _read_outputs(arguments.outputs)
+        target = local(outputs, _local_endpoint()) if arguments.target == "local" else configured(outputs)
     else:
         target = _applied(arguments.target)
     if arguments.region is not None:
         target = replace(target, outputs=target.outputs | {"region": arguments.region})
-    where = f" at {target.endpoint_url}" if target.endpoint_url else ""
+    refuse_elsewhere(target.place, target.outputs)
     worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
-    say(f"stack: {target.kind}{where}, {worker} in {target.region}", style="dim")
+    where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(target.place)
+    say(f"stack: {where}, {worker} in {target.region}", style="dim")
     return target
 
 
 def local(outputs: dict[str, Any], endpoint_url: str) -> Target:
     """The embedded AWS's stack."""
     return Target("local", outputs, endpoint_url)
+
+
+def configured(outputs: dict[str, Any]) -> Target:
+    """The stack of `--target aws`, wherever this shell's configuration has AWS's services asked. Raises UsageError."""
+    endpoint = endpoints.configured()
+    if endpoint is None:
+        return Target("aws", outputs)
+    return Target("endpoint", outputs, endpoint.url, endpoint.services)
+
+
+def place(option: str) -> dict[str, Any]:
+    """Where `--target option` leads, as it stands in run.json: `target`, and of an endpoint `endpoint_url` and, where
+    it serves a part only, `endpoint_services`. Raises UsageError."""
+    return {"target": "local"} if option == "local" else configured({}).place
 
 
 # What no waiting mends, within the patience of a run.
@@ -171,18 +212,19 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
         "UnrecognizedClientException",
         "InvalidAccessKeyId",
     ):
-        return RunError(f"{doing}: AWS doesn't accept these credentials ({code}); renew them, e.g. `aws sso login`")
+        who = "the endpoint" if target.kind == "endpoint" else "AWS"
+        return RunError(f"{doing}: {who} doesn't accept these credentials ({code}); renew them, e.g. `aws sso login`")
     if name in (
         "EndpointConnectionError",
         "ConnectTimeoutError",
         "ConnectionClosedError",
         "ReadTimeoutError",
     ):
-        gone = (
-            "is the emulator running (`stampede emulator status`)?"
-            if target.kind == "local"
-            else "check the region and the network"
-        )
+        gone = {
+            "local": "is the emulator running (`stampede emulator status`)?",
+            "aws": "check the region and the network",
+            "endpoint": "is it up, and is AWS_ENDPOINT_URL right?",
+        }[target.kind]
         return RunError(f"{doing}: no answer {where}; {gone}")
     if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
         return RunError(f"{doing}: no such queue {where}; check --queue-name and --region, or apply the stack first")
@@ -212,7 +254,7 @@ def _applied(kind: str | None) -> Target:
     if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
         outputs = aws_terraform().outputs()
         if outputs:
-            found.append(Target("aws", outputs))
+            found.append(configured(outputs))
     if len(found) > 1:
         raise UsageError(
             "--target: a local stack and one in infra/ are both applied; say which with --target local|aws"
@@ -236,9 +278,7 @@ def _read_outputs(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _local_endpoint(kind: str | None) -> str | None:
-    if kind != "local":
-        return None
+def _local_endpoint() -> str:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None:
         raise UsageError("--target local: the embedded AWS isn't running; `stampede emulator start --apply`")

@@ -106,6 +106,11 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
             "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
             "this machine, not AWS, and memory size changes nothing here."
         )
+    elif run.target == "endpoint":
+        sentences.append(
+            f"Rows marked “{run.source}” were measured there, where another program answers in AWS’s stead: they "
+            "are not AWS’s figures. What is published was measured on AWS."
+        )
     sentences += [one.sentence for one in run.stand_ins(measured)]
     told = run.experiment.untried.items()
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):

@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments import EXPERIMENTS, Experiment, of_run
 from experiments.experiment import StandIn
+from experiments.place import endpoint_words
 from report import cells, jsonl
 from report.cell_key import Key
 from report.cell_settings import CellSettings, Difference
@@ -73,7 +74,7 @@ class Run:
 
     @property
     def target(self) -> str:
-        """`local`, `aws`, or `unknown` without a run.json."""
+        """`local`, `aws`, `endpoint` for one in AWS's stead, or `unknown` without a run.json."""
         return str(self.manifest.get("target") or "unknown")
 
     @property
@@ -90,9 +91,17 @@ class Run:
         """Whose figures these are, as the table marks them."""
         if self.target == "local":
             return "this machine"
+        if self.target == "endpoint":
+            url, services = (self.manifest.get(f"endpoint_{name}") for name in ("url", "services"))
+            return endpoint_words(str(url or "an unknown URL"), services if isinstance(services, dict) else {})
         if self.target == "aws":
             return f"AWS, {self.region}" if self.region else "AWS"
         return "unknown target"
+
+    @property
+    def not_aws(self) -> str:
+        """Of what isn't AWS, and could be taken for it: its owner's name, as in “the endpoint’s seconds”; else ""."""
+        return {"local": "this machine", "endpoint": "the endpoint"}.get(self.target, "")
 
     @cached_property
     def object_bytes(self) -> int | None:

@@ -1,7 +1,8 @@
 """The checks that `stampede doctor` prints and that a sweep makes before it starts. Each gives one line.
 
 Four groups: PLAN (the matrix against the rules of Lambda and of infra/), TOOLS and ROOM (of this machine) and ACCOUNT
-(what AWS says). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform registry whether it answers.
+(what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform
+registry whether it answers.
 """
 
 from __future__ import annotations
@@ -59,5 +60,10 @@ def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
         finding, _, way_out = str(error).rpartition("; ")
         return Finding("budget", PROBLEM, finding, way_out)
     limit = "no limit given (--budget-usd)" if budget_usd is None else f"within --budget-usd {budget_usd:g}"
-    spent = f"about {estimated.total_usd:.2f} USD" if estimated.target == "aws" else "nothing is spent locally"
+    about = f"about {estimated.total_usd:.2f} USD"
+    spent = {
+        "aws": about,
+        "local": "nothing is spent locally",
+        "endpoint": f"what the endpoint bills is unknown, on AWS {about}",
+    }[estimated.target]
     return Finding("budget", OK, f"{spent}; {limit}")

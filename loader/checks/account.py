@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import boto3
 from botocore.exceptions import BotoCoreError
 
 from emulator import ministack, stack
+from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
+from loader import target as targets
 from loader.account import network_quota
-from loader.checks import credentials, hosts
+from loader.checks import credentials, endpoint, hosts
 from loader.checks.asking import Account, NotTold
 from loader.cost.demand import Demand
 from loader.target import Target
@@ -33,21 +35,39 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s:
     """The checks of the account for a run of `run_s` seconds; where region or credentials are wrong, only that."""
     if (wrong := known_region(region)) is not None:
         return [wrong]
-    account = Account(Target("aws", {"region": region}))
+    account = Account(targets.configured({"region": region}))
     who = credentials.identity(account)
     if who.status == PROBLEM:
         return [who]
-    checks: dict[str, Callable[[], Finding]] = {"region": lambda: enabled_region(account, region)}
+    own: dict[str, Callable[[], Finding]]
     if not cells[0].usage.on_hosts:
-        checks |= {
+        own = {
             "concurrency": lambda: concurrency(account, cells, f"{prefix}-{experiment}"),
             "memory cap": lambda: memory_cap(account, cells),
             "network quota": lambda: network(account),
             "leftovers": lambda: leftovers(account, f"{prefix}-"),
         }
     else:
-        checks |= hosts.checks(account, cells, f"{prefix}-")
-    return [who, credentials.lifetime(run_s), *(_told(name, one) for name, one in checks.items())]
+        own = hosts.checks(account, cells, f"{prefix}-")
+    about_who = [who, credentials.lifetime(run_s)]
+    if account.target.kind == "endpoint":
+        return [*about_who, *at_an_endpoint(account, cells, experiment, own)]
+    own = {"region": lambda: enabled_region(account, region), **own}
+    return [*about_who, *(_told(name, one) for name, one in own.items())]
+
+
+def at_an_endpoint(
+    account: Account, cells: list[Demand], experiment: str, own: Mapping[str, Callable[[], Finding]]
+) -> list[Finding]:
+    """What is asked of an endpoint: what it is and has, and of an account's `own` checks those that mean something
+    where AWS isn't."""
+    worker = "ec2" if cells[0].usage.on_hosts else "lambda"
+    on_aws = account.target.url_of(worker) is None  # only other services are elsewhere
+    kept = {name: one for name, one in own.items() if on_aws or name in ("concurrency", "leftovers", "instance type")}
+    there = endpoint.checks(account, EXPERIMENTS[experiment], cells)
+    found = [_told(name, one) for name, one in {**there, **kept}.items()]
+    runs = endpoint.runs_there(EXPERIMENTS[experiment], cells, found)
+    return [endpoint.what_it_is(account), *found, runs]
 
 
 def emulator(cells: list[Demand]) -> list[Finding]:
@@ -112,6 +132,8 @@ def concurrency(account: Account, cells: list[Demand], function_name: str) -> Fi
     if needed <= possible:
         return Finding("concurrency", OK, found)
     smaller = f"sweep --set concurrency_value=... up to {possible}, or " if possible else ""
+    if account.target.url_of("lambda") is not None:
+        return Finding("concurrency", PROBLEM, found, f"{smaller}raise the endpoint's limit")
     way_out = (
         f"{smaller}raise the quota: aws service-quotas request-service-quota-increase --service-code lambda "
         f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(USUAL_CONCURRENCY, needed + others + UNRESERVED)} "

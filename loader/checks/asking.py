@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from loader.errors import RunError, UsageError, one_line
 from loader.target import Target
@@ -12,8 +13,20 @@ from loader.target import Target
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
 
 
+# Of botocore's parsers, for an answer that isn't the service's: HTML, or a document of another kind.
+NOT_THAT_SERVICE = (ResponseParserError, LookupError, ValueError, TypeError, AttributeError)
+# What says that we may not ask, or not now, and nothing of what is there.
+_NOT_TO_US = ("denied", "unauthorized", "forbidden", "token", "signature", "credential", "accesskey", "optin",
+              "throttl", "toomanyrequests", "slowdown", "unavailable", "timeout")  # fmt: skip
+
+
 class NotTold(Exception):
-    """AWS didn't answer, or not to us; the message says why in a few words."""
+    """AWS didn't answer, or not to us; the message says why in a few words. `is_lacking` where it is the answer of a
+    service that doesn't know what was asked, which only one in AWS's stead gives."""
+
+    def __init__(self, reason: str, *, is_lacking: bool = False) -> None:
+        super().__init__(reason)
+        self.is_lacking = is_lacking
 
 
 class Account:
@@ -40,7 +53,9 @@ class Account:
         try:
             return getattr(self.client(service), operation)(**parameters)
         except (BotoCoreError, ClientError, RunError, UsageError) as error:
-            raise NotTold(_why(error)) from None
+            raise NotTold(_why(error), is_lacking=_is_lacking(error)) from None
+        except NOT_THAT_SERVICE:
+            raise NotTold("what answers isn't that service", is_lacking=True) from None
 
     def settings(self) -> dict[str, int]:
         """Lambda's limits of the account; raises NotTold."""
@@ -56,13 +71,21 @@ class Account:
             if _code(error) == "ResourceNotFoundException":
                 return None
             raise NotTold(_why(error)) from None
+        except NOT_THAT_SERVICE:
+            raise NotTold("what answers isn't that service") from None
         return answer.get("ReservedConcurrentExecutions", 0)
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, ClientError):
+        if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 501:
+            return f"{error.operation_name} isn't implemented there"
         return f"{error.operation_name} answered {_code(error) or 'an error'}"
     return one_line(error)
+
+
+def _is_lacking(error: Exception) -> bool:
+    return isinstance(error, ClientError) and not any(word in _code(error).lower() for word in _NOT_TO_US)
 
 
 def _code(error: Exception) -> str:

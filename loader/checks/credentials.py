@@ -18,7 +18,7 @@ from botocore.utils import SSOTokenLoader
 from dateutil import parser
 
 from experiments.finding import OK, PROBLEM, WARNING, Finding
-from loader.checks.asking import Account
+from loader.checks.asking import NOT_THAT_SERVICE, Account
 from loader.errors import RunError, UsageError
 from loader.target import NO_CREDENTIALS, explain
 
@@ -46,6 +46,11 @@ def identity(account: Account) -> Finding:
         return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
     except UsageError as error:
         return Finding("credentials", PROBLEM, str(error), "correct the region")
+    except NOT_THAT_SERVICE:
+        answer = {}
+    if not answer.keys() >= {"Account", "Arn"}:
+        found = f"what answers at {account.target.url_of('sts') or 'AWS'} isn't STS"
+        return Finding("credentials", PROBLEM, found, "correct AWS_ENDPOINT_URL")
     return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
 
 

@@ -18,8 +18,9 @@ from loader.run.plan import Cell, Plan
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cost on AWS and duration of a plan. `cells_s` has the seconds of each cell by name, on the plan's own target;
-    `prices` are those of the region, `advice` sentences of the experiment's on what else does such work."""
+    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells_s` has the
+    seconds of each cell by name, on the plan's own target; `prices` are those of the region, `advice` sentences of the
+    experiment's on what else does such work."""
 
     target: str
     prices: Prices
@@ -74,7 +75,8 @@ class Estimate:
         minutes = max(1, round(self.total_s / 60))
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
-        lines.append(f"cost: {cost}" if self.target == "aws" else f"cost: nothing here; on AWS {cost}")
+        here = {"local": "nothing here; on AWS ", "endpoint": "unknown at an endpoint that isn't AWS; on AWS "}
+        lines.append(f"cost: {here.get(self.target, '')}{cost}")
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         lines += [
@@ -109,11 +111,11 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
-    """Estimate a plan; `defaults` are infra's own where not given.
+def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | None = None) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target.
 
-    A plan of target "local" gets the cost that it would have on AWS, and the duration here. Raises UsageError for
-    values that aren't numbers.
+    A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
+    duration of AWS. Raises UsageError for values that aren't numbers.
     """
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
@@ -121,7 +123,7 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
     experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
     advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(
-        target=plan.target,
+        target=kind or plan.target,
         prices=prices,
         items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
@@ -131,11 +133,12 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None) -> Estimate:
 
 
 def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
-    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and always passes.
+    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and always passes; what
+    an endpoint bills nobody knows, so there AWS's prices count.
 
     Raises UsageError, also where a part of the cost has no known price: then nobody can keep a budget.
     """
-    if budget_usd is None or estimate.target != "aws":
+    if budget_usd is None or estimate.target == "local":
         return
     if estimate.unpriced:
         what = ", ".join(item.what for item in estimate.unpriced)
@@ -144,8 +147,9 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
             "choose what has a price, or leave --budget-usd out"
         )
     if estimate.total_usd > budget_usd:
+        unlike = ", were it on AWS" if estimate.target == "endpoint" else ""
         raise UsageError(
             f"--budget-usd {budget_usd:g}: the sweep is estimated at {estimate.total_usd:.2f} USD "
-            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or "
+            f"({estimate.services_text()}; {estimate.prices_text()}){unlike}; raise --budget-usd, or sweep fewer or "
             "smaller cells with --set"
         )

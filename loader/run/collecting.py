@@ -47,7 +47,7 @@ class Collecting:
         known = folder.rows("log_events.jsonl")
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
         logs, group = target.client("logs"), target["log_group_name"]
-        self._events = LogEvents(logs, group, start_ms, known, OVERLAP_MS[target.kind])
+        self._events = LogEvents(logs, group, start_ms, known, OVERLAP_MS[target.option])
         self._letters = self._take_up_dead_letters()
 
     @property

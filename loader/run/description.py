@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from loader import target as targets
 from loader.account import describe_account
 from loader.cost import Estimate
 from loader.run.folder import FORMAT, RunFolder
@@ -29,7 +30,7 @@ class RunDescription:
             "format": FORMAT,
             "run_id": folder.run_id,
             "experiment": plan.experiment,
-            "target": plan.target,
+            **targets.place(plan.target),
             "started_at": stored.get("started_at") or _text(datetime.now(UTC)),
             "finished_at": None,
             "plan": plan.as_dict(),

@@ -100,7 +100,10 @@ class LogEvents:
         repeats, token = 0, None
         while repeats < MOST_REPEATS:
             more = {} if token is None else {"nextToken": token}
-            answer = self._logs.filter_log_events(logGroupName=self._group, startTime=since_ms, **more)
+            # AWS gives the order of time whatever `interleaved` says; moto and LocalStack give it only when asked.
+            answer = self._logs.filter_log_events(
+                logGroupName=self._group, startTime=since_ms, interleaved=True, **more
+            )
             yield [_event(raw) for raw in answer["events"]]
             previous, token = token, answer.get("nextToken")
             if token is None:

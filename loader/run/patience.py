@@ -79,12 +79,12 @@ class Patience:
     @classmethod
     def of(cls, target: Target, deadline_s: float | None) -> Patience:
         """The patience for a stack. Raises UsageError where its outputs lack the queue's values."""
-        kind = target.kind
+        option = target.option
         return cls(
-            POLL_S[kind],
-            SETTLE_S[kind],
-            LATE_S[kind],
-            READ_AGAIN_S[kind],
+            POLL_S[option],
+            SETTLE_S[option],
+            LATE_S[option],
+            READ_AGAIN_S[option],
             default_deadline_s(target) if deadline_s is None else deadline_s,
             deadline_s is not None,
             holds=_has_hosts(target),  # a function is cut off at its timeout; a host isn't

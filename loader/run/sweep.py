@@ -18,6 +18,7 @@ from loader.cost import Estimate
 from loader.dataset import put_objects
 from loader.errors import RunError
 from loader.manifest import put_manifest
+from loader.place import words
 from loader.placing import place
 from loader.progress import say
 from loader.run.accounting import CellAccount, stored_accounts
@@ -62,7 +63,8 @@ class SweepRun:
         Raises RunError when a cell fails, and whatever interrupts; the folder then holds all finished cells.
         """
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
-        say(f"run {self._folder.run_id}: {len(left)} cells to run on {self._plan.target}", style="bold")
+        where = words(targets.place(self._plan.target))
+        say(f"run {self._folder.run_id}: {len(left)} cells to run on {where}", style="bold")
         if left:
             self._stack.open()
             self._description.write()
@@ -197,8 +199,8 @@ def _empty_queue(target: Target) -> None:
     as one invocation can take, or until a host has missed its message; locally nothing outlives the emulator of the run
     that was killed.
     """
-    wait_s = PURGE_S[target.kind]
-    if target.kind == "aws" and target.experiment.preparation is not None:
+    wait_s = PURGE_S[target.option]
+    if target.kind != "local" and target.experiment.preparation is not None:
         wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
     say(f"emptying the queue of the attempt that was cut off ({wait_s:.0f} s)")
     try:

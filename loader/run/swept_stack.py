@@ -14,6 +14,7 @@ from loader import embedded
 from loader import target as targets
 from loader.emptying import empty
 from loader.errors import RunError, UsageError
+from loader.place import refuse_elsewhere
 from loader.progress import say
 from loader.run import stack_lock
 from loader.target import Target
@@ -64,7 +65,7 @@ class SweptStack:
         self._applied = variables
         self.terraform.apply(variables)
         target = self._target(self.terraform.outputs())
-        if target.endpoint_url is not None:
+        if target.kind == "local":
             embedded.run_hosts(target.outputs, target.endpoint_url, follow_parent=not self.keep)
         return target
 
@@ -106,7 +107,7 @@ class SweptStack:
         """Where the stack of these outputs is."""
         if self._kind == "local":
             return targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
-        return Target("aws", outputs)
+        return targets.configured(outputs)
 
     def _start_emulator(self) -> bool:
         """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
@@ -116,11 +117,15 @@ class SweptStack:
 
     def _refuse_foreign(self) -> None:
         # The local stack of somebody who tries it by hand may be used by a sweep that leaves it there.
-        if self._take_over or (self._kind == "local" and self.keep):
+        if self._kind == "local" and (self._take_over or self.keep):
             return
         applied = self.terraform.resources()
+        if not applied:
+            return
         owner = stack_lock.owner(self._kind).get("run_id")
-        if not applied or owner == self._run_id:
+        if self._take_over or owner == self._run_id:
+            if self._kind == "aws":
+                refuse_elsewhere(targets.place("aws"), self.terraform.outputs(), changes=True)
             return
         whose = f"by run {owner}" if owner else "by hand"
         removal = "`stampede emulator stop`" if self._kind == "local" else "`terraform -chdir=infra destroy`"

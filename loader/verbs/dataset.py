@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         if len(objects) != 1:
             raise UsageError(f"--size-mb: {target['experiment']} has {len(objects):,} objects, not one; leave it out")
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
-    with holding(target.kind, "dataset"):  # an object that is replaced under a run fails its operations
+    with holding(target.option, "dataset"):  # an object that is replaced under a run fails its operations
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
         put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
@@ -90,7 +90,7 @@ def _remove(target: Target, arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--remove: `terraform destroy` empties the buckets of {target['experiment']} itself; leave it out"
         )
-    with holding(target.kind, "dataset"):
+    with holding(target.option, "dataset"):
         for bucket in buckets:
             empty(target, bucket, dry_run=arguments.dry_run)
             print(f"s3://{bucket}")

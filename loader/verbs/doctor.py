@@ -18,6 +18,7 @@ from rich.text import Text
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader import checks, cost
+from loader import target as targets
 from loader.arguments import dollars
 from loader.cost import Estimate
 from loader.errors import UsageError
@@ -40,7 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"the sweep to look at: {', '.join(EXPERIMENTS)} (default: %(default)s)",
     )
     parser.add_argument(
-        "--target", choices=("local", "aws"), default="aws", help="where it would run (default: %(default)s)"
+        "--target",
+        choices=("local", "aws"),
+        default="aws",
+        help="where it would run; aws is what AWS_ENDPOINT_URL says, where that is set (default: %(default)s)",
     )
     parser.add_argument(
         "--budget-usd",
@@ -69,11 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def estimate(plan: Plan) -> Estimate:
     """Cost and duration of `plan` with TF_VAR_* and infra's *.tfvars; raises UsageError for what can't be read."""
-    return cost.estimate(plan, defaults=infra_defaults(os.environ))
+    return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
 def refuse_if_impossible(plan: Plan) -> None:
-    """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws"."""
+    """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
+    the endpoint in its stead."""
     problems = checks.problems(plan)
     if not problems:
         return

@@ -20,6 +20,7 @@ from loader.arguments import positive_int
 from loader.dataset import stored_objects
 from loader.errors import UsageError
 from loader.manifest import check_manifest
+from loader.place import refuse_another
 from loader.placing import events_of
 from loader.progress import say
 from loader.run.cell_load import CellLoad, prepare
@@ -76,10 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
         _print_dry_run(target, cell, load, count)
         return 0
     queue_url = _queue_url(target, arguments.queue_name)
-    with holding(target.kind, "flood", arguments.run or "") as note_run:
+    with holding(target.option, "flood", arguments.run or "") as note_run:
         if load.preparation is not None:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
+        refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
         note_run(folder.run_id)
         _describe(folder, target, cell, in_order)
         prepared = prepare(target, folder, cell, load, knows_all_sent=False)
@@ -160,13 +162,13 @@ def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[st
 
     Raises UsageError where the cell was flooded under other settings: its records would be mixed.
     """
-    fixed = target.experiment.matrices[target.kind].fixed
+    fixed = target.experiment.matrices[target.option].fixed
     description: dict[str, Any] = folder.read_json("run.json") or {
         "stampede_version": version("stampede"),
         "format": FORMAT,
         "run_id": folder.run_id,
         "experiment": target["experiment"],
-        "target": target.kind,
+        **target.place,
         "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
         "finished_at": None,
         "plan": {"fixed": {name: target.outputs[name] for name in fixed if name in target.outputs}},

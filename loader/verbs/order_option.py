@@ -26,7 +26,7 @@ def add_order_option(parser: argparse.ArgumentParser) -> None:
 def order_of(target: Target, given: Sequence[str]) -> dict[str, Any]:
     """The open parts of the work orders: as given, else the first of the experiment's matrix. Raises UsageError."""
     experiment = target.experiment
-    matrix, axes = experiment.matrices[target.kind], experiment.order_axes
+    matrix, axes = experiment.matrices[target.option], experiment.order_axes
     first = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
     chosen = {name: first[name] for name in axes if name in first}
     for text in given:
@@ -36,5 +36,5 @@ def order_of(target: Target, given: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"--order {name}: one flood has one value, got {listed!r}; make a flood for each")
         chosen[name] = values[0]
     applied = {name: value for name, value in target.outputs.items() if name not in axes}
-    left = rest(experiment, target.kind, {**applied, **chosen})
+    left = rest(experiment, target.option, {**applied, **chosen})
     return chosen | {name: value for name, value in left.items() if name in axes}

@@ -13,6 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from loader import endpoints
 from loader import target as targets
 from loader.checks.account import known_region
 from loader.cost import price_list, prices
@@ -70,6 +71,11 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
     known = prices.read_prices(region, file=prices.FILE)
     target = Target("aws", {"region": price_list.API_REGION})
     client = target.client("pricing", **PATIENCE)
+    if not endpoints.is_aws(client.meta.endpoint_url):
+        raise UsageError(
+            f"--update: {endpoints.shown(client.meta.endpoint_url)} isn't AWS, and its prices aren't AWS's; unset "
+            "AWS_ENDPOINT_URL"
+        )
     found: dict[str, float] = {}
     rows, wrong = [], []
     for name, before in known.by_name.items():

@@ -1,4 +1,5 @@
-"""`stampede query`: runs a saved Logs Insights query, on CloudWatch for a run on AWS and here for everything else.
+"""`stampede query`: runs a saved Logs Insights query, on CloudWatch for a run on AWS and here for everything else,
+runs at an endpoint in AWS's stead too.
 
 Without --logs the lines are those of a stored run. A run on AWS is asked of CloudWatch itself as long as
 CloudWatch has its lines; once the stack is destroyed, the lines stored with the run are evaluated here, and that is
@@ -16,6 +17,7 @@ from pathlib import Path
 from emulator import stack
 from loader import target as targets
 from loader.errors import RunError, UsageError
+from loader.place import words
 from loader.progress import say
 from loader.query_backends import Answer, Backend, LinesGoneError, Local, Service
 from loader.run.folder import RunFolder
@@ -158,9 +160,11 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
 
 
 def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
-    """CloudWatch, for the time of a run on AWS. Raises NoStackError where no stack is applied."""
+    """CloudWatch, for the time of a run on AWS. Raises NoStackError where no stack is applied, or AWS isn't reached."""
     if arguments.target == "local":
         raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target and $STAMPEDE_TARGET out")
+    if (now := targets.place("aws"))["target"] != "aws":
+        raise targets.NoStackError(f"run {folder.run_id} was on AWS, and this shell reaches {words(now)}")
     target = targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
     return Service(target, *time_range_ms(folder))
 

@@ -11,11 +11,13 @@ import os
 import sys
 
 from experiments import EXPERIMENTS
+from loader import target as targets
 from loader.arguments import dollars
 from loader.cost import Estimate, check_budget
 from loader.cost.demand import demands
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.place import refuse_another
 from loader.progress import say
 from loader.run.accounting import check
 from loader.run.folder import FORMAT, RunFolder
@@ -36,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=f"what to run: {', '.join(EXPERIMENTS)}"
     )
     parser.add_argument(
-        "--target", choices=("local", "aws"), default="local", help="where to run it (default: %(default)s)"
+        "--target",
+        choices=("local", "aws"),
+        default="local",
+        help="where to run it; aws is what AWS_ENDPOINT_URL says, where that is set (default: %(default)s)",
     )
     add_plan_options(parser)
     parser.add_argument("--resume", metavar="RUN_ID", help="go on with this run as it was planned (default: a new run)")
@@ -106,6 +111,7 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         raise UsageError(
             f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; say so here too"
         )
+    refuse_another("--resume", folder.run_id, stored, targets.place(plan.target))
     return plan, folder
 
 

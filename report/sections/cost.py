@@ -33,6 +33,8 @@ def headline(run: Run, cost: Mapping[str, Any]) -> str:
     total = f"about ${dollars(cost['total_usd'])}"
     if run.target == "local":
         return f"Nothing here. On AWS this would have cost {total}."
+    if run.target == "endpoint":
+        return f"What {run.source} bills isn’t known. On AWS all of this would have cost {total}."
     return f"Estimated from the plan: {total}."
 
 

@@ -22,7 +22,7 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     own = [
         ("run", run.run_id),
         ("experiment", run.experiment.name),
-        ("target", TARGETS.get(run.target, run.target)),
+        ("target", TARGETS.get(run.target) or (run.source if run.not_aws else run.target)),
         ("region", run.region or ""),
         ("started", moment(run.manifest.get("started_at"))),
         ("finished", moment(run.manifest.get("finished_at")) or "not noted: the run may have been interrupted"),
@@ -38,10 +38,11 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _short(part: object) -> object:
-    """`part` without the list of the cells: it is as long as the run, and run.json has it."""
+    """`part` without the list of the cells, which is as long as the run, and run.json has it; nor what --target was:
+    the run's own says more."""
     if not isinstance(part, Mapping):
         return part
-    return {name: value for name, value in part.items() if name not in ("order", "cells")}
+    return {name: value for name, value in part.items() if name not in ("order", "cells", "target")}
 
 
 def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:

@@ -108,6 +108,8 @@ class _Words:
             for one, names in self._run.stand_ins(map(self._key, self._cells)).items():
                 short = one.short[0].upper() + one.short[1:]
                 found.append(f"{short} stood in for {listed(names)}: its figures say nothing of that storage.")
+        elif self._run.target == "endpoint":
+            found.append(f"These figures describe {self._run.source}: they are not AWS’s.")
         elif self._run.target != "aws":
             found.append("Nothing on record says where this ran.")
         found += [*self._apart(), *self._seldom_full(), *self._pooled(), *self._otherwise_inside(against)]

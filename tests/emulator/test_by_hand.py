@@ -194,17 +194,10 @@ def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(
     assert "error records in this time carry no work order" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--queue-name", "no-such-queue"), "--queue-name 'no-such-queue': no such queue in us-east-1"),
-        (("--region", "eu-west-1"), "eu-west-1"),
-    ],
-)
-def test_an_unknown_queue_or_a_wrong_region_is_one_line_and_status_1(local_stack, arguments, words):
-    done = flood(local_stack, *arguments)
+def test_a_wrong_region_is_one_line_and_status_1(local_stack):
+    done = flood(local_stack, "--region", "eu-west-1")
     assert done.returncode == 1, done.stdout
-    assert words in done.stderr.strip().splitlines()[-1]
+    assert "eu-west-1" in done.stderr.strip().splitlines()[-1]
     assert "Traceback" not in done.stderr
 
 
@@ -220,27 +213,6 @@ def test_no_credentials_is_one_line_that_says_how_to_get_some(local_stack):
     assert done.returncode == 1
     assert "no AWS credentials found; set AWS_PROFILE" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_the_dry_run_of_a_flood_sends_nothing(local_stack):
-    done = flood(local_stack, "--dry-run")
-    assert done.returncode == 0
-    assert set(json.loads(done.stdout)) == {"run_id", "cell", "seq", "object_bytes"}
-    attributes = local_stack.target.client("sqs").get_queue_attributes(
-        QueueUrl=local_stack.target["queue_url"], AttributeNames=["ApproximateNumberOfMessages"]
-    )["Attributes"]
-    assert attributes["ApproximateNumberOfMessages"] == "0"
-
-
-def test_the_dataset_is_skipped_when_the_right_object_is_there_and_replaced_when_it_is_not(local_stack):
-    flags = ("--target", "local", "--outputs", str(local_stack.outputs_file))
-    again = local_stack.stampede("dataset", *flags)
-    assert "already there" in again.stderr
-    assert again.stdout.strip() == f"s3://{local_stack.target['bucket_name']}/{local_stack.target['object_key']}"
-    other = local_stack.stampede("dataset", *flags, "--seed", "2")
-    assert "uploading" in other.stderr
-    back = local_stack.stampede("dataset", *flags, "--seed", "1")
-    assert "uploading" in back.stderr
 
 
 def test_an_emulator_killed_during_a_flood_ends_it_with_one_line_and_the_true_count(tmp_path, monkeypatch):

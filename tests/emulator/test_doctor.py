@@ -9,7 +9,7 @@ import pytest
 from emulator import ministack, stack
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING
-from loader import checks
+from loader import checks, endpoints
 from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor
@@ -56,6 +56,7 @@ def use(monkeypatch):
     """Let this process's AWS configuration be an embedded one, as a user's shell would."""
 
     def configure(endpoint_url, key="test", secret="test"):
+        monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint_url)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)

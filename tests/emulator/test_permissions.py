@@ -14,6 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator import ministack, providers, stack
+from loader import endpoints
 from loader.command_line import main
 from loader.errors import RunError
 from loader.run import patience
@@ -63,6 +64,7 @@ def user(tmp_path_factory):
     try:
         with pytest.MonkeyPatch.context() as shell:
             shell.setattr(stack, "ROOT", root)
+            shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
             shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
             shell.setenv("HTTP_PROXY", emulator.endpoint_url)  # for the provider, as emulator/stack.py has it
             shell.setenv("NO_PROXY", "127.0.0.1")

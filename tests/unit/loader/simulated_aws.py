@@ -86,7 +86,9 @@ class SimulatedAws(Target):
         for entry in Entries:
             del self.received[int(entry["ReceiptHandle"])]
 
-    def filter_log_events(self, logGroupName: str, startTime: int, nextToken: str = "0") -> dict[str, Any]:
+    def filter_log_events(
+        self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool
+    ) -> dict[str, Any]:
         self._call("FilterLogEvents")
         seen = [(at, text) for seen_at_s, at, text in self.lines if seen_at_s <= self.now_s and at >= startTime]
         first = int(nextToken)

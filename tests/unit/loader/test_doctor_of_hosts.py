@@ -10,7 +10,7 @@ import pytest
 from emulator import stack
 from experiments import EXPERIMENTS, go_program
 from experiments.finding import OK, PROBLEM, WARNING
-from loader import checks
+from loader import checks, endpoints
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
 from loader.checks import plan as checks_plan
@@ -101,6 +101,7 @@ def aws(monkeypatch):
     """Credentials, and a function that lets the doctor look at a stub."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def findings(stub, *settings):
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)

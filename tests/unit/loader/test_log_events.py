@@ -18,7 +18,7 @@ class Logs:
         self.events = []
         self.repeats = self.left = 0
 
-    def filter_log_events(self, logGroupName, startTime, nextToken="0"):
+    def filter_log_events(self, logGroupName, startTime, nextToken="0", *, interleaved):
         first = int(nextToken)
         if first and self.left:
             self.left -= 1

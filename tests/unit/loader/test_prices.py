@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from loader import endpoints
 from loader.command_line import main
 from loader.cost import price_list, prices
 from tests.unit.loader.price_list_stub import PriceList, product, serving
@@ -64,6 +65,7 @@ def stampede(file, monkeypatch, capsys):
     """Runs the verb against products; gives its status, its rows by name, what it said, and the stub."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def run(*options, products=(GET, PUT, HOST, *OTHERS), error=""):
         stub = PriceList(products, error)
@@ -75,6 +77,13 @@ def stampede(file, monkeypatch, capsys):
         return status, rows, printed.err, stub
 
     return run
+
+
+def test_the_prices_of_an_endpoint_are_not_taken_for_awss(stampede, monkeypatch):
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: False)
+    status, _, err, stub = stampede("--update")
+    assert (status, "isn't AWS, and its prices aren't AWS's; unset AWS_ENDPOINT_URL" in err) == (2, True)
+    assert stub.asked == []
 
 
 def test_the_prices_are_printed_with_their_dates_and_sources(capsys):

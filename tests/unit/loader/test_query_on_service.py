@@ -10,7 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from loader import cloudwatch_query
+from loader import cloudwatch_query, endpoints
 from loader.cloudwatch_query import run_on_service, typed
 from loader.command_line import main
 from loader.errors import RunError, UsageError
@@ -157,6 +157,7 @@ def aws_run(tmp_path, monkeypatch):
     monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
     monkeypatch.chdir(tmp_path)
 
     def query(stub, *arguments):

@@ -227,6 +227,9 @@ class Terraform:
     def init(self):
         pass
 
+    def outputs(self):
+        return {}
+
     def resources(self):
         return self.addresses
 
@@ -257,3 +260,11 @@ def test_the_stack_of_another_run_is_refused_and_its_own_is_taken_up_again(appli
     applied("aws_s3_bucket.data")
     with pytest.raises(UsageError, match="by run r"):
         applied("aws_s3_bucket.data", run_id="another")
+
+
+def test_a_stack_on_aws_is_not_taken_over_at_an_endpoint(applied, monkeypatch):
+    monkeypatch.setattr(Terraform, "outputs", lambda self: {"queue_url": "https://sqs.us-east-1.amazonaws.com/1/q"})
+    applied("aws_s3_bucket.data", take_over=True)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
+    with pytest.raises(UsageError, match="applied on AWS, and this goes to an endpoint at http"):
+        applied("aws_s3_bucket.data", take_over=True)

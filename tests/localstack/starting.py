@@ -1,0 +1,145 @@
+"""Emulators of AWS, each at an endpoint of its own on loopback: MiniStack, LocalStack, and moto's server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from emulator import ministack
+from emulator.process import Process, end_with_parent, start_ticks
+
+# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up. Without: MiniStack alone.
+PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")
+NAMES = ("ministack", "localstack", "moto") if PYTHON else ("ministack",)
+KEY = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+REGION = ministack.REGION
+START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
+TAIL_LINES = 15
+# A port of loopback on which nobody listens: whoever asks there is refused at once.
+NOBODY = "http://127.0.0.1:9"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A running emulator: which, where, and the account that it says it is."""
+
+    name: str
+    url: str
+    account_id: str
+
+    def client(self, service: str, **key: str) -> Any:
+        """A client that asks once; as the account's root user, unless another `key` is given."""
+        config = Config(
+            retries={"total_max_attempts": 1},
+            connect_timeout=5,
+            read_timeout=60,
+            response_checksum_validation="when_required",  # moto's of an object in parts is of something else
+        )
+        return boto3.client(service, endpoint_url=self.url, region_name=REGION, config=config, **(key or KEY))
+
+
+@dataclass(frozen=True)
+class Program:
+    """What of the other environment is an emulator: how it is started, the page that answers, and its account."""
+
+    arguments: tuple[str, ...]
+    settings: Mapping[str, str]
+    page: str
+    account_id: str
+
+
+@contextlib.contextmanager
+def started(name: str, folder: Path) -> Iterator[Endpoint]:
+    """The emulator `name`, which writes into `folder` alone. It ends with the block, or with this process."""
+    if name == "ministack":
+        try:
+            yield Endpoint(name, ministack.start(folder, follow_parent=True).endpoint_url, "000000000000")
+        finally:
+            ministack.stop(folder)
+    else:
+        port = _free_port()
+        program = {"localstack": _localstack, "moto": _moto}[name](port)
+        endpoint = Endpoint(name, f"http://127.0.0.1:{port}", program.account_id)
+        with _running(program, endpoint, folder):
+            yield endpoint
+
+
+def _localstack(port: int) -> Program:
+    """LocalStack without what it would ask the network for: its DNS server, events, a certificate, and at the first
+    call of a service that it doesn't have, the list of those that it sells."""
+    settings = {
+        "GATEWAY_LISTEN": f"127.0.0.1:{port}",
+        "LOCALSTACK_HOST": f"127.0.0.1:{port}",  # in the URLs of queues
+        "SQS_ENDPOINT_STRATEGY": "off",  # any other gives URLs that don't resolve, or that the provider refuses
+        "DNS_ADDRESS": "0",
+        "DISABLE_EVENTS": "1",
+        "SKIP_SSL_CERT_DOWNLOAD": "1",
+        "API_ENDPOINT": NOBODY,
+        "SQS_DISABLE_CLOUDWATCH_METRICS": "1",
+    }
+    script = str(Path(__file__).with_name("start_localstack.py"))
+    return Program((script,), settings, "/_localstack/health", "000000000000")
+
+
+def _moto(port: int) -> Program:
+    arguments = ("-m", "moto.server", "--host", "127.0.0.1", "--port", str(port))
+    return Program(arguments, {}, "/moto-api/", "123456789012")
+
+
+@contextlib.contextmanager
+def _running(program: Program, endpoint: Endpoint, folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / f"{endpoint.name}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [PYTHON, *program.arguments],
+            cwd=folder,
+            env=_environment(folder) | program.settings,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=end_with_parent(),
+        )
+    group = Process(process.pid, start_ticks(process.pid))
+    try:
+        _wait(endpoint, program.page, process, log)
+        yield
+    finally:
+        group.end(STOP_TIMEOUT_S)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """What a program needs, with no account and no proxy, and its caches and temporary files in `folder`."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    return kept | {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -> None:
+    """Until it answers; fails with the last lines of its log when it doesn't, or has ended."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError), urllib.request.urlopen(endpoint.url + page, timeout=2) as answer:
+            if answer.status == 200:
+                return
+        time.sleep(0.1)
+    said = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+    how = f"didn't answer within {START_TIMEOUT_S} s" if process.poll() is None else f"ended with {process.poll()}"
+    raise AssertionError(f"{endpoint.name} {how}; it said last:\n{said}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

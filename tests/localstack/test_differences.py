@@ -1,0 +1,14 @@
+"""Each emulator answers as AWS does, except where it is written down that it doesn't."""
+
+import pytest
+
+from tests.localstack import logs_answers, s3_answers, sqs_answers
+from tests.localstack.asking import Question
+
+MODULES = (s3_answers, sqs_answers, logs_answers)
+QUESTIONS = [one for module in MODULES for one in vars(module).values() if isinstance(one, Question)]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.name)
+def test_an_emulator_answers_like_aws_or_as_is_known_of_it(endpoint, question):
+    assert question.ask(endpoint) == question.unlike.get(endpoint.name, question.aws)

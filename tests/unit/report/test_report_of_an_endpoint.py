@@ -1,0 +1,79 @@
+"""A run at an endpoint in AWS's stead: whatever tells its figures says so, and nothing calls them AWS's."""
+
+import pytest
+
+from experiments import EXPERIMENTS
+from loader import cost as estimates
+from loader.run.plan import make_plan
+from report import compare, html, run, statistics, table
+from report.compare_runs import Pair, Side, differences
+from report.sections import Page, cost, environment, throughput
+from report.summary import summarised
+from tests.unit.report.handmade_run import lasting, table_of, write
+
+URL = "http://127.0.0.1:4566"
+NAMED = f"an endpoint at {URL}"
+
+
+@pytest.fixture
+def written(tmp_path):
+    def make(name="at", **manifest):
+        seconds = [1 + part / 100 for part in range(12)]
+        records = lasting(seconds, bytes=2**30) + lasting(seconds, n=5, bytes=2**30)
+        return write(tmp_path / name, records, **{"target": "endpoint", "endpoint_url": URL} | manifest)
+
+    return make
+
+
+def page_of(found):
+    return Page(found, statistics.statistics(found), summarised(found), table_of(found))
+
+
+def test_every_row_of_the_table_names_the_endpoint_and_the_caption_says_whose_figures_they_are(written):
+    found = table_of(run.load(written()))
+    assert {row.source for row in found.rows if row.measured} == {NAMED}
+    assert found.caption[0].startswith(f"Rows marked “{NAMED}” were measured there")
+    assert "are not AWS’s figures" in found.caption[0]
+    assert f"| {NAMED} |" in table.to_markdown(found)
+
+
+def test_the_verdict_the_headline_and_the_file_of_numbers_say_it(written):
+    numbers = statistics.statistics(run.load(written()))
+    assert numbers["target"] == "endpoint"
+    assert numbers["verdict"]["headline"].startswith(f"On {NAMED}, ")
+    assert numbers["verdict"]["caveats"][0] == f"These figures describe {NAMED}: they are not AWS’s."
+
+
+def test_the_page_says_where_it_was_measured_and_what_of_the_cost_is_known(written):
+    plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
+    found = run.load(written(cost=estimates.estimate(plan).as_dict(), plan=plan.as_dict()))
+    page = page_of(found)
+    text = html.page(page, [cost.render(page), environment.render(page)])
+    assert f"What {NAMED} bills isn’t known. On AWS all of this would have cost about $" in text
+    assert ("target", NAMED) in environment.groups(found)[0][1]
+    targets = [text for _, lines in environment.groups(found) for label, text in lines if label == "target"]
+    assert targets == [NAMED]  # and not what --target was
+
+
+def test_no_published_speed_is_drawn_beside_it_as_its_like(written):
+    page, on_aws = page_of(run.load(written())), page_of(run.load(written("b", target="aws", endpoint_url=None)))
+    assert throughput._like_published(page) == {}
+    assert throughput._like_published(on_aws) != {}
+
+
+def test_an_endpoint_for_some_services_names_them(written):
+    found = run.load(written(endpoint_services={"s3": URL}))
+    assert found.source == f"{NAMED} (for s3 alone; the rest is AWS)"
+    both = run.load(written("b", endpoint_services={"s3": "http://other", "sqs": URL}))
+    assert both.source == f"{NAMED}, s3 at http://other"
+
+
+def test_a_comparison_with_aws_names_both_places_first(written, tmp_path):
+    here, there = written(), written("b", target="aws", endpoint_url=None, account={"region": "us-east-1"})
+    sides = [Side(letter, run.load(path), {}) for letter, path in (("A", there), ("B", here))]
+    assert differences(Pair(*sides, {}))[0].startswith(f"Different targets: AWS, us-east-1 and {NAMED}.")
+    assert NAMED in compare([there, here], tmp_path / "c.html").read_text()
+
+
+def test_a_run_json_without_the_url_still_reads(written):
+    assert run.load(written(endpoint_url=None)).source == "an endpoint at an unknown URL"
