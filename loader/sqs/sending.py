@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import botocore.session
 
+from loader.endpoints import shown
 from loader.sqs.signing import Endpoint, Signer, request_body
 from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
 
@@ -171,7 +172,8 @@ class _Flood:
         self._on_accepted = on_accepted
         self._signer = Signer(endpoint)
         self._stop = asyncio.Event()
-        self._name = f"SQS in {endpoint.region} at {endpoint.url}"
+        self._at = shown(endpoint.url)
+        self._name = f"SQS in {endpoint.region} at {self._at}"
         self.outcome = Outcome()
 
     async def run(self, in_flight: int) -> None:
@@ -223,10 +225,10 @@ class _Flood:
         try:
             answer = await connection.post(request)
         except NotSent as error:
-            return f"can't connect to {self._endpoint.url}: {error}"
+            return f"can't connect to {self._at}: {error}"
         except UnknownOutcome as error:
             batch.is_unknown()
-            return f"connection to {self._endpoint.url} broke: {error}"
+            return f"connection to {self._at} broke: {error}"
         if answer.status == 200:
             return self._sort(answer, batch)
         return self._refused_or_retry(answer, batch)

@@ -12,10 +12,10 @@ from loader.command_line import main
 from loader.cost import check_budget, estimate
 from loader.errors import UsageError
 from loader.place import refuse_another, refuse_elsewhere, words
+from loader.run import stack_lock
 from loader.run.description import RunDescription
 from loader.run.folder import RunFolder
 from loader.run.plan import make_plan
-from loader.run.stack_lock import holding
 from loader.target import Target
 
 URL = "http://127.0.0.1:4566"
@@ -120,8 +120,8 @@ def test_the_kind_of_a_target_is_what_botocore_will_do(monkeypatch):
 
 
 def test_the_stack_in_infra_has_one_lock_wherever_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr("loader.run.stack_lock.stack.ROOT", tmp_path)
-    with holding(Target("endpoint", {}, URL).option, "drain"):
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
+    with stack_lock.holding(Target("endpoint", {}, URL).option, "drain"):
         assert (tmp_path / ".stampede" / "aws.lock").exists()
 
 
@@ -132,6 +132,7 @@ def test_the_stack_in_infra_has_one_lock_wherever_it_is(tmp_path, monkeypatch):
 def verb(tmp_path, monkeypatch, capsys):
     """Runs a verb beside a stored run "r"; gives status and stderr."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)  # another test may hold the lock of this checkout
     (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in OUTPUTS.items()}))
 
     def run(stored, *arguments, lines=()):
