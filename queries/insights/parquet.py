@@ -26,7 +26,7 @@ def export(events: Events, path: Path) -> int:
     """
     beside = path.with_name(f".{path.name}.part")
     with connect() as connection:
-        source = open_events(events, connection)
+        source = bad_line.looked_at(open_events(events, connection), connection)
         register({"insights_fragment"}, connection)
         try:
             sample = connection.execute(f"SELECT message FROM {source.relation} LIMIT {_LOOKED_AT}").fetchall()
