@@ -17,11 +17,20 @@ from typing import Any
 import duckdb
 
 from queries.insights.errors import EventsError
-from queries.insights.events import BAD_INGESTION_TIME, BAD_TIMESTAMP, NEEDS_LOOK, NO_MESSAGE, Source, form
+from queries.insights.events import (
+    BAD_INGESTION_TIME,
+    BAD_TIMESTAMP,
+    LONGEST_LINE_BYTES,
+    NEEDS_LOOK,
+    NO_MESSAGE,
+    Source,
+    form,
+)
 from queries.insights.values import EARLIEST_MS, LATEST_MS
 
 _OPEN = {"none": open, "gzip": gzip.open}
 _READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
+_TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message of the service has 1 MiB at most"
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -30,8 +39,10 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def locate(paths: Iterable[Path]) -> EventsError | None:
     """The error of the first bad line in the files, naming file and line; None where every line reads well.
 
-    Parquet and zstd files are passed over: nothing but DuckDB reads them here.
+    Parquet and zstd files are passed over: nothing but DuckDB reads them here. A line that is too long is named when
+    nothing else is wrong: DuckDB takes it, or doesn't, by its place in the file.
     """
+    too_long = None
     for path in paths:
         opener = _OPEN.get(form(path))
         if opener is None:
@@ -42,11 +53,13 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
                 for number, line in enumerate(file, start=1):
                     if number == 1 and line.startswith((codecs.BOM_UTF8, *_UTF_16)):
                         return EventsError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
+                    if len(line) > LONGEST_LINE_BYTES and too_long is None:
+                        too_long = EventsError(f"{path}, line {number}: {_TOO_LONG}")
                     if line.strip() and (reason := _reason(line)):
                         return EventsError(f"{path}, line {number}: {reason}")
         except (OSError, EOFError) as error:
             return EventsError(f"{path}, after line {number}: the file can't be read on ({error})")
-    return None
+    return too_long
 
 
 def needs_look(error: duckdb.Error) -> bool:
@@ -63,7 +76,7 @@ def looked_at(source: Source, connection: duckdb.DuckDBPyConnection) -> Source:
             found = None  # a line that can't be read at all; the next statement says so
         if found:
             raise locate([path]) or EventsError(f"{path}: true and false are no times; {BAD_TIMESTAMP}")
-    return replace(source, relation=source.after_look)
+    return replace(source, relation=source.after_look or source.relation)
 
 
 def _reason(line: bytes) -> str | None:

@@ -129,9 +129,10 @@ class Discovery:
             other, *present = connection.execute(statement).fetchone() if names else (0,)
             absent = [name for name, count in zip(names, present, strict=True) if not count]
             if other and absent:
+                lines = "1 line looks" if other == 1 else f"{other} lines look"
                 message = (
-                    f"no event has {absent[0].text}, and {other} lines look like {known.title} of another format than"
-                    ' the default; name their columns, as in parse "* * *" as one, two, three'
+                    f"no event has {absent[0].text}, and {lines} like {known.title} of another format than the"
+                    ' default; name its columns, as in parse "* * *" as one, two, three'
                 )
                 raise QueryError(message, absent[0].span.line, absent[0].span.column)
 

@@ -98,9 +98,14 @@ def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
         return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory over these events; filter first")
     return (
         bad_line.locate(source.paths)
-        or (EventsError(reason) if source.paths and _speaks_of_a_file(reason) else None)
+        or (EventsError(_with_files(reason, source)) if source.paths and _speaks_of_a_file(reason) else None)
         or QueryError(f"the query can't be evaluated over these events: {reason}", 1, 1)
     )
+
+
+def _with_files(reason: str, source: Source) -> str:
+    """DuckDB names the file itself, the checks of `events` don't."""
+    return f"{', '.join(map(str, source.paths))}: {reason}" if reason.startswith("log event") else reason
 
 
 def _speaks_of_a_file(reason: str) -> bool:

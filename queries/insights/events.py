@@ -30,7 +30,7 @@ _OPTIONAL = {"logStream": str, "log": str, "ingestionTime": int}
 _MAGIC = {b"PAR1": "parquet", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _INTEGERS = {"BIGINT", "INTEGER", "UBIGINT", "UINTEGER"}
 # The longest line: a message of the service's greatest length (1 MiB) with every character escaped, and room to spare.
-_LONGEST_LINE_BYTES = 16 * 2**20
+LONGEST_LINE_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _read_json(paths: list[Path], compression: str, columns: str) -> str:
     names = ", ".join(sql_string(_literal_path(str(path))) for path in paths)
     return (
         f"read_json([{names}], format = 'newline_delimited', auto_detect = false, columns = {columns},"
-        f" compression = '{compression}', maximum_object_size = {_LONGEST_LINE_BYTES})"
+        f" compression = '{compression}', maximum_object_size = {LONGEST_LINE_BYTES})"
     )
 
 
