@@ -24,7 +24,7 @@ import duckdb
 from queries.insights import syntax
 from queries.insights.errors import QueryError
 from queries.insights.events import Source
-from queries.insights.strict_json import is_lax_message, strict_scalar
+from queries.insights.strict_json import is_lax_message
 from queries.insights.values import Kind, Value, pointer, sql_string
 from queries.insights.vended_lines import FORMATS, NEEDS_FORMATS, branches
 
@@ -102,9 +102,7 @@ class Discovery:
         place = {path: number for number, path in enumerate(sought, start=1)}
         elements = f", {_json(sought, fragments, self._refuse_others)} AS elements" if sought else ""
         texts = [
-            f"insights_scalar({source.pointers[path]})"
-            if path in source.pointers
-            else strict_scalar(f"elements[{place[path]}]")
+            f"insights_scalar({source.pointers[path]})" if path in source.pointers else f"elements[{place[path]}]"
             for path in self._paths
         ]
         columns = "".join(

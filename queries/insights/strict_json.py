@@ -1,8 +1,8 @@
 """Tells JSON from what DuckDB's parser takes for it as well: commas before a closing bracket, NaN and infinities.
 
 Source: RFC 8259. Other slips (comments, single quotes, leading zeros, control characters) DuckDB refuses by itself.
-All but `is_lax` are cheap tests of every line: most lines are one flat object, in which a comma can stand only
-before the last bracket.
+`is_lax_message` is made to be cheap: most lines are one flat object, in which a comma can stand only before the last
+bracket.
 """
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -21,7 +21,8 @@ def is_lax(text: str) -> str:
 def is_lax_message() -> str:
     """The same of the column `message`, at little cost for most lines.
 
-    NaN and the infinities are found as programs write them, with a capital letter; `strict_scalar` has the others.
+    NaN and the infinities are found as programs write them, with a capital letter. In small letters they are no value
+    (see `result`), but the line keeps its other fields: to look for them would cost as much as to read the line.
     """
     may_be = (
         f"CASE WHEN contains(message, '[') OR message LIKE '{{%}}%}}%'"
@@ -30,11 +31,3 @@ def is_lax_message() -> str:
     )
     has_capital = "contains(message, 'N') OR contains(message, 'I')"
     return f"CASE WHEN {may_be} THEN {is_lax('message')} WHEN {has_capital} THEN {is_lax('message')} ELSE FALSE END"
-
-
-def strict_scalar(text: str) -> str:
-    """SQL of the JSON text of a scalar as DuckDB gives it; NULL for nan and inf. `text` is SQL that may be repeated.
-
-    It tells by the order of characters: strings begin with a quote, numbers with a digit or a minus and a digit.
-    """
-    return f"CASE WHEN {text} < '-A' OR {text} BETWEEN '.' AND ':' OR {text} IN ('true', 'false') THEN {text} END"
