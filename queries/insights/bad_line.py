@@ -32,6 +32,8 @@ _OPEN = {"none": open, "gzip": gzip.open}
 _READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
 _TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message of the service has 1 MiB at most"
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+# A string, or what DuckDB takes for a number in more spellings than Python.
+_NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?(?i:nan|inf(?:inity)?)')
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -96,7 +98,8 @@ def _reason(line: bytes) -> str | None:
         where = f"{error.msg} at character {error.pos + 1}"
         if broken := _malformed(text, where):
             return broken
-        event = json.loads(_ask("CAST(json(?) AS VARCHAR)", text), object_pairs_hook=_Pairs)
+        plain = _NOT_FINITE.sub(lambda found: found[1] or "NaN", _ask("CAST(json(?) AS VARCHAR)", text))
+        event = json.loads(plain, object_pairs_hook=_Pairs)
     return _of_event(event)
 
 

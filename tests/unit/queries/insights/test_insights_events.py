@@ -181,6 +181,7 @@ ODD = [
     '{"timestamp": 2, "message": "x", "ingestionTime": 99999999999999999}',
     '{"timestamp": 2, "message": "x",}',
     '{"timestamp": 2, "message": "x", "other": NaN, "other": 1}',
+    '{"timestamp": 2, "message": "inf,}", "other": [-inf, nAn, INFINITY,]}',
     '{"timestamp": 2, "message": "x", "Message": "y"}',
     '{"timestamp": 2, "message": "\\u0000 \\ud83d\\ude00"}',
     '{"timestamp": 2, "message": "x", "deep": ' + "[" * 3_000 + "]" * 3_000 + "}",
@@ -212,6 +213,7 @@ BAD = [
     ('[{"timestamp": 2, "message": "x"}]', "not a JSON object"),
     ('"text"', "not a JSON object"),
     ("5", "not a JSON object"),
+    ("INF", "not a JSON object"),
 ]
 
 
@@ -231,7 +233,7 @@ def test_odd_lines_are_events(tmp_path):
     query = "fields @message, @ingestionTime, @logStream, toMillis(@timestamp) as t | sort t asc"
     rows = evaluate(query, path).rows
     assert len(rows) == len(ODD) - 1
-    assert [row["t"] for row in rows] == [-2, 0, 1, *[2] * 17, 1_736_700_000_000, 1_736_700_000_000]
+    assert [row["t"] for row in rows] == [-2, 0, 1, *[2] * 18, 1_736_700_000_000, 1_736_700_000_000]
     assert rows[2] == {"@message": "x", "@ingestionTime": "1970-01-01 00:00:00.001", "t": 1}
     assert {'{"a":1}', '[1,"x"]', "1.5", "true", "", "\0 😀"} < {row["@message"] for row in rows}
 

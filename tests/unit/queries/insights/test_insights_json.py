@@ -40,7 +40,7 @@ def _strict(text: str) -> dict | list | None:
 
 
 def test_a_damaged_line_has_fields_only_where_it_still_is_json():
-    lines = [*_SEEDS, *_damaged(3_000)]
+    lines = [*_SEEDS, *_damaged(900)]
     events = [event(line, FIRST_MS + n) for n, line in enumerate(lines)]
     query = "fields ispresent(a) as found, jsonParse(@message) as m, ispresent(m.a) as parsed | sort @timestamp asc"
     rows = evaluate(query + " | display found, parsed", events).rows
@@ -52,7 +52,7 @@ def test_a_damaged_line_has_fields_only_where_it_still_is_json():
         if read is not None or not _holds_json(line):
             assert (line, row["found"]) == (line, int(value is not None and not isinstance(value, dict | list)))
             compared += 1
-    assert compared > 2_500
+    assert compared > 700
 
 
 def _holds_json(line: str) -> bool:
