@@ -87,7 +87,7 @@ def _reason(line: bytes) -> str | None:
     except UnicodeDecodeError:
         return "not UTF-8; each line is one JSON object in UTF-8"
     try:
-        event = json.loads(text, object_pairs_hook=_Pairs)
+        event = _loaded(text)
         if _SURROGATE.search(text):
             json.dumps(event, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -99,8 +99,13 @@ def _reason(line: bytes) -> str | None:
         if broken := _malformed(text, where):
             return broken
         plain = _NOT_FINITE.sub(lambda found: found[1] or "NaN", _ask("CAST(json(?) AS VARCHAR)", text))
-        event = json.loads(plain, object_pairs_hook=_Pairs)
+        event = _loaded(plain)
     return _of_event(event)
+
+
+def _loaded(text: str) -> Any:
+    """The JSON value; a whole number that no time can be is infinite, as Python refuses thousands of digits."""
+    return json.loads(text, object_pairs_hook=_Pairs, parse_int=lambda word: int(word) if len(word) < 40 else math.inf)
 
 
 def _of_event(event: Any) -> str | None:

@@ -57,7 +57,7 @@ def _scalar_keys(messages: list[str]) -> list[str]:
     scalar: dict[str, bool] = {}
     for message in messages:
         fragment = first_fragment(message)
-        for key, value in json.loads(fragment).items() if fragment else ():
+        for key, value in json.loads(fragment, parse_int=str).items() if fragment else ():
             scalar[key] = scalar.get(key, True) and not isinstance(value, dict | list)
     keys = [key for key, is_scalar in scalar.items() if is_scalar and key.isprintable()]
     return keys[:_MOST_COLUMNS]

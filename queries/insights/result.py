@@ -104,6 +104,8 @@ def _dynamic(text: str) -> Any:
         number = json.loads(text)
     except json.JSONDecodeError:
         return None
+    except ValueError:
+        return text  # a whole number of thousands of digits
     return number if isinstance(number, int) or math.isfinite(number) else text
 
 

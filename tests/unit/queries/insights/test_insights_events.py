@@ -185,6 +185,7 @@ ODD = [
     '{"timestamp": 2, "message": "x", "Message": "y"}',
     '{"timestamp": 2, "message": "\\u0000 \\ud83d\\ude00"}',
     '{"timestamp": 2, "message": "x", "deep": ' + "[" * 3_000 + "]" * 3_000 + "}",
+    '{"timestamp": 2, "message": "x", "digits": ' + "7" * 5_000 + "}",
     "  " + GOOD + " \r",
     " \t",
 ]
@@ -233,7 +234,7 @@ def test_odd_lines_are_events(tmp_path):
     query = "fields @message, @ingestionTime, @logStream, toMillis(@timestamp) as t | sort t asc"
     rows = evaluate(query, path).rows
     assert len(rows) == len(ODD) - 1
-    assert [row["t"] for row in rows] == [-2, 0, 1, *[2] * 18, 1_736_700_000_000, 1_736_700_000_000]
+    assert [row["t"] for row in rows] == [-2, 0, 1, *[2] * 19, 1_736_700_000_000, 1_736_700_000_000]
     assert rows[2] == {"@message": "x", "@ingestionTime": "1970-01-01 00:00:00.001", "t": 1}
     assert {'{"a":1}', '[1,"x"]', "1.5", "true", "", "\0 😀"} < {row["@message"] for row in rows}
 
@@ -301,6 +302,13 @@ def test_a_custom_flow_log_in_a_file_is_refused_by_its_field_whatever_its_times(
     with pytest.raises(QueryError, match="line 1, column 8: no event has srcAddr, and 1 line looks like VPC flow logs"):
         evaluate("fields srcAddr", path)
     assert evaluate("stats sum(bytes) as s", path).rows == [{"s": 5}]
+
+
+def test_a_number_of_thousands_of_digits_is_written_as_it_was_logged(tmp_path):
+    events = [event('{"a": ' + "7" * 5_000 + "}"), event('[INFO] {"a": ' + "8" * 5_000 + "}")]
+    export(events, tmp_path / "log.parquet")
+    for stored in (events, tmp_path / "log.parquet"):
+        assert {row["a"] for row in evaluate("fields a", stored).rows} == {"7" * 5_000, "8" * 5_000}
 
 
 def test_an_export_of_flow_logs_answers_as_its_lines_do(tmp_path):
