@@ -95,7 +95,8 @@ class Discovery:
         """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
 
         `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
-        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one.
+        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one; before
+        `check_formats`, as `needs_formats` tells, at a line that it has to look at.
         """
         ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
         sought = [path for path in self._paths if path not in source.pointers]

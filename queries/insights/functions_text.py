@@ -1,7 +1,9 @@
 """The string and hashing functions.
 
 Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a space as %20;
-`urldecode` leaves + as it is; text that can't be decoded is missing; hashes are in lower-case hexadecimal.
+`urldecode` leaves + as it is; text that can't be decoded is missing, with a % that begins no octet and an odd number
+of hexadecimal digits; `substr` cuts the fraction of its numbers off, and a negative one makes it missing; hashes are in
+lower-case hexadecimal.
 """
 
 from queries.insights import patterns
