@@ -7,8 +7,10 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogD
   tells the place of an event in its source.
 * Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
   @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes), @xrayTraceId @xraySegmentId.
-* JSON: `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key that begins
-  with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken.
+* The columns of VPC flow logs and Route 53 query logs, told in `vended_lines`.
+* JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key
+  that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken. Of
+  equal keys the first counts.
 
 Not modelled: the service stops at 200 fields of an event, here every field is found.
 """
@@ -17,10 +19,14 @@ import difflib
 import json
 from collections.abc import Callable
 
+import duckdb
+
 from queries.insights import syntax
 from queries.insights.errors import QueryError
 from queries.insights.events import Source
+from queries.insights.strict_json import is_lax_message
 from queries.insights.values import Kind, Value, pointer, sql_string
+from queries.insights.vended_lines import FORMATS, NEEDS_FORMATS, branches
 
 _SYSTEM = {
     "@timestamp": Value("event_ms", Kind.TIMESTAMP, column=True),
@@ -72,6 +78,8 @@ class Discovery:
     def __init__(self) -> None:
         self._paths: list[str] = []
         self._columns: dict[str, tuple[Extraction, Value]] = {}
+        self._names: dict[str, syntax.Name] = {}
+        self._refuse_others = True
 
     def field(self, name: syntax.Name) -> Value:
         """The column of a field. Raises QueryError for an @ name that the service doesn't generate."""
@@ -79,6 +87,7 @@ class Discovery:
             return _SYSTEM[name.text]
         if name.text not in self._columns:
             sql, kind = self._extraction(name)
+            self._names[name.text] = name
             self._columns[name.text] = (sql, Value(f"found_{len(self._columns) + 1}", kind, column=True))
         return self._columns[name.text][1]
 
@@ -86,12 +95,13 @@ class Discovery:
         """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
 
         `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
-        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one.
+        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one; before
+        `check_formats`, as `needs_formats` tells, at a line that it has to look at.
         """
         ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
         sought = [path for path in self._paths if path not in source.pointers]
         place = {path: number for number, path in enumerate(sought, start=1)}
-        elements = f", {_json(sought, fragments)} AS elements" if sought else ""
+        elements = f", {_json(sought, fragments, self._refuse_others)} AS elements" if sought else ""
         texts = [
             f"insights_scalar({source.pointers[path]})" if path in source.pointers else f"elements[{place[path]}]"
             for path in self._paths
@@ -101,6 +111,29 @@ class Discovery:
         )
         found = f"SELECT *{' EXCLUDE (elements)' if elements else ''}{columns} FROM raw"
         return f"SELECT *{ordinal}{elements} FROM {source.relation}", found
+
+    def check_formats(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
+        """Looks at lines that seem to be of a known service's but in another format, as flow logs of a custom one.
+
+        Raises QueryError at a field of that service that the query names and no event has; without one the fields of
+        these lines are missing, as they are on the service. Needs insights_fragment.
+        """
+        self._refuse_others = False
+        raw, found = self.sql(source, numbered=False, fragments=True)
+        for known in FORMATS:
+            names = [name for text, name in self._names.items() if text in known.fields]
+            counts = "".join(f", count({self._columns[name.text][1].sql})" for name in names)
+            others = f"count(*) FILTER (NOT {known.is_this()} AND {known.is_another()})"
+            statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {others}{counts} FROM found"
+            other, *present = connection.execute(statement).fetchone() if names else (0,)
+            absent = [name for name, count in zip(names, present, strict=True) if not count]
+            if other and absent:
+                lines = "1 line looks" if other == 1 else f"{other} lines look"
+                message = (
+                    f"no event has {absent[0].text}, and {lines} like {known.title} of another format than the"
+                    ' default; name its columns, as in parse "* * *" as one, two, three'
+                )
+                raise QueryError(message, absent[0].span.line, absent[0].span.column)
 
     def _extraction(self, name: syntax.Name) -> tuple[Extraction, Kind]:
         text, steps = name.head or name.text, name.steps
@@ -151,20 +184,23 @@ def _nearest(text: str) -> str:
     return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"
 
 
-def _json(paths: list[str], fragments: bool) -> str:
+def _json(paths: list[str], fragments: bool, refuse_others: bool) -> str:
     """One extraction for all paths, a list of JSON texts; a map, a list and null have none.
 
     With `fragments`, TRY: a line that merely looks like JSON has no fields.
     """
     listed = f"[{', '.join(map(sql_string, paths))}]"
+    lines = branches(paths, refuse_others)
     if not fragments:
-        return (
-            f"CASE WHEN starts_with(message, '{{') THEN json_value(message, {listed})"
-            f" WHEN contains(message, '{{') THEN error('{_NEEDS_FRAGMENTS}') END"
-        )
-    whole = f"CASE WHEN starts_with(message, '{{') THEN TRY(json_value(message, {listed})) END"
+        needs = f"error('{_NEEDS_FRAGMENTS}')"
+        whole = f"CASE WHEN {is_lax_message()} THEN {needs} ELSE json_value(message, {listed}) END"
+        return f"CASE WHEN starts_with(message, '{{') THEN {whole}{lines} WHEN contains(message, '{{') THEN {needs} END"
+    whole = f"CASE WHEN NOT {is_lax_message()} THEN TRY(json_value(message, {listed})) END"
     within = f"TRY(json_value(insights_fragment(message), {listed}))"
-    return f"coalesce({whole}, CASE WHEN contains(message, '{{') THEN {within} END)"
+    return (
+        f"CASE WHEN starts_with(message, '{{') THEN coalesce({whole}, {within}){lines}"
+        f" WHEN contains(message, '{{') THEN {within} END"
+    )
 
 
 def needs_fragments(reason: str) -> bool:
@@ -172,18 +208,35 @@ def needs_fragments(reason: str) -> bool:
     return _NEEDS_FRAGMENTS in reason or ("Malformed JSON" in reason and " in file " not in reason)
 
 
+def needs_formats(reason: str) -> bool:
+    """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's words."""
+    return NEEDS_FORMATS in reason
+
+
 def pointer_texts(pointers: list[str]) -> str:
     """SQL of the list of what stands at each pointer, over a relation with `message`; needs insights_fragment."""
-    return _json(pointers, fragments=True)
+    return _json(pointers, fragments=True, refuse_others=False)
 
 
 def first_fragment(message: str) -> str | None:
     """The first JSON object inside a line, as text; None when it holds none."""
-    decoder, start = json.JSONDecoder(), message.find("{")
+    start = message.find("{")
     while start >= 0:
         try:
-            end = decoder.raw_decode(message, start)[1]
+            end = _DECODER.raw_decode(message, start)[1]
             return message[start:end]
-        except (json.JSONDecodeError, RecursionError):
+        except (json.JSONDecodeError, _NotJsonError, RecursionError):
             start = message.find("{", start + 1)
     return None
+
+
+class _NotJsonError(Exception):
+    """A number that isn't JSON."""
+
+
+def _no_number(written: str) -> None:
+    raise _NotJsonError(written)
+
+
+# Numbers are of no interest here, and Python refuses to read those of thousands of digits.
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_int=str, parse_float=str)

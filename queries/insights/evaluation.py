@@ -9,7 +9,7 @@ import duckdb
 
 from queries.insights import bad_line
 from queries.insights.compilation import compile_query
-from queries.insights.discovery import needs_fragments
+from queries.insights.discovery import needs_formats, needs_fragments
 from queries.insights.errors import EventsError, QueryError
 from queries.insights.events import Events, Source, open_events
 from queries.insights.parsing import parse
@@ -68,21 +68,29 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
     """Names and kinds of the columns, and the rows.
 
     JSON in the middle of a line takes a Python function to find. Registering the first one takes 0.1 s, as long as
-    reading 100,000 lines, so the query first runs without and stops at the first line that needs it.
+    reading 100,000 lines, so the query first runs without and stops at the first line that needs it. It also stops
+    where times or lines have to be looked at before it can be answered.
     """
     register(pipeline.python_functions, connection)
     in_order = "true" if not pipeline.stats_count else "false"
     connection.execute(f"SET preserve_insertion_order = {in_order}")
-    for fragments in (False, True):
-        if fragments:
-            register({"insights_fragment"}, connection)
-        statement, outputs = pipeline.sql(source, fragments)
+    fragments = other_formats = False
+    while True:
         try:
+            if other_formats:
+                pipeline.discovery.check_formats(source, connection)
+            statement, outputs = pipeline.sql(source, fragments)
             return outputs, connection.execute(statement).fetchall()
         except duckdb.Error as error:
-            if fragments or not needs_fragments(str(error)):
+            if bad_line.needs_look(error):
+                source = bad_line.looked_at(source, connection)
+                continue
+            other_formats = needs_formats(str(error))
+            if not other_formats and (fragments or not needs_fragments(str(error))):
                 raise _failure(error, source) from None
-    raise AssertionError("the second round returns or raises")
+            if not fragments:
+                register({"insights_fragment"}, connection)
+            fragments = True
 
 
 def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
@@ -92,9 +100,14 @@ def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
     return (
         refusal_in(str(error))
         or bad_line.locate(source.paths)
-        or (EventsError(reason) if source.paths and _speaks_of_a_file(reason) else None)
+        or (EventsError(_with_files(reason, source)) if source.paths and _speaks_of_a_file(reason) else None)
         or QueryError(f"the query can't be evaluated over these events: {reason}", 1, 1)
     )
+
+
+def _with_files(reason: str, source: Source) -> str:
+    """DuckDB names the file itself, the checks of `events` don't."""
+    return f"{', '.join(map(str, source.paths))}: {reason}" if reason.startswith("log event") else reason
 
 
 def _speaks_of_a_file(reason: str) -> bool:

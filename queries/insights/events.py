@@ -21,14 +21,16 @@ Events = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 
 POINTER_COLUMN = "json:"
 BAD_TIMESTAMP = "log event without timestamp, or one that is not in ms since 1970: each line needs one"
+BAD_INGESTION_TIME = "ingestionTime is no time in ms since 1970; each line has one, or none"
 NO_MESSAGE = "log event without message: each line needs one"
+NEEDS_LOOK = "a time of 0 or 1 needs a look"  # DuckDB reads true and false as them
 _BATCH = 20_000
 _COLUMNS = "{timestamp: 'BIGINT', message: 'VARCHAR', logStream: 'VARCHAR', log: 'VARCHAR', ingestionTime: 'BIGINT'}"
 _OPTIONAL = {"logStream": str, "log": str, "ingestionTime": int}
 _MAGIC = {b"PAR1": "parquet", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _INTEGERS = {"BIGINT", "INTEGER", "UBIGINT", "UINTEGER"}
 # The longest line: a message of the service's greatest length (1 MiB) with every character escaped, and room to spare.
-_LONGEST_LINE_BYTES = 16 * 2**20
+LONGEST_LINE_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,16 @@ class Source:
     """Stored events: SQL of a relation (event_ms, message, log_stream, log_group, ingestion_ms).
 
     `pointers` names further columns of it, by the JSON pointer into the message whose JSON text they hold; `paths`
-    are the files that the events come from.
+    are the files that the events come from. A time of 0 or 1 ms, as which DuckDB reads true and false,
+    fails with NEEDS_LOOK: `looks` return a row for a file that has such a boolean, and `after_look` is the relation to
+    use when none has. To read the type of each time would cost every query.
     """
 
     relation: str
     pointers: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
+    looks: tuple[tuple[Path, str], ...] = ()
+    after_look: str = ""
 
 
 def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source:
@@ -93,25 +99,46 @@ def _files(given: list[str | Path], connection: duckdb.DuckDBPyConnection) -> So
     shared = set.intersection(*map(set, columns)) if parquet and not by_form else set()
     pointers = {name.removeprefix(POINTER_COLUMN) for name in shared if name.startswith(POINTER_COLUMN)}
     placed = {pointer: f"at_{number}" for number, pointer in enumerate(sorted(pointers), start=1)}
-    selects = [_json_lines(named, compression) for compression, named in by_form.items()]
-    selects += [_parquet(path, types, placed) for path, types in zip(parquet, columns, strict=True)]
-    return Source(f"({' UNION ALL '.join(selects)})", placed, paths)
+    further = [_parquet(path, types, placed) for path, types in zip(parquet, columns, strict=True)]
+    before, after = (
+        " UNION ALL ".join([*(_json_lines(named, how, looked) for how, named in by_form.items()), *further])
+        for looked in (False, True)
+    )
+    looks = [(path, _booleans(path, how)) for how, named in by_form.items() for path in named]
+    return Source(f"({before})", placed, paths, tuple(looks), f"({after})")
 
 
-def _checks(milliseconds: str) -> str:
+def _checks(milliseconds: str, *, looked: bool = True) -> str:
     """A condition that every event meets, or else the statement fails; after it nothing need look at them again."""
-    good = f"({milliseconds} BETWEEN {EARLIEST_MS} AND {LATEST_MS} AND message IS NOT NULL)"
-    return f"{good} OR CASE WHEN message IS NULL THEN error('{NO_MESSAGE}') ELSE error('{BAD_TIMESTAMP}') END"
+    doubtful = f"{milliseconds} IN (0, 1)"
+    good = f"{milliseconds} BETWEEN {EARLIEST_MS} AND {LATEST_MS} AND message IS NOT NULL"
+    good += "" if looked else f" AND NOT {doubtful}"
+    look = "" if looked else f" WHEN {doubtful} THEN error('{NEEDS_LOOK}')"
+    return f"({good}) OR CASE WHEN message IS NULL THEN error('{NO_MESSAGE}'){look} ELSE error('{BAD_TIMESTAMP}') END"
 
 
-def _json_lines(paths: list[Path], compression: str) -> str:
-    names = ", ".join(sql_string(_literal_path(str(path))) for path in paths)
+def _json_lines(paths: list[Path], compression: str, looked: bool) -> str:
+    ingestion = "insights_time(ingestionTime)"
+    if not looked:
+        ingestion = f"CASE WHEN ingestionTime IN (0, 1) THEN error('{NEEDS_LOOK}') ELSE {ingestion} END"
     return (
         "SELECT timestamp AS event_ms, message, logStream AS log_stream, log AS log_group,"
-        " insights_time(ingestionTime) AS ingestion_ms"
-        f" FROM read_json([{names}], format = 'newline_delimited', auto_detect = false, columns = {_COLUMNS},"
-        f" compression = '{compression}', maximum_object_size = {_LONGEST_LINE_BYTES})"
-        f" WHERE {_checks('timestamp')}"
+        f" {ingestion} AS ingestion_ms"
+        f" FROM {_read_json(paths, compression, _COLUMNS)} WHERE {_checks('timestamp', looked=looked)}"
+    )
+
+
+def _booleans(path: Path, compression: str) -> str:
+    """A statement that returns a row when the file has true or false for a time."""
+    read = _read_json([path], compression, "{timestamp: 'JSON', ingestionTime: 'JSON'}")
+    return f"SELECT 1 FROM {read} WHERE 'BOOLEAN' IN (json_type(timestamp), json_type(ingestionTime)) LIMIT 1"
+
+
+def _read_json(paths: list[Path], compression: str, columns: str) -> str:
+    names = ", ".join(sql_string(_literal_path(str(path))) for path in paths)
+    return (
+        f"read_json([{names}], format = 'newline_delimited', auto_detect = false, columns = {columns},"
+        f" compression = '{compression}', maximum_object_size = {LONGEST_LINE_BYTES})"
     )
 
 
@@ -175,7 +202,7 @@ def _insert(batch: list[Any], number: int, connection: duckdb.DuckDBPyConnection
     try:
         connection.execute(
             "INSERT INTO events SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]),"
-            " unnest($4::VARCHAR[]), unnest($5::BIGINT[])",
+            " unnest($4::VARCHAR[]), insights_time(unnest($5::BIGINT[]))",
             columns,
         )
     except (duckdb.Error, UnicodeEncodeError, OverflowError) as error:
@@ -186,11 +213,15 @@ def _checked(event: Any, number: int) -> tuple[Any, ...]:
     if not isinstance(event, Mapping):
         raise EventsError(f"event {number} is a {type(event).__name__}; an event is a dictionary or a path")
     for name, kind in (("timestamp", int), ("message", str)):
-        if not isinstance(event.get(name), kind) or isinstance(event.get(name), bool):
+        if not _is_of(event.get(name), kind):
             raise EventsError(f"event {number} has no {name}; it needs timestamp (ms, a whole number) and message")
     if not EARLIEST_MS <= event["timestamp"] <= LATEST_MS:
         raise EventsError(f"event {number}: the timestamp {event['timestamp']} is not in ms since 1970")
     for name, kind in _OPTIONAL.items():
-        if event.get(name) is not None and not isinstance(event[name], kind):
+        if event.get(name) is not None and not _is_of(event[name], kind):
             raise EventsError(f"event {number}: {name} is not of type {kind.__name__}")
     return (event["timestamp"], event["message"], event.get("logStream"), event.get("log"), event.get("ingestionTime"))
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

@@ -6,6 +6,7 @@ the number 7 is found as "7".
 
 from queries.insights.errors import QueryError
 from queries.insights.function import Function
+from queries.insights.strict_json import is_lax
 from queries.insights.syntax import Call, Name
 from queries.insights.values import STRUCTURES, Kind, Value, as_text
 
@@ -14,10 +15,13 @@ _MAKERS = {"jsonparse", "split"}
 
 def _parse(args: list[Value]) -> Value:
     """A map or list from text that is one as a whole; else empty."""
-    given = as_text(args[0])
-    return Value(
-        rf"CASE WHEN regexp_matches({given}, '^\s*[\[{{]') THEN TRY(CAST(json({given}) AS VARCHAR)) END", Kind.MAP
-    )
+    return Value(f"TRY(CAST(json({_strict(as_text(args[0]))}) AS VARCHAR))", Kind.MAP)
+
+
+def _strict(given: str) -> str:
+    """SQL of text that may be a map or list as RFC 8259 has them; NULL for other text."""
+    may_be = rf"regexp_matches({given}, '^\s*[\[{{]')"
+    return f"CASE WHEN {may_be} THEN CASE WHEN {is_lax(given)} THEN NULL ELSE {given} END END"
 
 
 def _stringify(args: list[Value]) -> Value:
@@ -32,22 +36,22 @@ def _check_stringify(call: Call) -> None:
 
 
 def _raw(value: Value) -> str:
-    return value.sql if value.kind in STRUCTURES else as_text(value)
+    """SQL of JSON text; NULL where it isn't JSON."""
+    return value.sql if value.kind in STRUCTURES else _strict(as_text(value))
 
 
 def _array_size(args: list[Value]) -> Value:
-    given = _raw(args[0])
-    is_array = f"TRY(json_type({given})) = 'ARRAY'"
+    given = f"TRY(json({_raw(args[0])}))"
+    is_array = f"json_type({given}) = 'ARRAY'"
     return Value(f"CASE WHEN {is_array} THEN CAST(json_array_length({given}) AS BIGINT) END", Kind.INTEGER)
 
 
 def _array_contains(args: list[Value]) -> Value:
-    given = _raw(args[0])
-    sought = f"list_contains(TRY(json_extract_string({given}, '$[*]')), {as_text(args[1])})"
-    return Value(
-        f"CASE WHEN {given} IS NOT NULL THEN coalesce(TRY(json_type({given})) = 'ARRAY' AND {sought}, FALSE) END",
-        Kind.BOOLEAN,
-    )
+    list_, sought = args
+    given, text = f"TRY(json({_raw(list_)}))", as_text(sought)
+    found = f"json_type({given}) = 'ARRAY' AND list_contains(json_extract_string({given}, '$[*]'), {text})"
+    present = f"{list_.sql} IS NOT NULL AND {text} IS NOT NULL"
+    return Value(f"CASE WHEN {present} THEN coalesce({found}, FALSE) END", Kind.BOOLEAN)
 
 
 JSON_FUNCTIONS: dict[str, Function] = {

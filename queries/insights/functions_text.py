@@ -1,7 +1,9 @@
 """The string and hashing functions.
 
 Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a space as %20;
-`urldecode` leaves + as it is; text that can't be decoded is missing; hashes are in lower-case hexadecimal.
+`urldecode` leaves + as it is; text that can't be decoded is missing, with a % that begins no octet and an odd number
+of hexadecimal digits; `substr` cuts the fraction of its numbers off, and a negative one makes it missing; hashes are in
+lower-case hexadecimal.
 """
 
 from queries.insights import patterns
@@ -9,6 +11,9 @@ from queries.insights.errors import QueryError
 from queries.insights.function import Build, Function, boolean, one_or_zero, text
 from queries.insights.syntax import Call, Regex, Text
 from queries.insights.values import Kind, Value, as_number, as_text, sql_string
+
+_LONGEST = 2**31
+_BROKEN_ESCAPE = "%(?:$|[^0-9a-fA-F]|[0-9a-fA-F](?:$|[^0-9a-fA-F]))"
 
 
 def _concat(args: list[Value]) -> Value:
@@ -27,12 +32,14 @@ def _trim(function: str) -> Build:
 
 def _substring(args: list[Value]) -> Value:
     """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is "foo"."""
-    start = f"TRY_CAST({as_number(args[1])} AS INTEGER)"
-    start = f"CASE WHEN {start} >= 0 THEN {start} + 1 END"
-    if len(args) == 2:
-        return Value(f"substring({as_text(args[0])}, {start})", Kind.TEXT)
-    length = f"TRY_CAST({as_number(args[2])} AS INTEGER)"
-    return Value(f"substring({as_text(args[0])}, {start}, CASE WHEN {length} >= 0 THEN {length} END)", Kind.TEXT)
+    given, *counts = as_text(args[0]), *map(_count, args[1:])
+    return Value(f"substring({given}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})", Kind.TEXT)
+
+
+def _count(value: Value) -> str:
+    """SQL of a number of characters, its fraction cut off; missing below 0. DuckDB refuses what no text is long for."""
+    number = f"trunc({as_number(value)})"
+    return f"CASE WHEN {number} >= 0 THEN CAST(least({number}, {_LONGEST}) AS BIGINT) END"
 
 
 def _string_length(args: list[Value]) -> Value:
@@ -58,6 +65,31 @@ def _check_split(call: Call) -> None:
         raise QueryError(message, delimiter.span.line, delimiter.span.column)
 
 
+def _check_replace(call: Call) -> None:
+    sought = call.arguments[1]
+    if isinstance(sought, Text) and not sought.value:
+        message = "what replacing an empty text means isn't documented; write one character or more"
+        raise QueryError(message, sought.span.line, sought.span.column)
+
+
+def _url_decode(args: list[Value]) -> Value:
+    """DuckDB leaves a % that begins no octet as it is."""
+    given = as_text(args[0])
+    broken = f"regexp_matches({given}, '{_BROKEN_ESCAPE}')"
+    return Value(f"CASE WHEN {broken} THEN NULL ELSE TRY(url_decode({given})) END", Kind.TEXT)
+
+
+def _case_of(sql: str, python: str) -> Function:
+    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of ß."""
+
+    def build(args: list[Value]) -> Value:
+        given = as_text(args[0])
+        others = f"regexp_matches({given}, '[^[:ascii:]]')"
+        return Value(f"CASE WHEN {others} THEN {python}({given}) ELSE {sql}({given}) END", Kind.TEXT)
+
+    return Function(1, 1, build, python=python)
+
+
 def _regex_replace(args: list[Value]) -> Value:
     pattern = args[1].literal.replace("(?<", "(?P<")
     return Value(f"regexp_replace({as_text(args[0])}, {sql_string(pattern)}, {as_text(args[2])}, 'g')", Kind.TEXT)
@@ -75,9 +107,15 @@ def _check_regex_replace(call: Call) -> None:
         raise QueryError(message, replacement.span.line, replacement.span.column)
 
 
+def _hex_to_ascii(args: list[Value]) -> Value:
+    """DuckDB takes an odd number of digits as well."""
+    given = as_text(args[0])
+    return Value(f"TRY(decode(unhex(CASE WHEN length({given}) % 2 = 0 THEN {given} END)))", Kind.TEXT)
+
+
 def _hex_to_dec(args: list[Value]) -> Value:
     given = as_text(args[0])
-    digits = f"regexp_extract({given}, '^(?:0[xX])?([0-9a-fA-F]{{1,15}})$', 1)"
+    digits = f"regexp_extract({given}, '^(?:0[xX])?0*([0-9a-fA-F]{{1,16}})$', 1)"
     return Value(f"TRY_CAST('0x' || nullif({digits}, '') AS BIGINT)", Kind.INTEGER)
 
 
@@ -94,20 +132,20 @@ TEXT_FUNCTIONS: dict[str, Function] = {
     "rtrim": Function(1, 2, _trim("rtrim")),
     "trim": Function(1, 2, _trim("trim")),
     "strlen": Function(1, 1, _string_length),
-    "toupper": Function(1, 1, text("upper({})")),
-    "tolower": Function(1, 1, text("lower({})")),
+    "toupper": _case_of("upper", "insights_upper"),
+    "tolower": _case_of("lower", "insights_lower"),
     "substr": Function(2, 3, _substring),
-    "replace": Function(3, 3, text("replace({}, {}, {})")),
+    "replace": Function(3, 3, text("replace({}, {}, {})"), check=_check_replace),
     "regexreplace": Function(3, 3, _regex_replace, check=_check_regex_replace),
     "strcontains": Function(2, 3, _contains, flag=2),
     "startswith": Function(2, 2, one_or_zero("starts_with({}, {})")),
     "endswith": Function(2, 2, one_or_zero("ends_with({}, {})")),
     "urlencode": Function(1, 1, text("url_encode({})")),
-    "urldecode": Function(1, 1, text("TRY(url_decode({}))")),
+    "urldecode": Function(1, 1, _url_decode),
     "base64encode": Function(1, 1, text("to_base64(encode({}))")),
     "base64decode": Function(1, 1, text("TRY(decode(from_base64({})))")),
     "split": Function(2, 2, _split, check=_check_split),
-    "hextoascii": Function(1, 1, text("TRY(decode(unhex({})))")),
+    "hextoascii": Function(1, 1, _hex_to_ascii),
     "hextodec": Function(1, 1, _hex_to_dec),
     "dectohex": Function(1, 1, _dec_to_hex),
     "md5": Function(1, 1, text("md5({})")),

@@ -26,7 +26,7 @@ def export(events: Events, path: Path) -> int:
     """
     beside = path.with_name(f".{path.name}.part")
     with connect() as connection:
-        source = open_events(events, connection)
+        source = bad_line.looked_at(open_events(events, connection), connection)
         register({"insights_fragment"}, connection)
         try:
             sample = connection.execute(f"SELECT message FROM {source.relation} LIMIT {_LOOKED_AT}").fetchall()
@@ -57,7 +57,7 @@ def _scalar_keys(messages: list[str]) -> list[str]:
     scalar: dict[str, bool] = {}
     for message in messages:
         fragment = first_fragment(message)
-        for key, value in json.loads(fragment).items() if fragment else ():
+        for key, value in json.loads(fragment, parse_int=str).items() if fragment else ():
             scalar[key] = scalar.get(key, True) and not isinstance(value, dict | list)
     keys = [key for key, is_scalar in scalar.items() if is_scalar and key.isprintable()]
     return keys[:_MOST_COLUMNS]

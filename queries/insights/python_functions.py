@@ -1,8 +1,8 @@
 """Functions that SQL lacks, as Python functions in the database; registered only for queries that need them.
 
 Their names in SQL: insights_fragment (see `discovery`), insights_is_ip, insights_in_subnet and
-insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`), insights_logfmt and insights_csv (see
-`line_formats`).
+insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`), insights_upper and insights_lower (see
+`functions_text`), insights_logfmt and insights_csv (see `line_formats`).
 """
 
 from collections.abc import Callable, Iterable
@@ -22,6 +22,8 @@ _FUNCTIONS: dict[str, tuple[Callable, list[str], str]] = {
     "insights_ipv4_number": (ipv4_number, ["VARCHAR"], "BIGINT"),
     "insights_parse_date": (parse_date, ["VARCHAR", "VARCHAR"], "BIGINT"),
     "insights_logfmt": (logfmt_map, ["VARCHAR"], "VARCHAR"),
+    "insights_upper": (str.upper, ["VARCHAR"], "VARCHAR"),
+    "insights_lower": (str.lower, ["VARCHAR"], "VARCHAR"),
     "insights_csv": (csv_values, ["VARCHAR"], "VARCHAR[]"),
 }
 

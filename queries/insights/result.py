@@ -95,12 +95,17 @@ def _typed(value: Any, kind: Kind) -> Any:
 
 
 def _dynamic(text: str) -> Any:
-    """JSON text of a scalar as str, int or float; true and false stay words."""
+    """JSON text of a scalar as str, int or float; true and false stay words, and what isn't JSON, nan, is missing."""
     if text.startswith('"'):
         return json.loads(text)
     if text in ("true", "false"):
         return text
-    number = json.loads(text)
+    try:
+        number = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    except ValueError:
+        return text  # a whole number of thousands of digits
     return number if isinstance(number, int) or math.isfinite(number) else text
 
 

@@ -22,13 +22,11 @@ FIELDS = [
     ('"0x7"', False, False),
     ('"inf"', False, False),
     ("1e999", False, False),
-    ("NaN", False, False),
-    ("-Infinity", False, False),
     ('"1e999"', False, False),
     ("true", False, False),
     ('""', False, False),
 ]
-MISSING = ["null", "[7]", '{"a": 7}']
+MISSING = ["null", "[7]", '{"a": 7}', "NaN", "-Infinity"]  # with the last two the line isn't JSON
 
 
 @pytest.mark.parametrize(("field", "zero", "seven"), FIELDS)
