@@ -6,6 +6,7 @@ bracket.
 """
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
+_EMPTY_STRING = '""'  # something stays in a string's place: else ["a", "b"] would read [, ]
 _COMMA_BEFORE_BRACKET = r",\s*[}\]]"
 _COMMA_AT_THE_END = r",\s*\}\s*$"
 _NOT_FINITE = r"(?i:nan|inf)"
@@ -14,7 +15,7 @@ _LAX = rf"{_COMMA_BEFORE_BRACKET}|{_NOT_FINITE}"
 
 def is_lax(text: str) -> str:
     """SQL, true for text that DuckDB takes for JSON and RFC 8259 doesn't; `text` is SQL that may be repeated."""
-    without_strings = f"regexp_replace({text}, '{_STRING}', '', 'gs')"
+    without_strings = f"regexp_replace({text}, '{_STRING}', '{_EMPTY_STRING}', 'gs')"
     return f"CASE WHEN regexp_matches({text}, '{_LAX}') THEN regexp_matches({without_strings}, '{_LAX}') ELSE FALSE END"
 
 
