@@ -28,6 +28,7 @@ def compile_query(text: str, commands: list[Command], now_s: float) -> Pipeline:
     pipeline = Pipeline(text, now_s)
     for place, command in enumerate(commands):
         _check_order(commands[:place], command)
+        pipeline.at(command.span)
         _STAGES[type(command)](command, pipeline)
     return pipeline
 

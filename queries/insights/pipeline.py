@@ -1,9 +1,10 @@
 """The state that the commands of a query compile into: a chain of SQL stages and the columns in sight.
 
-Each command appends one SELECT over the stage before it (a common table expression). Names in the query map to
+Each command appends one SELECT over the stage before it, its sub-query. Names in the query map to
 generated column names, so no text of the user ever becomes an identifier.
 """
 
+import re
 from dataclasses import replace
 
 from queries.insights import syntax
@@ -15,6 +16,8 @@ from queries.insights.syntax import Expression, Span
 from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_double, as_number, finished, sort_text
 
 DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
+# Planning and memory grow with the square of the stages that build on one another: each hands on all columns.
+MOST_STAGES = 400
 
 
 class Pipeline:
@@ -34,6 +37,8 @@ class Pipeline:
         self.limited = False
         self._text = text
         self._stages: list[str] = []
+        self._added: dict[str, str] = {}
+        self._at = Span(1, 1, 0, 0)
         self._names = 0
         self._numbers: dict[str, str] = {}
         self._elements: dict[str, Value] = {}
@@ -99,6 +104,7 @@ class Pipeline:
 
     def titled(self, expression: Expression) -> Value | None:
         """After stats, an output column also goes by its expression, as in `sort count(*)`."""
+        self.at(expression.span)
         if not self.stats_count or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
             return None
         written = self.written(expression)
@@ -123,18 +129,14 @@ class Pipeline:
         """The value as a column; adds a stage with a new one for what isn't a column yet."""
         if value.column:
             return replace(value, number=None)
-        column = Value(self.fresh(), value.kind, column=True)
-        self.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
-        return column
+        return Value(self._add(finished(value).sql), value.kind, column=True)
 
     def numbered(self, value: Value) -> Value:
         """The same value with a column of its own for its reading as a number, made once however often it is read."""
         if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
             return value
         if value.sql not in self._numbers:
-            double = self.fresh()
-            self.append(f"SELECT *, {as_double(value)} AS {double} FROM {{previous}}")
-            self._numbers[value.sql] = self.store(Value(double, Kind.NUMBER)).sql
+            self._numbers[value.sql] = self.store(Value(self._add(as_double(value)), Kind.NUMBER)).sql
         return replace(value, number=self._numbers[value.sql])
 
     def timestamp(self) -> Value | None:
@@ -156,9 +158,33 @@ class Pipeline:
         self.parsed, self.displayed = [], None
 
     def append(self, select: str) -> None:
-        """Adds a stage; `select` reads from `{previous}`."""
-        previous = f"stage_{len(self._stages)}" if self._stages else "found"
-        self._stages.append(select.replace("{previous}", previous))
+        """Adds a stage; `select` reads from `{previous}`. Raises QueryError for one more than `MOST_STAGES`."""
+        self._close()
+        if len(self._stages) == MOST_STAGES:
+            raise refusal(
+                self._at,
+                f"here the query comes to more than {MOST_STAGES} steps that build on one another; split it in two",
+            )
+        self._stages.append(select)
+
+    def _add(self, sql: str) -> str:
+        """A new column with what `sql` computes. Those that don't build on one another share a stage."""
+        if any(name in self._added for name in re.findall(r"\bcolumn_\d+\b", sql)):
+            self._close()
+        column = self.fresh()
+        self._added[column] = sql
+        return column
+
+    def _close(self) -> None:
+        """Ends the stage that columns are added to."""
+        added, self._added = self._added, {}
+        if added:
+            columns = ", ".join(f"{sql} AS {column}" for column, sql in added.items())
+            self.append(f"SELECT *, {columns} FROM {{previous}}")
+
+    def at(self, span: Span) -> None:
+        """Notes the place that is compiled now, for a refusal that no expression of its own is to blame for."""
+        self._at = span
 
     def sql(self, source: Source, fragments: bool) -> tuple[str, list[tuple[str, Kind]]]:
         """The whole statement over the events of `source`, and the name and kind of each column it returns.
@@ -168,15 +194,16 @@ class Pipeline:
         """
         outputs = [(name, self.field(syntax.Name(Span(1, 1, 0, 0), name))) for name in self._output_names()]
         raw, found = self.discovery.sql(source, not self.stats_count, fragments)
-        stages = [f"raw AS ({raw})", f"found AS ({found})"]
-        stages += [f"stage_{number} AS ({select})" for number, select in enumerate(self._stages, start=1)]
-        last = f"stage_{len(self._stages)}" if self._stages else "found"
+        self._close()
+        relation = "found"
+        for select in self._stages:  # nested: common table expressions take twice the time to plan
+            relation = f"({select.replace('{previous}', relation)})"
         columns = ", ".join(f"{value.sql} AS output_{number}" for number, (_, value) in enumerate(outputs))
         if not self.stats_count:
             columns += ", ordinal"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
-        statement = f"WITH {', '.join(stages)} SELECT {columns} FROM {last}{order}{limit}"
+        statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {columns} FROM {relation}{order}{limit}"
         return statement, [(name, value.kind) for name, value in outputs]
 
     def _output_names(self) -> list[str]:
