@@ -10,7 +10,7 @@ import duckdb
 from queries.insights import bad_line
 from queries.insights.compilation import compile_query
 from queries.insights.discovery import needs_fragments
-from queries.insights.errors import EventsError, QueryError
+from queries.insights.errors import EventsError, InsightsError
 from queries.insights.events import Events, Source, open_events
 from queries.insights.parsing import parse
 from queries.insights.pipeline import DEFAULT_LIMIT, Pipeline
@@ -20,6 +20,11 @@ from queries.insights.values import MACROS
 
 # What DuckDB may hold in memory; what doesn't fit goes to the temporary folder. The process needs about 0.3 GiB more.
 MEMORY_LIMIT_MB = 3_000
+
+# Characters of SQL from which planning costs more than it saves; the published and saved queries stay below a third.
+_LONG_SQL = 20_000
+# What DuckDB's optimizers do that a long statement keeps: reading only what is asked for, and the first rows of many.
+_ALWAYS = ("unused_columns", "limit_pushdown", "top_n", "cte_inlining", "column_lifetime")
 
 
 def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
@@ -57,10 +62,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def _compiled(text: str, now_s: float) -> Pipeline:
-    try:
-        return compile_query(text, parse(text), now_s)
-    except RecursionError:
-        raise QueryError("the query is nested too deeply; use fewer parentheses", 1, 1) from None
+    return compile_query(text, parse(text), now_s)
 
 
 def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnection) -> tuple[list, list[tuple]]:
@@ -76,6 +78,8 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
         if fragments:
             register({"insights_fragment"}, connection)
         statement, outputs = pipeline.sql(source, fragments)
+        if len(statement) > _LONG_SQL:
+            _plan_little(connection)
         try:
             return outputs, connection.execute(statement).fetchall()
         except duckdb.Error as error:
@@ -84,14 +88,20 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
     raise AssertionError("the second round returns or raises")
 
 
-def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
+def _plan_little(connection: duckdb.DuckDBPyConnection) -> None:
+    names = [name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()]
+    connection.execute(f"SET disabled_optimizers = '{','.join(name for name in names if name not in _ALWAYS)}'")
+
+
+def _failure(error: duckdb.Error, source: Source) -> InsightsError:
+    """What to say of an error while the statement ran. A query that compiled is not to blame, so no place is named."""
     reason = str(error).splitlines()[0].partition("Error: ")[2] or str(error)
     if isinstance(error, duckdb.OutOfMemoryException):
         return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory over these events; filter first")
     return (
         bad_line.locate(source.paths)
         or (EventsError(reason) if source.paths and _speaks_of_a_file(reason) else None)
-        or QueryError(f"the query can't be evaluated over these events: {reason}", 1, 1)
+        or InsightsError(f"the evaluator failed on this query, which is an error of its own; its engine said: {reason}")
     )
 
 

@@ -21,7 +21,7 @@ def _parse(args: list[Value]) -> Value:
 
 
 def _stringify(args: list[Value]) -> Value:
-    return Value(f"insights_structure({args[0].sql})", Kind.TEXT)
+    return Value(f"insights_structure({_raw(args[0])})", Kind.TEXT)
 
 
 def _check_stringify(call: Call) -> None:
@@ -43,7 +43,10 @@ def _array_size(args: list[Value]) -> Value:
 
 def _array_contains(args: list[Value]) -> Value:
     given = _raw(args[0])
-    sought = f"list_contains(TRY(json_extract_string({given}, '$[*]')), {as_text(args[1])})"
+    # A map or list as the value sought is null, as for any other function on text.
+    text = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({args[1].sql}))"}
+    value = text[args[1].kind] if args[1].kind in text else as_text(args[1])
+    sought = f"list_contains(TRY(json_extract_string({given}, '$[*]')), {value})"
     return Value(
         f"CASE WHEN {given} IS NOT NULL THEN coalesce(TRY(json_type({given})) = 'ARRAY' AND {sought}, FALSE) END",
         Kind.BOOLEAN,

@@ -7,12 +7,20 @@ Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as the
 from queries.insights import patterns
 from queries.insights.errors import QueryError
 from queries.insights.function import Build, Function, boolean, one_or_zero, text
-from queries.insights.syntax import Call, Regex, Text
+from queries.insights.syntax import Call, Regex, Span, Text
 from queries.insights.values import Kind, Value, as_number, as_text, sql_string
 
 
 def _concat(args: list[Value]) -> Value:
-    return Value(f"({' || '.join(as_text(arg) for arg in args)})", Kind.TEXT)
+    return Value(_joined([as_text(arg) for arg in args]), Kind.TEXT)
+
+
+def _joined(texts: list[str]) -> str:
+    """SQL of all texts in a row; half by half, as SQL takes only so many one after the other."""
+    if len(texts) == 1:
+        return texts[0]
+    middle = len(texts) // 2
+    return f"({_joined(texts[:middle])} || {_joined(texts[middle:])})"
 
 
 def _trim(function: str) -> Build:
@@ -27,12 +35,16 @@ def _trim(function: str) -> Build:
 
 def _substring(args: list[Value]) -> Value:
     """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is "foo"."""
-    start = f"TRY_CAST({as_number(args[1])} AS INTEGER)"
-    start = f"CASE WHEN {start} >= 0 THEN {start} + 1 END"
+    start = _index(args[1], least=1)
     if len(args) == 2:
         return Value(f"substring({as_text(args[0])}, {start})", Kind.TEXT)
-    length = f"TRY_CAST({as_number(args[2])} AS INTEGER)"
-    return Value(f"substring({as_text(args[0])}, {start}, CASE WHEN {length} >= 0 THEN {length} END)", Kind.TEXT)
+    return Value(f"substring({as_text(args[0])}, {start}, {_index(args[2], least=0)})", Kind.TEXT)
+
+
+def _index(value: Value, least: int) -> str:
+    """SQL of a place in a text, or a length: missing below 0, and no larger than any text, as SQL takes no more."""
+    number = as_number(value)
+    return f"CASE WHEN {number} >= 0 THEN CAST(least({number}, {2**31}) AS BIGINT) + {least} END"
 
 
 def _string_length(args: list[Value]) -> Value:
@@ -58,9 +70,12 @@ def _check_split(call: Call) -> None:
         raise QueryError(message, delimiter.span.line, delimiter.span.column)
 
 
+_NOWHERE = Span(1, 1, 0, 0)  # of a pattern that has been checked
+
+
 def _regex_replace(args: list[Value]) -> Value:
-    pattern = args[1].literal.replace("(?<", "(?P<")
-    return Value(f"regexp_replace({as_text(args[0])}, {sql_string(pattern)}, {as_text(args[2])}, 'g')", Kind.TEXT)
+    re2 = patterns.regex(Regex(_NOWHERE, args[1].literal)).re2
+    return Value(f"regexp_replace({as_text(args[0])}, {sql_string(re2)}, {as_text(args[2])}, 'g')", Kind.TEXT)
 
 
 def _check_regex_replace(call: Call) -> None:
@@ -83,7 +98,10 @@ def _hex_to_dec(args: list[Value]) -> Value:
 
 def _dec_to_hex(args: list[Value]) -> Value:
     whole = f"TRY_CAST(trunc({as_number(args[0])}) AS BIGINT)"
-    return Value(f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs({whole})))", Kind.TEXT)
+    return Value(
+        f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS HUGEINT))))",
+        Kind.TEXT,
+    )
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {

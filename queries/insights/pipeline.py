@@ -37,7 +37,7 @@ class Pipeline:
         self.limited = False
         self._text = text
         self._stages: list[str] = []
-        self._added: dict[str, str] = {}
+        self._added: list[dict[str, str]] = []  # levels of columns, each over those before
         self._at = Span(1, 1, 0, 0)
         self._names = 0
         self._numbers: dict[str, str] = {}
@@ -160,27 +160,35 @@ class Pipeline:
     def append(self, select: str) -> None:
         """Adds a stage; `select` reads from `{previous}`. Raises QueryError for one more than `MOST_STAGES`."""
         self._close()
-        if len(self._stages) == MOST_STAGES:
-            raise refusal(
-                self._at,
-                f"here the query comes to more than {MOST_STAGES} steps that build on one another; split it in two",
-            )
         self._stages.append(select)
+        self._check_stages()
 
     def _add(self, sql: str) -> str:
-        """A new column with what `sql` computes. Those that don't build on one another share a stage."""
-        if any(name in self._added for name in re.findall(r"\bcolumn_\d+\b", sql)):
-            self._close()
+        """A new column with what `sql` computes, in the first stage after those of the columns that it builds on."""
+        used = set(re.findall(r"\bcolumn_\d+\b", sql))
+        levels = [number for number, added in enumerate(self._added, start=1) if used & added.keys()]
+        level = max(levels, default=0)
+        if level == len(self._added):
+            self._added.append({})
+            self._check_stages()
         column = self.fresh()
-        self._added[column] = sql
+        self._added[level][column] = sql
         return column
 
     def _close(self) -> None:
-        """Ends the stage that columns are added to."""
-        added, self._added = self._added, {}
-        if added:
+        """Ends the stages that columns are added to."""
+        for added in self._added:
             columns = ", ".join(f"{sql} AS {column}" for column, sql in added.items())
-            self.append(f"SELECT *, {columns} FROM {{previous}}")
+            self._stages.append(f"SELECT *, {columns} FROM {{previous}}")
+        self._added = []
+
+    def _check_stages(self) -> None:
+        if len(self._stages) + len(self._added) > MOST_STAGES:
+            raise refusal(
+                self._at,
+                f"here the query comes to more than {MOST_STAGES} steps, each over the one before; join conditions"
+                " with `and`, and compute fewer columns from one another",
+            )
 
     def at(self, span: Span) -> None:
         """Notes the place that is compiled now, for a refusal that no expression of its own is to blame for."""
