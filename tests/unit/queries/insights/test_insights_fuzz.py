@@ -1,6 +1,7 @@
 """Any input either evaluates or gives an InsightsError: queries from the grammar, mutated saved queries, any file."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,33 @@ SPLINTERS += [
 ]
 
 
+# Numbers and texts at the edges of what SQL's own types hold, and the places where they may stand.
+EDGES = ["0", "-1", "2147483647", "2147483648", "9223372036854775807", "18446744073709551616", "1e300", "1e-300", "0.5"]
+EDGES += [
+    "'2147483647'",
+    "'-9223372036854775808'",
+    "'1e400'",
+    "'nan'",
+    "''",
+    "'{previous}'",
+    "'%'",
+    "'(?<'",
+    r"'\\(?<'",
+]
+LITERAL = re.compile(r"\b\d+(\.\d+)?\b|'[^'\n]*'|\"[^\"\n]*\"|\b[a-z]\w*\b(?= *[,)])")
+
+
+@st.composite
+def at_the_edge(draw):
+    """A query in which one or two numbers, texts or fields have been replaced."""
+    text = draw(st.sampled_from(SAVED) | st.sampled_from(CASES))
+    for _ in range(draw(st.integers(1, 2))):
+        if places := [found.span() for found in LITERAL.finditer(text)]:
+            start, end = draw(st.sampled_from(places))
+            text = text[:start] + draw(st.sampled_from(EDGES)) + text[end:]
+    return text
+
+
 @st.composite
 def mutated(draw):
     """A query with a few pieces cut, doubled, moved or replaced."""
@@ -187,7 +215,7 @@ def mutated(draw):
 
 
 @settings(max_examples=80)
-@given(mutated())
+@given(mutated() | at_the_edge())
 def test_a_mutated_query_evaluates_or_is_refused(query):
     answers(query)
 
