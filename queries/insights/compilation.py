@@ -34,6 +34,7 @@ def compile_query(commands: list[Command], now_s: float) -> Pipeline:
     for place, command in enumerate(commands):
         later = commands[place + 1 :]
         _check_order(commands[:place], command, later)
+        pipeline.at(command.span)
         if isinstance(command, syntax.Limit):
             _limit(command, later, pipeline)
         else:

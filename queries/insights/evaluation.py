@@ -10,7 +10,7 @@ import duckdb
 from queries.insights import bad_line
 from queries.insights.compilation import compile_query
 from queries.insights.discovery import needs_formats, needs_fragments
-from queries.insights.errors import EventsError, QueryError
+from queries.insights.errors import EventsError, InsightsError
 from queries.insights.events import Events, Source, open_events
 from queries.insights.parsing import parse
 from queries.insights.pipeline import DEFAULT_LIMIT, Pipeline
@@ -21,6 +21,11 @@ from queries.insights.values import MACROS
 
 # What DuckDB may hold in memory; what doesn't fit goes to the temporary folder. The process needs about 0.3 GiB more.
 MEMORY_LIMIT_MB = 3_000
+
+# Characters of SQL from which planning costs more than it saves; the published and saved queries stay below a third.
+_LONG_SQL = 20_000
+# What DuckDB's optimizers do that a long statement keeps: reading only what is asked for, and the first rows of many.
+_ALWAYS = ("unused_columns", "limit_pushdown", "top_n", "cte_inlining", "column_lifetime")
 
 
 def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
@@ -51,17 +56,15 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config=limits)
     # Else DuckDB writes one to stdout under `python -c` and in a Python shell.
     connection.execute("SET enable_progress_bar = false")
-    # Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular expression.
-    connection.execute("SET disabled_optimizers = 'filter_pushdown'")
+    # Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular expression. Common
+    # subexpressions are taken out of TRY, so that what may fail fails.
+    connection.execute("SET disabled_optimizers = 'filter_pushdown,common_subexpressions'")
     connection.execute(MACROS)
     return connection
 
 
 def _compiled(text: str, now_s: float) -> Pipeline:
-    try:
-        return compile_query(parse(text), now_s)
-    except RecursionError:
-        raise QueryError("the query is nested too deeply; use fewer parentheses", 1, 1) from None
+    return compile_query(parse(text), now_s)
 
 
 def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnection) -> tuple[list, list[tuple]]:
@@ -80,6 +83,8 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
             if other_formats:
                 pipeline.discovery.check_formats(source, connection)
             statement, outputs = pipeline.sql(source, fragments)
+            if len(statement) > _LONG_SQL:
+                _plan_little(connection)
             return outputs, connection.execute(statement).fetchall()
         except duckdb.Error as error:
             if bad_line.needs_look(error):
@@ -93,7 +98,13 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
             fragments = True
 
 
-def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
+def _plan_little(connection: duckdb.DuckDBPyConnection) -> None:
+    names = [name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()]
+    connection.execute(f"SET disabled_optimizers = '{','.join(name for name in names if name not in _ALWAYS)}'")
+
+
+def _failure(error: duckdb.Error, source: Source) -> InsightsError:
+    """What to say of an error while the statement ran. A query that compiled is not to blame, so no place is named."""
     reason = str(error).splitlines()[0].partition("Error: ")[2] or str(error)
     if isinstance(error, duckdb.OutOfMemoryException):
         return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory over these events; filter first")
@@ -101,7 +112,7 @@ def _failure(error: duckdb.Error, source: Source) -> EventsError | QueryError:
         refusal_in(str(error))
         or bad_line.locate(source.paths)
         or (EventsError(_with_files(reason, source)) if source.paths and _speaks_of_a_file(reason) else None)
-        or QueryError(f"the query can't be evaluated over these events: {reason}", 1, 1)
+        or InsightsError(f"the evaluator failed on this query, which is an error of its own; its engine said: {reason}")
     )
 
 

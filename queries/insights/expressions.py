@@ -70,7 +70,8 @@ class Compiler:
             return known
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise _error(expression, f"the expression is nested deeper than {_DEEPEST} levels; use fewer parentheses")
+            message = "compute a part of it in `fields` before, under a name"
+            raise _error(expression, f"the expression is nested deeper than {_DEEPEST} levels; {message}")
         value = getattr(self, f"_{type(expression).__name__.lower()}")(expression)
         self._depth -= 1
         return value

@@ -25,7 +25,7 @@ def _strict(given: str) -> str:
 
 
 def _stringify(args: list[Value]) -> Value:
-    return Value(f"insights_structure({args[0].sql})", Kind.TEXT)
+    return Value(f"insights_structure({_raw(args[0])})", Kind.TEXT)
 
 
 def _check_stringify(call: Call) -> None:
@@ -48,7 +48,10 @@ def _array_size(args: list[Value]) -> Value:
 
 def _array_contains(args: list[Value]) -> Value:
     list_, sought = args
-    given, text = f"TRY(json({_raw(list_)}))", as_text(sought)
+    given = f"TRY(json({_raw(list_)}))"
+    # A map or list as the value sought is null, as for any other function on text.
+    texts = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
+    text = texts[sought.kind] if sought.kind in texts else as_text(sought)
     found = f"json_type({given}) = 'ARRAY' AND list_contains(json_extract_string({given}, '$[*]'), {text})"
     present = f"{list_.sql} IS NOT NULL AND {text} IS NOT NULL"
     return Value(f"CASE WHEN {present} THEN coalesce({found}, FALSE) END", Kind.BOOLEAN)

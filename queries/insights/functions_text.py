@@ -9,7 +9,7 @@ lower-case hexadecimal.
 from queries.insights import patterns
 from queries.insights.errors import QueryError
 from queries.insights.function import Build, Function, boolean, one_or_zero, text
-from queries.insights.syntax import Call, Regex, Text
+from queries.insights.syntax import Call, Regex, Span, Text
 from queries.insights.values import Kind, Value, as_number, as_text, sql_string
 
 _LONGEST = 2**31
@@ -17,7 +17,15 @@ _BROKEN_ESCAPE = "%(?:$|[^0-9a-fA-F]|[0-9a-fA-F](?:$|[^0-9a-fA-F]))"
 
 
 def _concat(args: list[Value]) -> Value:
-    return Value(f"({' || '.join(as_text(arg) for arg in args)})", Kind.TEXT)
+    return Value(_joined([as_text(arg) for arg in args]), Kind.TEXT)
+
+
+def _joined(texts: list[str]) -> str:
+    """SQL of all texts in a row; half by half, as SQL takes only so many one after the other."""
+    if len(texts) == 1:
+        return texts[0]
+    middle = len(texts) // 2
+    return f"({_joined(texts[:middle])} || {_joined(texts[middle:])})"
 
 
 def _trim(function: str) -> Build:
@@ -90,9 +98,12 @@ def _case_of(sql: str, python: str) -> Function:
     return Function(1, 1, build, python=python)
 
 
+_NOWHERE = Span(1, 1, 0, 0)  # of a pattern that has been checked
+
+
 def _regex_replace(args: list[Value]) -> Value:
-    pattern = args[1].literal.replace("(?<", "(?P<")
-    return Value(f"regexp_replace({as_text(args[0])}, {sql_string(pattern)}, {as_text(args[2])}, 'g')", Kind.TEXT)
+    re2 = patterns.regex(Regex(_NOWHERE, args[1].literal)).re2
+    return Value(f"regexp_replace({as_text(args[0])}, {sql_string(re2)}, {as_text(args[2])}, 'g')", Kind.TEXT)
 
 
 def _check_regex_replace(call: Call) -> None:
@@ -121,7 +132,10 @@ def _hex_to_dec(args: list[Value]) -> Value:
 
 def _dec_to_hex(args: list[Value]) -> Value:
     whole = f"TRY_CAST(trunc({as_number(args[0])}) AS BIGINT)"
-    return Value(f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs({whole})))", Kind.TEXT)
+    return Value(
+        f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS HUGEINT))))",
+        Kind.TEXT,
+    )
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from lark import Lark, Token, Transformer, v_args
+from lark import Lark, Token, Transformer, Tree, v_args
 from lark.exceptions import UnexpectedInput, VisitError
 
 from queries.insights import syntax
@@ -14,6 +14,10 @@ from queries.insights.errors import QueryError
 from queries.insights.identity import written
 from queries.insights.refusals import explain
 from queries.insights.syntax import Span
+
+MOST_CHARACTERS = 10_000  # queryString of StartQuery; CloudWatch Logs API reference
+_MOST_DIGITS = 18  # of a period, an index or a limit
+_DEEPEST = 200  # levels of the tree that the parser makes, two or three to one of an expression
 
 
 def parse(text: str) -> list[syntax.Command]:
@@ -23,15 +27,14 @@ def parse(text: str) -> list[syntax.Command]:
     """
     _check_characters(text)
     try:
-        return _Builder(text).transform(_grammar().parse(text))
+        tree = _grammar().parse(text)
     except UnexpectedInput as error:
         raise explain(text, error) from None
+    _check_depth(tree)
+    try:
+        return _Builder(text).transform(tree)
     except VisitError as error:
-        if isinstance(error.orig_exc, RecursionError):
-            raise QueryError("the query is nested too deeply; use fewer parentheses", 1, 1) from None
         raise error.orig_exc from None
-    except RecursionError:
-        raise QueryError("the query is nested too deeply; use fewer parentheses", 1, 1) from None
 
 
 @cache
@@ -61,7 +64,24 @@ def _cache_file() -> Path | None:
     return folder / "insights-grammar.bin"
 
 
+def _check_depth(tree: Tree) -> None:
+    """Refuses what would be too deep for the functions that walk the tree."""
+    level = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in node.children if isinstance(child, Tree)]
+    if level:
+        message = "the query is nested too deeply here; compute a part of it in `fields` before, under a name"
+        raise QueryError(message, level[0].meta.line, level[0].meta.column)
+
+
 def _check_characters(text: str) -> None:
+    if len(text) > MOST_CHARACTERS:
+        before = text[:MOST_CHARACTERS]
+        raise QueryError(
+            f"a query has at most {MOST_CHARACTERS:,} characters, on the service too; this one has {len(text):,}",
+            before.count("\n") + 1,
+            len(before) - before.rfind("\n"),
+        )
     for number, line in enumerate(text.split("\n"), start=1):
         for column, character in enumerate(line, start=1):
             if character == "\0" or "\ud800" <= character <= "\udfff":
@@ -125,13 +145,13 @@ class _Builder(Transformer):
 
     def period(self, meta, children):
         digits = str(children[0]).rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        return syntax.Period(_span(meta), int(digits), str(children[0])[len(digits) :])
+        return syntax.Period(_span(meta), _integer(children[0], digits), str(children[0])[len(digits) :])
 
     def index(self, meta, children):
         if not str(children[0]).isdigit():
             message = f"an index is a whole number from 0, not {children[0]}"
             raise QueryError(message, children[0].line, children[0].column)
-        return (int(children[0]),)
+        return (_integer(children[0], str(children[0])),)
 
     def member(self, meta, children):
         return tuple(str(children[0])[1:].split("."))
@@ -247,7 +267,7 @@ class _Builder(Transformer):
     def limit(self, meta, children):
         if not str(children[1]).isdigit():
             raise QueryError(f"limit takes a whole number, not {children[1]}", children[1].line, children[1].column)
-        return syntax.Limit(_token_span(children[1]), int(children[1]))
+        return syntax.Limit(_token_span(children[1]), _integer(children[1], str(children[1])))
 
     def dedup(self, meta, children):
         return syntax.Dedup(_span(meta), children[1])
@@ -262,13 +282,19 @@ class _Builder(Transformer):
         return syntax.Json(_span(meta), children[3], _pattern(children[4]), children[6])
 
 
+def _integer(token: Token, digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise QueryError(f"a whole number of {len(digits)} digits is too large here", token.line, token.column)
+    return int(digits)
+
+
 def _finite(token: Token) -> float:
     if re.match(r"0\d", token):
         message = f"{token} begins with a zero, so that it may be no number but text; put text in quotes"
         raise QueryError(message, token.line, token.column)
     value = float(token)
     if value in (float("inf"), float("-inf")):
-        raise QueryError(f"the number {token} is too large", token.line, token.column)
+        raise QueryError(f"the number {token[:40]} is too large", token.line, token.column)
     return value
 
 

@@ -38,6 +38,10 @@ _REFUSED = {
 }
 
 
+# Within [...]: one character, or a class by its name.
+_POSIX_CLASS = re.compile(r"\[:\^?[a-z]+:\]|.", re.DOTALL)
+
+
 def regex(literal: Regex) -> Pattern:
     """The RE2 pattern of a /regular expression/.
 
@@ -50,7 +54,8 @@ def regex(literal: Regex) -> Pattern:
         if piece == "\\":
             step, piece = 2, _escape(literal, index, in_class)
         elif in_class:
-            in_class = piece != "]"
+            step = len(_POSIX_CLASS.match(body, index).group())
+            piece, in_class = body[index : index + step], piece != "]"
         elif piece == "[":
             in_class = True
             negated = 2 if body[index + 1 : index + 2] == "^" else 1
@@ -59,17 +64,17 @@ def regex(literal: Regex) -> Pattern:
         elif piece == "(":
             step, piece, name = _open(literal, index)
             captures = name is not None or piece == "("
-            opened.append((len(groups) if captures else None, index + step))
+            opened.append((len(groups) if captures else None, len(out) + 1))
             if captures:
                 groups.append([name, ""])
         elif piece == ")" and opened:
             number, start = opened.pop()
             if number is not None:
-                groups[number][1] = body[start:index]
+                groups[number][1] = "".join(out[start:])
         out.append(piece)
         index += step
     re2 = "".join(out)
-    _try(literal, re2)
+    _try(literal, re2, len(groups))
     _check_names(literal, [name for name, _ in groups if name])
     return Pattern(re2, tuple(Group(name, _matches_nothing(content)) for name, content in groups))
 
@@ -119,6 +124,8 @@ def _escape(literal: Regex, index: int, in_class: bool) -> str:
         return "/"
     if not in_class and re.fullmatch(r"\\[1-9k]", escaped):
         _refuse(literal, index, f"the backreference {escaped} isn't supported by the engine; filter afterwards")
+    if escaped == "\\C":
+        _refuse(literal, index, "\\C matches a byte, which may be half of a character; write a dot")
     if escaped == "\\Q":
         _refuse(literal, index, "\\Q...\\E is not supported; escape each character")
     return escaped
@@ -130,15 +137,18 @@ def _engine() -> tuple[duckdb.DuckDBPyConnection, threading.Lock]:
     return duckdb.connect(":memory:", config={"threads": 1}), threading.Lock()
 
 
-def _ask(sql: str, pattern: str) -> bool:
+def _ask(sql: str, *patterns: str) -> bool:
     connection, lock = _engine()
     with lock:
-        return connection.execute(sql, [pattern]).fetchone()[0]
+        return connection.execute(sql, patterns).fetchone()[0]
 
 
-def _try(literal: Regex, re2: str) -> None:
+def _try(literal: Regex, re2: str, groups: int) -> None:
+    """Refuses what RE2 refuses, and asks for the groups as `parse` will."""
+    names = ", ".join(f"'g{number}'" for number in range(1, groups + 1))
+    extracted = f"regexp_extract('', ?, [{names}])" if groups else "''"
     try:
-        _ask("SELECT regexp_matches('', ?)", re2)
+        _ask(f"SELECT regexp_matches('', ?), {extracted}", *[re2] * (2 if groups else 1))
     except duckdb.Error as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2]
         _refuse(literal, -1, f"the regular expression isn't understood: {reason}")
@@ -153,8 +163,7 @@ def _check_names(literal: Regex, names: list[str]) -> None:
 def _matches_nothing(content: str) -> bool:
     """Whether a group's content matches the empty string; if unsure (flags set outside it), yes."""
     try:
-        inner = re.sub(r"\(\?<([A-Za-z])", r"(?P<\1", content).replace("\\/", "/")
-        return _ask("SELECT regexp_full_match('', ?)", inner)
+        return _ask("SELECT regexp_full_match('', ?)", content)
     except duckdb.Error:
         return True
 

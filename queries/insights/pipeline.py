@@ -1,9 +1,10 @@
 """The state that the commands of a query compile into: a chain of SQL stages and the columns in sight.
 
-Each command appends one SELECT over the stage before it (a common table expression). Names in the query map to
+Each command appends one SELECT over the stage before it, its sub-query. Names in the query map to
 generated column names, so no text of the user ever becomes an identifier.
 """
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,8 @@ from queries.insights.syntax import Expression, Span
 from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_double, as_number, finished, sort_text
 
 DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
+# Planning and memory grow with the square of the stages that build on one another: each hands on all columns.
+MOST_STAGES = 400
 
 
 class Pipeline:
@@ -37,6 +40,8 @@ class Pipeline:
         self.limited = False
         self.bins: dict[str, Value] = {}
         self._stages: list[str] = []
+        self._added: list[dict[str, str]] = []  # levels of columns, each over those before
+        self._at = Span(1, 1, 0, 0)
         self._names = 0
         self._numbers: dict[str, str] = {}
         self._elements: dict[str, Value] = {}
@@ -125,6 +130,7 @@ class Pipeline:
 
     def titled(self, expression: Expression) -> Value | None:
         """After stats, an output column also goes by its expression, as in `sort count(*)`."""
+        self.at(expression.span)
         if not self._trees or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
             return None
         return self._trees.get(tree(expression))
@@ -148,18 +154,14 @@ class Pipeline:
         """The value as a column; adds a stage with a new one for what isn't a column yet."""
         if value.column:
             return replace(value, number=None)
-        column = Value(self.fresh(), value.kind, column=True)
-        self.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
-        return column
+        return Value(self._add(finished(value).sql), value.kind, column=True)
 
     def numbered(self, value: Value) -> Value:
         """The same value with a column of its own for its reading as a number, made once however often it is read."""
         if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
             return value
         if value.sql not in self._numbers:
-            double = self.fresh()
-            self.append(f"SELECT *, {as_double(value)} AS {double} FROM {{previous}}")
-            self._numbers[value.sql] = self.store(Value(double, Kind.NUMBER)).sql
+            self._numbers[value.sql] = self.store(Value(self._add(as_double(value)), Kind.NUMBER)).sql
         return replace(value, number=self._numbers[value.sql])
 
     def timestamp(self) -> Value | None:
@@ -180,9 +182,41 @@ class Pipeline:
         self.determined = []
 
     def append(self, select: str) -> None:
-        """Adds a stage; `select` reads from `{previous}`."""
-        previous = f"stage_{len(self._stages)}" if self._stages else "found"
-        self._stages.append(select.replace("{previous}", previous))
+        """Adds a stage; `select` reads from `{previous}`. Raises QueryError for one more than `MOST_STAGES`."""
+        self._close()
+        self._stages.append(select)
+        self._check_stages()
+
+    def _add(self, sql: str) -> str:
+        """A new column with what `sql` computes, in the first stage after those of the columns that it builds on."""
+        used = set(re.findall(r"\bcolumn_\d+\b", sql))
+        levels = [number for number, added in enumerate(self._added, start=1) if used & added.keys()]
+        level = max(levels, default=0)
+        if level == len(self._added):
+            self._added.append({})
+            self._check_stages()
+        column = self.fresh()
+        self._added[level][column] = sql
+        return column
+
+    def _close(self) -> None:
+        """Ends the stages that columns are added to."""
+        for added in self._added:
+            columns = ", ".join(f"{sql} AS {column}" for column, sql in added.items())
+            self._stages.append(f"SELECT *, {columns} FROM {{previous}}")
+        self._added = []
+
+    def _check_stages(self) -> None:
+        if len(self._stages) + len(self._added) > MOST_STAGES:
+            raise refusal(
+                self._at,
+                f"here the query comes to more than {MOST_STAGES} steps, each over the one before; join conditions"
+                " with `and`, and compute fewer columns from one another",
+            )
+
+    def at(self, span: Span) -> None:
+        """Notes the place that is compiled now, for a refusal that no expression of its own is to blame for."""
+        self._at = span
 
     def sql(self, source: Source, fragments: bool) -> tuple[str, list[tuple[str, Kind]]]:
         """The whole statement over the events of `source`, and the name and kind of each column it returns.
@@ -192,15 +226,16 @@ class Pipeline:
         """
         outputs = [(name, self.field(self._spelled(name))) for name in self._output_names()]
         raw, found = self.discovery.sql(source, not self.stats_count, fragments)
-        stages = [f"raw AS ({raw})", f"found AS ({found})"]
-        stages += [f"stage_{number} AS ({select})" for number, select in enumerate(self._stages, start=1)]
-        last = f"stage_{len(self._stages)}" if self._stages else "found"
+        self._close()
+        relation = "found"
+        for select in self._stages:  # nested: common table expressions take twice the time to plan
+            relation = f"({select.replace('{previous}', relation)})"
         columns = ", ".join(f"{value.sql} AS output_{number}" for number, (_, value) in enumerate(outputs))
         if not self.stats_count:
             columns += ", ordinal"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
-        statement = f"WITH {', '.join(stages)} SELECT {columns} FROM {last}{order}{limit}"
+        statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {columns} FROM {relation}{order}{limit}"
         return statement, [(name, value.kind) for name, value in outputs]
 
     def _spelled(self, name: str) -> syntax.Name:

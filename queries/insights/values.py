@@ -91,8 +91,12 @@ CREATE TEMP MACRO insights_natural(s) AS list_transform(regexp_extract_all(s, '[
 
 
 def sql_string(text: str) -> str:
-    """A string as an SQL literal. DuckDB's ordinary literals know no escape but the doubled quote."""
-    return "'" + text.replace("'", "''") + "'"
+    """A string as an SQL literal. DuckDB's ordinary literals know no escape but the doubled quote.
+
+    It is never read as the place in a stage that stands for the stage before it.
+    """
+    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("{previous}")]
+    return parts[0] if len(parts) == 1 else "(" + " || '{' || 'previous}' || ".join(parts) + ")"
 
 
 def pointer(keys: Iterable[str]) -> str:
