@@ -8,7 +8,7 @@ from queries.insights import patterns
 from queries.insights.errors import QueryError
 from queries.insights.function import Build, Function, boolean, one_or_zero, text
 from queries.insights.syntax import Call, Regex, Text
-from queries.insights.values import Kind, Value, as_number, as_text, sql_string
+from queries.insights.values import Kind, Value, as_long, as_number, as_text, sql_string
 
 
 def _concat(args: list[Value]) -> Value:
@@ -77,13 +77,16 @@ def _check_regex_replace(call: Call) -> None:
 
 def _hex_to_dec(args: list[Value]) -> Value:
     given = as_text(args[0])
-    digits = f"regexp_extract({given}, '^(?:0[xX])?([0-9a-fA-F]{{1,15}})$', 1)"
+    digits = f"regexp_extract({given}, '^(?:0[xX])?([0-9a-fA-F]{{1,16}})$', 1)"
     return Value(f"TRY_CAST('0x' || nullif({digits}, '') AS BIGINT)", Kind.INTEGER)
 
 
 def _dec_to_hex(args: list[Value]) -> Value:
-    whole = f"TRY_CAST(trunc({as_number(args[0])}) AS BIGINT)"
-    return Value(f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs({whole})))", Kind.TEXT)
+    whole = as_long(args[0])
+    return Value(
+        f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS HUGEINT))))",
+        Kind.TEXT,
+    )
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {

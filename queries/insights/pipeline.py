@@ -12,7 +12,7 @@ from queries.insights.errors import QueryError
 from queries.insights.events import Source
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression, Span
-from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_double, as_number, finished, sort_text
+from queries.insights.values import STRUCTURES, Kind, Value, as_double, columns, order_keys, printed
 
 DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
 
@@ -71,7 +71,7 @@ class Pipeline:
         if name.text.lower() in ("true", "false"):
             raise refusal(
                 name.span,
-                f'{name.text} is not a value; compare with "{name.text.lower()}", as a logged one reads, or log 0 or 1',
+                f"{name.text} is not a value: JSON's true is 1 here and false 0; write 1 or 0, as in ok = 1",
             )
         return self.discovery.field(name)
 
@@ -123,8 +123,8 @@ class Pipeline:
         """The value as a column; adds a stage with a new one for what isn't a column yet."""
         if value.column:
             return replace(value, number=None)
-        column = Value(self.fresh(), value.kind, column=True)
-        self.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
+        items, column = columns(value, self.fresh)
+        self.append(f"SELECT *, {items} FROM {{previous}}")
         return column
 
     def numbered(self, value: Value) -> Value:
@@ -171,7 +171,7 @@ class Pipeline:
         stages = [f"raw AS ({raw})", f"found AS ({found})"]
         stages += [f"stage_{number} AS ({select})" for number, select in enumerate(self._stages, start=1)]
         last = f"stage_{len(self._stages)}" if self._stages else "found"
-        columns = ", ".join(f"{value.sql} AS output_{number}" for number, (_, value) in enumerate(outputs))
+        columns = ", ".join(f"{printed(value)} AS output_{number}" for number, (_, value) in enumerate(outputs))
         if not self.stats_count:
             columns += ", ordinal"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
@@ -194,11 +194,7 @@ def order_terms(value: Value, descending: bool) -> list[str]:
     """
     direction = "DESC" if descending else "ASC"
     terms = [f"({value.sql} IS NULL) ASC"]
-    if value.kind in NUMERIC:
-        return [*terms, f"{value.sql} {direction}"]
-    number = as_number(value)
-    keys = (f"({number} IS NOT NULL)", f"coalesce({number}, 0)", f"{sort_text(value)}")
-    return [*terms, *(f"{key} {direction}" for key in keys)]
+    return [*terms, *(f"{key} {direction}" for key in order_keys(value))]
 
 
 def refusal(span: Span, message: str) -> QueryError:

@@ -3,6 +3,7 @@
 from queries.insights import syntax
 from queries.insights.expressions import Compiler
 from queries.insights.pipeline import Pipeline, order_terms, refusal
+from queries.insights.values import as_text
 
 MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
 
@@ -28,13 +29,15 @@ def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
     """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
 
-    A row that lacks one of the fields is never a duplicate.
+    A row that lacks one of the fields is never a duplicate. Values agree when their text is the same: 1, "1" and true
+    do, 1.0 doesn't.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
     """
-    fields = [pipeline.scalar_field(name, "dedup").sql for name in command.names]
+    values = [pipeline.scalar_field(name, "dedup") for name in command.names]
+    fields = [value.sql for value in values]
     order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
     missing = " OR ".join(f"{field} IS NULL" for field in fields)
     pipeline.append(
         f"SELECT * FROM {{previous}} QUALIFY {missing}"
-        f" OR row_number() OVER (PARTITION BY {', '.join(fields)}{order}) = 1"
+        f" OR row_number() OVER (PARTITION BY {', '.join(map(as_text, values))}{order}) = 1"
     )

@@ -5,7 +5,7 @@ from queries.insights.aggregates import AGGREGATES, QUANTILES, fraction
 from queries.insights.expressions import Compiler, check_arity
 from queries.insights.pipeline import Pipeline, order_terms, refusal
 from queries.insights.syntax import Expression
-from queries.insights.values import Kind, Value, as_number, finished
+from queries.insights.values import Kind, Value, as_number, as_text, columns
 
 MOST_STATS = 2  # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands"
 
@@ -13,8 +13,9 @@ MOST_STATS = 2  # commands in one query; CloudWatch Logs user guide, "Use multip
 def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     """Replaces all columns by the keys, in order, and the aggregates.
 
-    Rows that lack a key form a group of their own, without that column. Without `by` there is one row, even over no
-    events. Without a sort, rows come in ascending order of the keys (undocumented on the service).
+    Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows that lack a key
+    form a group of their own, without that column. Without `by` there is one row, even over no events. Without a sort,
+    rows come in ascending order of the keys (undocumented on the service).
     """
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
@@ -22,15 +23,15 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     scope = _GroupScope(pipeline, keys)
     items = [_item(item, scope) for item in command.items]
     _check_titles(command)
-    grouped = list(dict.fromkeys(key.sql for key in keys.values()))
-    group_by = f" GROUP BY {', '.join(grouped)}" if grouped else ""
+    grouped = dict(pair for key in keys.values() for pair in _grouped(key))
+    group_by = f" GROUP BY {', '.join(grouped.values())}" if grouped else ""
     pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
     for stage in scope.later:
         pipeline.append(stage)
     outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
-    columns = keys | outputs
+    found = keys | outputs
     aliased = [item for item in (*command.keys, *command.items) if item.alias is not None]
-    pipeline.regroup(columns, {pipeline.written(item.expression): columns[item.title] for item in aliased})
+    pipeline.regroup(found, {pipeline.written(item.expression): found[item.title] for item in aliased})
     pipeline.order = [term for key in keys.values() for term in order_terms(key, descending=False)]
 
 
@@ -38,6 +39,13 @@ def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
     """The columns of the `by` expressions, by name."""
     compiler = Compiler(pipeline)
     return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
+
+
+def _grouped(key: Value) -> list[tuple[str, str]]:
+    """What is selected for a key, and what its groups go by: the text, so that 1, "1" and true are one group."""
+    if key.kind is Kind.DYNAMIC:
+        return [(f"min({key.sql}) AS {key.sql}", as_text(key))]
+    return [(name, name) for name in (key.sql, key.big) if name]
 
 
 def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
@@ -110,8 +118,8 @@ class _GroupScope:
             arguments = [self._pipeline.numbered(argument) for argument in arguments]
         time = self._pipeline.timestamp()
         value = aggregate.build(call, arguments, time.sql if time else None)
-        column = Value(self._pipeline.fresh(), value.kind, column=True)
-        self._aggregates.append(f"{finished(value).sql} AS {column.sql}")
+        items, column = columns(value, self._pipeline.fresh, aggregate=True)
+        self._aggregates.append(items)
         return column
 
     def _argument(self, expression: Expression) -> Value:
@@ -136,8 +144,8 @@ class _GroupScope:
         return self._aggregates + quantiles
 
     def store(self, value: Value) -> Value:
-        column = Value(self._pipeline.fresh(), value.kind, column=True)
-        self.later.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
+        items, column = columns(value, self._pipeline.fresh)
+        self.later.append(f"SELECT *, {items} FROM {{previous}}")
         return column
 
     def numbered(self, value: Value) -> Value:
