@@ -7,7 +7,8 @@ numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide
 * variance is the population's (divided by n), and stddev, of which the reference says no more than "the standard
   deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
 * count_distinct is exact, by text.
-* min and max compare numbers when a group has any, else strings by Unicode order.
+* min and max compare numbers when a group has any (`5e1` is one, as everywhere that a number is read), else texts in
+  the order of sort. They give the value that was logged: "1.10" and "012345" keep their zeros.
 * earliest and latest go by @timestamp; among equal times the value that sorts first, or last, wins.
 """
 
@@ -16,7 +17,17 @@ from dataclasses import dataclass
 
 from queries.insights.errors import QueryError
 from queries.insights.syntax import Call, Number
-from queries.insights.values import NUMERIC, Kind, Value, as_dynamic, as_number, as_text, sort_text
+from queries.insights.values import (
+    EXACT_BELOW,
+    Exact,
+    Kind,
+    Value,
+    as_dynamic,
+    as_number,
+    as_text,
+    exact,
+    order_keys,
+)
 
 
 @dataclass(frozen=True)
@@ -47,19 +58,55 @@ def _count_distinct(call: Call, args: list[Value], time: str | None) -> Value:
     return Value(f"count(DISTINCT {as_text(args[0])})", Kind.INTEGER)
 
 
+def _sum(call: Call, args: list[Value], time: str | None) -> Value:
+    """Of nothing but whole numbers the sum is one, with all its digits as far as 64 bits hold it."""
+    number, known = as_number(args[0]), exact(args[0])
+    if known is None:
+        return Value(f"sum({number})", Kind.NUMBER)
+    small = f"CASE WHEN {number} = trunc({number}) THEN CAST({number} AS BIGINT) END"
+    whole = f"CASE WHEN {known.reach} < {EXACT_BELOW} THEN {small} ELSE TRY_CAST({known.whole} AS BIGINT) END"
+    total = f"CASE WHEN count({number}) = count({whole}) THEN sum({whole}) END"
+    sql = f"coalesce(CAST({total} AS DOUBLE), sum({number}))"
+    return Value(sql, Kind.NUMBER, exact=Exact(total, f"sum(abs({number}))"))
+
+
 def _extreme(function: str) -> Callable[[Call, list[Value], str | None], Value]:
     def build(call: Call, args: list[Value], time: str | None) -> Value:
         value = args[0]
-        if value.kind in NUMERIC:
-            if value.kind is Kind.BOOLEAN:
-                return Value(f"{function}(CAST({value.sql} AS BIGINT))", Kind.INTEGER)
-            return Value(f"{function}({value.sql})", value.kind)
-        number = as_number(value)
-        numbers = f"insights_number_text({function}({number}))"
-        texts = f"CAST(to_json({function}(CASE WHEN {number} IS NULL THEN {as_text(value)} END)) AS VARCHAR)"
-        return Value(f"coalesce({numbers}, {texts})", Kind.DYNAMIC)
+        if value.kind in (Kind.DYNAMIC, Kind.TEXT):
+            return _extreme_logged(function, value)
+        if value.kind is Kind.BOOLEAN:
+            return Value(f"{function}(CAST({value.sql} AS BIGINT))", Kind.INTEGER)
+        sql = f"{function}({value.sql})"
+        if value.big is None:
+            return Value(sql, value.kind)
+        whole = f"{function}({value.exact.whole})"
+        return Value(
+            sql, value.kind, exact=Exact(f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END", f"abs({sql})")
+        )
 
     return build
+
+
+def _extreme_logged(function: str, value: Value) -> Value:
+    """The value as it was logged. JSON numbers that doubles hold go by their doubles alone; only texts and integers
+    beyond take part in the slower choice, whose key is: numbers before others, the number, then the order of sort.
+    """
+    number = as_number(value)
+    text = value.kind is Kind.TEXT
+    special = "" if text else f" AND (starts_with({value.sql}, '\"') OR abs({number}) >= {EXACT_BELOW})"
+    first = f"{number} IS {'NULL' if function == 'min' else 'NOT NULL'}"
+    key = f"({first}, coalesce({number}, 0), {', '.join(order_keys(value))})"
+    chosen = (
+        f"arg_{function}({{'n': {number}, 'v': {as_dynamic(value)}}},"
+        f" CASE WHEN {value.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN {key} END)"
+    )
+    plain = f"{function}({number})"
+    return Value(
+        f"CASE WHEN {plain} IS NULL THEN {chosen}.v WHEN {chosen}.n = {plain} THEN insights_plain({chosen}.v)"
+        f" ELSE insights_number_text({plain}) END",
+        Kind.DYNAMIC,
+    )
 
 
 def fraction(call: Call) -> float:
@@ -80,9 +127,8 @@ def _by_time(function: str) -> Callable[[Call, list[Value], str | None], Value]:
                 call.span.line,
                 call.span.column,
             )
-        value = args[0]
-        order = f"({time}, {_sort_key(value)})"
-        return Value(f"{function}({value.sql}, {order}) FILTER ({value.sql} IS NOT NULL)", value.kind)
+        order = f"({time}, {', '.join(order_keys(args[0]))})"
+        return _chosen(function, args[0], order)
 
     return build
 
@@ -91,19 +137,14 @@ def _by_sort_order(function: str) -> Callable[[Call, list[Value], str | None], V
     """sortsFirst, sortsLast: strings before numbers, as `sort` has it."""
 
     def build(call: Call, args: list[Value], time: str | None) -> Value:
-        value, key = args[0], _sort_key(args[0])
-        sql = value.sql if value.kind in NUMERIC | {Kind.TEXT} else as_dynamic(value)
-        return Value(f"{function}({sql}, {key}) FILTER ({value.sql} IS NOT NULL)", value.kind)
+        return _chosen(function, args[0], f"({', '.join(order_keys(args[0]))})")
 
     return build
 
 
-def _sort_key(value: Value) -> str:
-    """What `sort` goes by: text before numbers."""
-    if value.kind in NUMERIC:
-        return value.sql
-    number = as_number(value)
-    return f"({number} IS NOT NULL, coalesce({number}, 0), {sort_text(value)})"
+def _chosen(function: str, value: Value, order: str) -> Value:
+    sql, kind = (as_dynamic(value), Kind.DYNAMIC) if value.big else (value.sql, value.kind)
+    return Value(f"{function}({sql}, {order}) FILTER ({value.sql} IS NOT NULL)", kind)
 
 
 # Compiled in `stage_stats`, all those of one field together: name -> number of arguments.
@@ -121,6 +162,6 @@ AGGREGATES: dict[str, Aggregate] = {
     "sortsfirst": Aggregate(1, 1, _by_sort_order("arg_min")),
     "sortslast": Aggregate(1, 1, _by_sort_order("arg_max")),
     "stddev": Aggregate(1, 1, _number("stddev_pop({})"), numeric=True),
-    "sum": Aggregate(1, 1, _number("sum({})"), numeric=True),
+    "sum": Aggregate(1, 1, _sum, numeric=True),
     "variance": Aggregate(1, 1, _number("var_pop({})"), numeric=True),
 }

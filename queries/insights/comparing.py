@@ -1,9 +1,10 @@
 """Comparison operators as SQL.
 
 Two sides are compared as numbers when at least one of them is a number (a JSON number, a computed value, a
-number literal) and the other looks like one. Two strings are equal only when they are the same text, so that
-`"007"` is not `"7"`; by `<` and its like they are compared as numbers when both look like numbers, otherwise by
-Unicode order. A number never equals a string that doesn't look like one.
+number literal) and the other looks like one; whole numbers with all their digits. Two strings are equal only when they
+are the same text, so that `"007"` is not `"7"`; by `<` and its like they are compared as numbers when both look like
+numbers, otherwise by Unicode order. A number never equals a string that doesn't look like one. In a list each item is
+compared on its own.
 """
 
 import json
@@ -11,19 +12,21 @@ import json
 from queries.insights.errors import QueryError
 from queries.insights.syntax import Span
 from queries.insights.values import (
+    EXACT_BELOW,
     NUMERIC,
     Kind,
     Value,
     as_double,
     as_number,
     as_text,
+    exact,
     looks_numeric,
     sql_number,
     sql_string,
 )
 
-# What JSON text may hold without quotes, numbers apart.
-_BARE_WORDS = {"true", "false", "nan", "infinity", "-infinity", "inf", "-inf"}
+# What JSON text may hold without quotes, numbers, true and false apart.
+_BARE_WORDS = {"nan", "infinity", "-infinity", "inf", "-inf"}
 _SQL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
@@ -43,14 +46,14 @@ def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
             )
     sql = _SQL[operator]
     if left.kind in NUMERIC and right.kind in NUMERIC:
-        return _boolean(f"{as_number(left)} {sql} {as_number(right)}")
+        return _boolean(_numbers(operator, left, right))
     if left.kind in NUMERIC or right.kind in NUMERIC:
         return _number_beside_string(operator, left, right)
     if operator in ("=", "!=") and (equality := _json_text_equality(operator, left, right)):
         return _boolean(equality)
     if _is_plain_text(left) or _is_plain_text(right):
         return _boolean(f"{as_text(left)} {sql} {as_text(right)}")
-    as_numbers = f"{as_number(left)} {sql} {as_number(right)}"
+    as_numbers = _numbers(operator, left, right)
     as_texts = f"{as_text(left)} {sql} {as_text(right)}"
     if operator not in ("=", "!="):
         return _boolean(f"coalesce({as_numbers}, {as_texts})")
@@ -79,18 +82,41 @@ def _number_beside_string(operator: str, left: Value, right: Value) -> Value:
         return _boolean(f"CASE WHEN {other.sql} IS NOT NULL THEN {str(operator == '!=').upper()} END")
     for field, other in ((left, right), (right, left)):
         if operator in ("=", "!=") and field.kind is Kind.DYNAMIC and field.column and other.literal is not None:
-            return _boolean(_equality_with_number(operator, field, other.literal))
-    both = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
+            return _boolean(_equality_with_number(operator, field, other))
+    both = _numbers(operator, left, right)
     unlike = str(operator == "!=").upper()
     return _boolean(f"CASE WHEN {left.sql} IS NOT NULL AND {right.sql} IS NOT NULL THEN coalesce({both}, {unlike}) END")
 
 
-def _equality_with_number(operator: str, field: Value, number: float) -> str:
+def _equality_with_number(operator: str, field: Value, number: Value) -> str:
     """A discovered field beside a number: most fields that equal it are written the same way, and need no reading."""
     equal, unlike = ("TRUE", "FALSE") if operator == "=" else ("FALSE", "TRUE")
-    same = f"WHEN {field.sql} = '{int(number)}' THEN {equal} " if number.is_integer() and abs(number) < 2**53 else ""
-    read = f"{as_double(field)} {_SQL[operator]} {sql_number(number)}"
+    whole = isinstance(number.literal, int) or (number.literal.is_integer() and abs(number.literal) < EXACT_BELOW)
+    same = f"WHEN {field.sql} = '{int(number.literal)}' THEN {equal} " if whole else ""
+    read = f"{as_double(field)} {_SQL[operator]} {sql_number(number.literal)}"
+    if abs(number.literal) >= EXACT_BELOW:
+        read = _numbers(operator, field, number)
     return f"CASE {same}WHEN {field.sql} IS NOT NULL THEN coalesce({read}, {unlike}) END"
+
+
+def _numbers(operator: str, left: Value, right: Value) -> str:
+    """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else as integers."""
+    doubles = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
+    one, other = exact(left), exact(right)
+    if one is None or other is None or _is_small(left) or _is_small(right):
+        return doubles
+    integers = f"{one.whole} {_SQL[operator]} {other.whole}"
+    return (
+        f"CASE WHEN least({one.reach}, {other.reach}) >= {EXACT_BELOW} THEN coalesce({integers}, {doubles})"
+        f" ELSE {doubles} END"
+    )
+
+
+def _is_small(value: Value) -> bool:
+    """Whether doubles hold everything that the value can be."""
+    if isinstance(value.literal, int | float):
+        return abs(value.literal) < EXACT_BELOW
+    return value.kind in (Kind.BOOLEAN, Kind.TIMESTAMP)
 
 
 def _is_plain_text(value: Value) -> bool:

@@ -5,6 +5,7 @@ from typing import Protocol
 from queries.insights import patterns, periods, syntax
 from queries.insights.aggregates import AGGREGATES, QUANTILES
 from queries.insights.comparing import compare
+from queries.insights.discovery import FIELDS
 from queries.insights.errors import QueryError
 from queries.insights.function import Function, unified
 from queries.insights.functions import FUNCTIONS, UNSUPPORTED
@@ -17,6 +18,7 @@ from queries.insights.values import (
     Value,
     as_number,
     as_text,
+    combined,
     number_literal,
     sql_string,
     text_literal,
@@ -90,13 +92,19 @@ class Compiler:
         return value if value.simple else self._scope.store(value)
 
     def condition(self, expression: Expression) -> str:
-        """SQL of type boolean. Raises QueryError for an expression that is neither true nor false."""
+        """SQL of type boolean. Raises QueryError for an expression that is neither true nor false.
+
+        A field alone is short for `field = 1`: it holds for JSON's true, the number 1 and the text "1", and for nothing
+        else; where it is missing neither it nor its `not` holds.
+        """
         value = self.value(expression)
         if isinstance(expression, syntax.Call) and expression.function in _ONE_OR_ZERO:
             return f"({value.sql} = 1)"
-        if value.kind is not Kind.BOOLEAN:
-            raise _error(expression, _no_condition(expression))
-        return value.sql
+        if value.kind is Kind.BOOLEAN:
+            return value.sql
+        if _may_be_one(expression, value):
+            return compare("=", self._stored(value), number_literal(1.0), expression.span).sql
+        raise _error(expression, _no_condition(expression))
 
     def _name(self, name: syntax.Name) -> Value:
         return self._scope.field(name)
@@ -112,14 +120,30 @@ class Compiler:
 
     def _arithmetic(self, node: syntax.Arithmetic) -> Value:
         # Sums and products hand infinity on; the others may turn it into a number, so it must be missing before.
-        plain = node.operator in "+-*"
-        left = as_number(self.simple(node.left) if node.operator == "^" else self.value(node.left))
-        right = as_number(self.value(node.right) if plain else self.simple(node.right))
+        if node.operator in "+-*":
+            left, right = self._operand(node.left), self._operand(node.right)
+        elif node.operator == "%":
+            left, right = self._operand(node.left), self._scope.numbered(self.simple(node.right))
+        else:
+            left, right = self._settled(node.left, node.operator == "^"), self.simple(node.right)
+        numbers = as_number(left), as_number(right)
         if node.operator == "^":
-            return Value(f"pow({left}, {right})", Kind.NUMBER)
-        return Value(f"({left} {node.operator} {right})", Kind.NUMBER)
+            return Value(f"pow({numbers[0]}, {numbers[1]})", Kind.NUMBER)
+        known = None if node.operator == "/" else combined(node.operator, left, right)
+        return Value(f"({numbers[0]} {node.operator} {numbers[1]})", Kind.NUMBER, exact=known)
+
+    def _operand(self, expression: Expression) -> Value:
+        """An operand that may be a whole number; what isn't computed from doubles alone is a column."""
+        value = self.value(expression)
+        return value if value.kind is Kind.NUMBER else self._scope.numbered(self._stored(value))
+
+    def _settled(self, expression: Expression, simple: bool) -> Value:
+        """The value, as a column where that is asked for or where its double isn't all that is known of it."""
+        value = self.value(expression)
+        return self._stored(value) if simple or value.exact is not None else value
 
     def _comparison(self, node: syntax.Comparison) -> Value:
+        _check_true(node)
         left, right = self._stored(self.raw(node.left)), self._stored(self.raw(node.right))
         if Kind.MAP in (left.kind, right.kind):
             return Value("FALSE", Kind.BOOLEAN)  # as documented for a map or list beside any other field
@@ -128,10 +152,24 @@ class Compiler:
             right = self._scope.numbered(right)
         elif right.kind in NUMERIC:
             left = self._scope.numbered(left)
+        self._note_words(left, right)
         return compare(node.operator, left, right, node.span)
 
+    def _note_words(self, *sides: Value) -> None:
+        """Says what a discovered field beside "true" or "false" finds."""
+        words = {side.literal.lower() for side in sides if isinstance(side.literal, str)} & {"true", "false"}
+        if any(side.kind is Kind.DYNAMIC for side in sides):
+            for word in sorted(words):
+                bit = int(word == "true")
+                note = f'"{word}" in quotes finds text only: a JSON {word} is {bit}, so write = {bit} for it'
+                if note not in self._scope.notes:
+                    self._scope.notes.append(note)
+
     def _match(self, node: syntax.Match) -> Value:
-        subject = as_text(self.simple(node.subject))
+        stored = self.simple(node.subject)
+        if isinstance(node.pattern, syntax.Text):
+            self._note_words(stored, text_literal(node.pattern.value))
+        subject = as_text(stored)
         if isinstance(node.pattern, syntax.Regex):
             pattern = patterns.regex(node.pattern)
             sql = f"regexp_matches({subject}, {sql_string(pattern.re2)})"
@@ -141,7 +179,9 @@ class Compiler:
 
     def _membership(self, node: syntax.Membership) -> Value:
         subject = self.simple(node.subject)
-        equal = [compare("=", subject, self.value(item), item.span).sql for item in node.items]
+        items = [(self.value(item), item.span) for item in node.items]
+        self._note_words(subject, *(item for item, _ in items))
+        equal = [compare("=", subject, item, span).sql for item, span in items]
         sql = f"({' OR '.join(equal)})"
         return Value(f"(NOT {sql})" if node.negated else sql, Kind.BOOLEAN)
 
@@ -179,7 +219,7 @@ class Compiler:
             return text_literal(argument.text.lower())
         if function.structures:
             return self._stored(self.raw(argument))
-        return self.simple(argument) if function.simple else self.value(argument)
+        return self._settled(argument, function.simple)
 
     def _access(self, node: syntax.Access) -> Value:
         subject = self._stored(self.raw(node.subject))
@@ -254,6 +294,23 @@ def unknown_function(call: syntax.Call) -> QueryError:
     likely = proposal(call.function, KNOWN_FUNCTIONS)
     hint = f"did you mean {likely}?" if likely else "docs/insights.md lists those that are known"
     return _error(call, f"unknown function {spelled(call.function)}; {hint}")
+
+
+def _check_true(node: syntax.Comparison) -> None:
+    """Raises QueryError for a bare true or false beside a comparison operator."""
+    for side, other in ((node.right, node.left), (node.left, node.right)):
+        if isinstance(side, syntax.Name) and side.text.lower() in ("true", "false"):
+            word = side.text.lower()
+            bit = int(word == "true")
+            written = f"{other.text if isinstance(other, syntax.Name) else 'field'} {node.operator} {bit}"
+            raise _error(side, f"{side.text} is not a value: JSON's {word} is {bit} here, write {written}")
+
+
+def _may_be_one(expression: Expression, value: Value) -> bool:
+    """Whether it is a field alone that can be 1; those that the service generates, and timestamps, can't."""
+    if isinstance(expression, syntax.Name):
+        return expression.text not in FIELDS and value.kind is not Kind.TIMESTAMP
+    return isinstance(expression, syntax.Access)
 
 
 def _no_condition(expression: Expression) -> str:

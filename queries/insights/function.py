@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from queries.insights.syntax import Call
-from queries.insights.values import NUMERIC, Kind, Value, as_dynamic, as_number, as_text
+from queries.insights.values import NUMERIC, Exact, Kind, Value, as_dynamic, as_long, as_number, as_text, exact
 
 Build = Callable[[list[Value]], Value]
 
@@ -31,9 +31,15 @@ class Function:
     python: str | None = None
 
 
-def numeric(template: str) -> Build:
-    """SQL of type double from arguments read as numbers."""
-    return lambda args: Value(template.format(*map(as_number, args)), Kind.NUMBER)
+def numeric(template: str, whole: str = "") -> Build:
+    """SQL of type double from arguments read as numbers; `whole` is what it makes of one whole number."""
+
+    def build(args: list[Value]) -> Value:
+        known = exact(args[0]) if whole else None
+        same = Exact(whole.format(known.whole), known.reach) if known else None
+        return Value(template.format(*map(as_number, args)), Kind.NUMBER, exact=same)
+
+    return build
 
 
 def text(template: str) -> Build:
@@ -54,8 +60,18 @@ def one_or_zero(template: str) -> Build:
 def unified(values: list[Value]) -> tuple[list[str], Kind]:
     """SQL of values that may stand for one another, all of one kind, and that kind."""
     kinds = {value.kind for value in values}
+    if any(value.big for value in values):
+        return [as_dynamic(value) for value in values], Kind.DYNAMIC
+    if Kind.INTEGER in kinds and all(value.kind is Kind.INTEGER or _is_whole(value) for value in values):
+        return [as_long(value) for value in values], Kind.INTEGER
     if len(kinds) == 1 and kinds != {Kind.DYNAMIC}:
         return [value.sql for value in values], values[0].kind
     if kinds <= NUMERIC - {Kind.TIMESTAMP}:
         return [as_number(value) for value in values], Kind.NUMBER
     return [as_dynamic(value) for value in values], Kind.DYNAMIC
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether it is a literal that 64 bits hold."""
+    known = exact(value) if value.kind is Kind.NUMBER and value.literal is not None else None
+    return known is not None and abs(value.literal) < 2**63

@@ -13,12 +13,24 @@ from queries.insights.functions_date import DATE_FUNCTIONS
 from queries.insights.functions_json import JSON_FUNCTIONS
 from queries.insights.functions_text import TEXT_FUNCTIONS
 from queries.insights.syntax import Call, Number
-from queries.insights.values import Kind, Value, as_number, as_text
+from queries.insights.values import Exact, Kind, Value, as_long, as_number, as_text, exact
 
 
 def _extreme(function: str) -> Build:
     """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0 on warm starts."""
-    return lambda args: Value(f"{function}({', '.join(map(as_number, args))})", Kind.NUMBER)
+
+    def build(args: list[Value]) -> Value:
+        sql, known = f"{function}({', '.join(map(as_number, args))})", [exact(arg) for arg in args]
+        if None in known:
+            return Value(sql, Kind.NUMBER)
+        wholes = ", ".join(one.whole for one in known)
+        all_whole = " AND ".join(
+            f"({as_number(arg)} IS NULL OR {one.whole} IS NOT NULL)" for arg, one in zip(args, known, strict=True)
+        )
+        reach = f"greatest({', '.join(one.reach for one in known)})"
+        return Value(sql, Kind.NUMBER, exact=Exact(f"CASE WHEN {all_whole} THEN {function}({wholes}) END", reach))
+
+    return build
 
 
 def _is_present(args: list[Value]) -> Value:
@@ -40,7 +52,7 @@ def _coalesce(args: list[Value]) -> Value:
 
 def _round(args: list[Value]) -> Value:
     places = int(args[1].literal) if len(args) == 2 else 0
-    return Value(f"round({as_number(args[0])}, {places})", Kind.NUMBER)
+    return Value(f"round({as_number(args[0])}, {places})", Kind.NUMBER, exact=exact(args[0]))
 
 
 def _check_round(call: Call) -> None:
@@ -52,7 +64,7 @@ def _check_round(call: Call) -> None:
 
 
 def _whole(sql_type: str) -> Build:
-    return lambda args: Value(f"TRY_CAST(TRY_CAST(trunc({as_number(args[0])}) AS {sql_type}) AS BIGINT)", Kind.INTEGER)
+    return lambda args: Value(f"CAST(TRY_CAST({as_long(args[0])} AS {sql_type}) AS BIGINT)", Kind.INTEGER)
 
 
 def _from_millis(args: list[Value]) -> Value:
@@ -66,16 +78,16 @@ def _to_millis(args: list[Value]) -> Value:
 
 FUNCTIONS: dict[str, Function] = {
     # numeric
-    "abs": Function(1, 1, numeric("abs({})"), simple=False),
-    "ceil": Function(1, 1, numeric("ceil({})"), simple=False),
-    "floor": Function(1, 1, numeric("floor({})"), simple=False),
+    "abs": Function(1, 1, numeric("abs({})", "abs({})"), simple=False),
+    "ceil": Function(1, 1, numeric("ceil({})", "{}"), simple=False),
+    "floor": Function(1, 1, numeric("floor({})", "{}"), simple=False),
     "greatest": Function(1, None, _extreme("greatest")),
     "least": Function(1, None, _extreme("least")),
     "log": Function(1, 1, numeric("ln({})"), simple=False),
     "round": Function(1, 2, _round, check=_check_round),
     "sqrt": Function(1, 1, numeric("sqrt({})"), simple=False),
-    "tonumber": Function(1, 1, numeric("{}")),
-    "todouble": Function(1, 1, numeric("{}")),
+    "tonumber": Function(1, 1, numeric("{}", "{}")),
+    "todouble": Function(1, 1, numeric("{}", "{}")),
     "toint": Function(1, 1, _whole("INTEGER")),
     "tolong": Function(1, 1, _whole("BIGINT")),
     # general

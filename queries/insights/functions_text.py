@@ -10,7 +10,7 @@ from queries.insights import patterns
 from queries.insights.errors import QueryError
 from queries.insights.function import Build, Function, boolean, one_or_zero, text
 from queries.insights.syntax import Call, Regex, Span, Text
-from queries.insights.values import Kind, Value, as_number, as_text, sql_string
+from queries.insights.values import Kind, Value, as_long, as_number, as_text, sql_string
 
 _LONGEST = 2**31
 _BROKEN_ESCAPE = "%(?:$|[^0-9a-fA-F]|[0-9a-fA-F](?:$|[^0-9a-fA-F]))"
@@ -131,7 +131,7 @@ def _hex_to_dec(args: list[Value]) -> Value:
 
 
 def _dec_to_hex(args: list[Value]) -> Value:
-    whole = f"TRY_CAST(trunc({as_number(args[0])}) AS BIGINT)"
+    whole = as_long(args[0])
     return Value(
         f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS HUGEINT))))",
         Kind.TEXT,

@@ -288,14 +288,15 @@ def _integer(token: Token, digits: str) -> int:
     return int(digits)
 
 
-def _finite(token: Token) -> float:
+def _finite(token: Token) -> float | int:
+    """The number; an int where it is written in digits that a double doesn't hold."""
     if re.match(r"0\d", token):
         message = f"{token} begins with a zero, so that it may be no number but text; put text in quotes"
         raise QueryError(message, token.line, token.column)
     value = float(token)
     if value in (float("inf"), float("-inf")):
         raise QueryError(f"the number {token[:40]} is too large", token.line, token.column)
-    return value
+    return int(token) if value >= 2**53 and token.isdigit() else value
 
 
 def _pattern(token: Token) -> syntax.Text | syntax.Regex:

@@ -15,7 +15,7 @@ from queries.insights.events import Source
 from queries.insights.identity import tree
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression, Span
-from queries.insights.values import NUMERIC, STRUCTURES, Kind, Value, as_double, as_number, finished, sort_text
+from queries.insights.values import STRUCTURES, Kind, Value, as_double, columns, order_keys, printed, selected
 
 DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
 # Planning and memory grow with the square of the stages that build on one another: each hands on all columns.
@@ -102,7 +102,7 @@ class Pipeline:
         if name.text.lower() in ("true", "false"):
             raise refusal(
                 name.span,
-                f'{name.text} is not a value; compare with "{name.text.lower()}", as a logged one reads, or log 0 or 1',
+                f"{name.text} is not a value: JSON's true is 1 here and false 0; write 1 or 0, as in ok = 1",
             )
         return self.discovery.field(name)
 
@@ -154,14 +154,18 @@ class Pipeline:
         """The value as a column; adds a stage with a new one for what isn't a column yet."""
         if value.column:
             return replace(value, number=None)
-        return Value(self._add(finished(value).sql), value.kind, column=True)
+        made, column = columns(value, self.fresh)
+        self._add(made)
+        return column
 
     def numbered(self, value: Value) -> Value:
         """The same value with a column of its own for its reading as a number, made once however often it is read."""
         if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
             return value
         if value.sql not in self._numbers:
-            self._numbers[value.sql] = self.store(Value(self._add(as_double(value)), Kind.NUMBER)).sql
+            double = self.fresh()
+            self._add({double: as_double(value)})
+            self._numbers[value.sql] = self.store(Value(double, Kind.NUMBER)).sql
         return replace(value, number=self._numbers[value.sql])
 
     def timestamp(self) -> Value | None:
@@ -187,23 +191,19 @@ class Pipeline:
         self._stages.append(select)
         self._check_stages()
 
-    def _add(self, sql: str) -> str:
-        """A new column with what `sql` computes, in the first stage after those of the columns that it builds on."""
-        used = set(re.findall(r"\bcolumn_\d+\b", sql))
+    def _add(self, made: dict[str, str]) -> None:
+        """New columns with what their SQL computes, in the first stage after those of the columns that it builds on."""
+        used = set(re.findall(r"\bcolumn_\d+\b", " ".join(made.values())))
         levels = [number for number, added in enumerate(self._added, start=1) if used & added.keys()]
         level = max(levels, default=0)
         if level == len(self._added):
             self._added.append({})
             self._check_stages()
-        column = self.fresh()
-        self._added[level][column] = sql
-        return column
+        self._added[level] |= made
 
     def _close(self) -> None:
         """Ends the stages that columns are added to."""
-        for added in self._added:
-            columns = ", ".join(f"{sql} AS {column}" for column, sql in added.items())
-            self._stages.append(f"SELECT *, {columns} FROM {{previous}}")
+        self._stages += [f"SELECT *, {selected(added)} FROM {{previous}}" for added in self._added]
         self._added = []
 
     def _check_stages(self) -> None:
@@ -230,12 +230,12 @@ class Pipeline:
         relation = "found"
         for select in self._stages:  # nested: common table expressions take twice the time to plan
             relation = f"({select.replace('{previous}', relation)})"
-        columns = ", ".join(f"{value.sql} AS output_{number}" for number, (_, value) in enumerate(outputs))
+        shown = ", ".join(f"{printed(value)} AS output_{number}" for number, (_, value) in enumerate(outputs))
         if not self.stats_count:
-            columns += ", ordinal"
+            shown += ", ordinal"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
-        statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {columns} FROM {relation}{order}{limit}"
+        statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {shown} FROM {relation}{order}{limit}"
         return statement, [(name, value.kind) for name, value in outputs]
 
     def _spelled(self, name: str) -> syntax.Name:
@@ -256,11 +256,7 @@ def order_terms(value: Value, descending: bool) -> list[str]:
     """
     direction = "DESC" if descending else "ASC"
     terms = [f"({value.sql} IS NULL) ASC"]
-    if value.kind in NUMERIC:
-        return [*terms, f"{value.sql} {direction}"]
-    number = as_number(value)
-    keys = (f"({number} IS NOT NULL)", f"coalesce({number}, 0)", f"{sort_text(value)}")
-    return [*terms, *(f"{key} {direction}" for key in keys)]
+    return [*terms, *(f"{key} {direction}" for key in order_keys(value))]
 
 
 def refusal(span: Span, message: str) -> QueryError:

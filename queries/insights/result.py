@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from queries.insights.values import STRUCTURES, Kind
+from queries.insights.values import EXACT_BELOW, STRUCTURES, Kind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -52,7 +52,7 @@ class Result:
         return rows
 
     def _string(self, name: str, value: Any) -> str:
-        if isinstance(value, float) or (name in self._doubles and isinstance(value, int)):
+        if isinstance(value, float) or (name in self._doubles and isinstance(value, int) and abs(value) < EXACT_BELOW):
             return _java_double(float(value))
         return str(value)
 
@@ -95,11 +95,11 @@ def _typed(value: Any, kind: Kind) -> Any:
 
 
 def _dynamic(text: str) -> Any:
-    """JSON text of a scalar as str, int or float; true and false stay words, and what isn't JSON, nan, is missing."""
+    """JSON text of a scalar as str, int or float; true and false are 1 and 0, and what isn't JSON, nan, is missing."""
     if text.startswith('"'):
         return json.loads(text)
     if text in ("true", "false"):
-        return text
+        return int(text == "true")
     try:
         number = json.loads(text)
     except json.JSONDecodeError:
@@ -109,10 +109,15 @@ def _dynamic(text: str) -> Any:
     return number if isinstance(number, int) or math.isfinite(number) else text
 
 
-def _whole(number: float) -> int | float | None:
+def _whole(number: float | str) -> int | float | None:
+    """A double, or its text or that of an integer, as Python has it; digits that a double doesn't hold stay."""
+    if isinstance(number, str):
+        if number.lstrip("-").isdigit() and abs(int(number)) < 2**63:
+            return int(number)
+        number = float(number)
     if not math.isfinite(number):
         return None
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number
 
 
 def time_text(ms: int) -> str:

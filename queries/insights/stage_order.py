@@ -4,7 +4,7 @@ from queries.insights import syntax
 from queries.insights.expressions import Compiler
 from queries.insights.pipeline import Pipeline, order_terms, refusal
 from queries.insights.syntax import Expression
-from queries.insights.values import Kind, Value, as_text
+from queries.insights.values import Value, as_text
 
 MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
 
@@ -54,15 +54,15 @@ def check_limit(command: syntax.Limit) -> None:
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
     """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
 
-    They agree when they are printed alike, as the number 200 and the text "200" are. A row that lacks one of the
-    fields is never a duplicate.
+    They agree when they are printed alike: 1, "1" and true do, 1.0 doesn't. A row that lacks one of the fields is never
+    a duplicate.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
     """
     values = [pipeline.scalar_field(name, "dedup") for name in command.names]
-    fields = [as_text(value) if value.kind is Kind.DYNAMIC else value.sql for value in values]
+    fields = [value.sql for value in values]
     order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
     missing = " OR ".join(f"{field} IS NULL" for field in fields)
     pipeline.append(
         f"SELECT * FROM {{previous}} QUALIFY {missing}"
-        f" OR row_number() OVER (PARTITION BY {', '.join(fields)}{order}) = 1"
+        f" OR row_number() OVER (PARTITION BY {', '.join(map(as_text, values))}{order}) = 1"
     )

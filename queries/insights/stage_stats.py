@@ -8,7 +8,7 @@ from queries.insights.expressions import Compiler, check_arity
 from queries.insights.identity import functions, names, tree
 from queries.insights.pipeline import Pipeline, order_terms, refusal
 from queries.insights.syntax import Expression
-from queries.insights.values import Kind, Value, as_number, as_text, finished
+from queries.insights.values import Kind, Value, as_number, as_text, columns, selected
 
 MOST_STATS = 10  # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (2 until June 2026)
 
@@ -16,8 +16,9 @@ MOST_STATS = 10  # commands in one query; CloudWatch Logs user guide, "Use multi
 def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     """Replaces all columns by the keys, in order, and the aggregates.
 
-    Rows that lack a key form a group of their own, without that column. Without `by` there is one row, even over no
-    events. Without a sort, rows come in ascending order of the keys (undocumented on the service).
+    Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows that lack a key
+    form a group of their own, without that column. Without `by` there is one row, even over no events. Without a sort,
+    rows come in ascending order of the keys (undocumented on the service).
     """
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
@@ -27,17 +28,16 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
         scope.name(key)
     items = [_item(item, scope) for item in command.items]
     _check_titles(command)
-    grouped = {key.sql: _grouped(key) for key in keys.values()}
-    group_by = f" GROUP BY {', '.join(by for by, _ in grouped.values())}" if grouped else ""
-    selected = [*(select for _, select in grouped.values()), *scope.selected()]
-    pipeline.append(f"SELECT {', '.join(selected)} FROM {{previous}}{group_by}")
+    grouped = dict(pair for key in keys.values() for pair in _grouped(key))
+    group_by = f" GROUP BY {', '.join(grouped.values())}" if grouped else ""
+    pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
     for stage in scope.later:
         pipeline.append(stage)
     outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
-    columns = keys | outputs
+    found = keys | outputs
     bins = {item.title: keys[item.title] for item in command.keys if _is_bin(item.expression, pipeline)}
     items_made = (*command.keys, *command.items)
-    pipeline.regroup(items_made, columns, _by_tree(items_made, columns))
+    pipeline.regroup(items_made, found, _by_tree(items_made, found))
     pipeline.bins = bins
     pipeline.order = [term for key in keys.values() for term in order_terms(key, descending=False)]
 
@@ -48,11 +48,11 @@ def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
     return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
 
 
-def _grouped(key: Value) -> tuple[str, str]:
-    """What to group by and what to select for a key: the number 200 and the text "200" are one group, as printed."""
-    if key.kind is not Kind.DYNAMIC:
-        return key.sql, key.sql
-    return as_text(key), f"max({key.sql}) AS {key.sql}"
+def _grouped(key: Value) -> list[tuple[str, str]]:
+    """What is selected for a key, and what its groups go by: the text, so that 1, "1" and true are one group."""
+    if key.kind is Kind.DYNAMIC:
+        return [(f"max({key.sql}) AS {key.sql}", as_text(key))]
+    return [(name, name) for name in (key.sql, key.big) if name]
 
 
 def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
@@ -67,7 +67,7 @@ def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
     )
 
 
-def _by_tree(items: Sequence[syntax.Item], columns: dict[str, Value]) -> dict[Hashable, Value]:
+def _by_tree(items: Sequence[syntax.Item], found: dict[str, Value]) -> dict[Hashable, Value]:
     """The columns by their expressions, by which they go beside their titles.
 
     Passed over is `by strlen(a) as a`: after it, strlen(a) is the length of the column a.
@@ -75,7 +75,7 @@ def _by_tree(items: Sequence[syntax.Item], columns: dict[str, Value]) -> dict[Ha
     aliases = {item.title for item in items if item.alias is not None}
     aggregates = AGGREGATES.keys() | QUANTILES.keys()
     return {
-        tree(item.expression): columns[item.title]
+        tree(item.expression): found[item.title]
         for item in items
         if item.alias is None or not names(item.expression) & aliases or functions(item.expression) & aggregates
     }
@@ -159,8 +159,8 @@ class _GroupScope:
             arguments = [self._pipeline.numbered(argument) for argument in arguments]
         time = self._pipeline.timestamp()
         value = aggregate.build(call, arguments, time.sql if time else None)
-        column = Value(self._pipeline.fresh(), value.kind, column=True)
-        self._aggregates.append(f"{finished(value).sql} AS {column.sql}")
+        made, column = columns(value, self._pipeline.fresh, aggregate=True)
+        self._aggregates.append(selected(made))
         return column
 
     def _argument(self, expression: Expression) -> Value:
@@ -190,8 +190,8 @@ class _GroupScope:
         return self._aggregates + quantiles
 
     def store(self, value: Value) -> Value:
-        column = Value(self._pipeline.fresh(), value.kind, column=True)
-        self.later.append(f"SELECT *, {finished(value).sql} AS {column.sql} FROM {{previous}}")
+        made, column = columns(value, self._pipeline.fresh)
+        self.later.append(f"SELECT *, {selected(made)} FROM {{previous}}")
         return column
 
     def numbered(self, value: Value) -> Value:

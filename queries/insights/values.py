@@ -12,16 +12,19 @@ Rules, decided here where the service documents none:
 * A missing value is SQL's NULL. A function, an operator or a comparison on it is missing too, and a condition
   that is missing does not hold, and neither does its `not`; guard with `ispresent`.
 * A string in a numeric place counts as a number when all of it looks like one (`-1.5e3`), otherwise as missing.
-* JSON null counts as missing; a JSON object or array is not a value itself (its elements are); true and false are
-  the strings "true" and "false".
+* JSON null counts as missing; a JSON object or array is not a value itself (its elements are). JSON's true and false
+  are the numbers 1 and 0 everywhere (powertools-lambda-dotnet#667, AWS's samples that filter `= 1`); jsonStringify of
+  a map alone still writes them as words. The texts "true" and "false" stay text.
 * A result that is no finite number (division by zero, log of 0) is missing.
+* 64-bit integers stay integers: numbers are computed as doubles, and once more as integers where a double may not hold
+  them (see `exact`). What fits in no 64 bits, or has a fraction, stays a double, which shows as such (9.3E18).
 
 SQL that mentions an operand more than once is only ever built over columns and literals: `Compiler.simple` puts any
 other operand in a column of its own first, so that nested expressions stay small.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -46,7 +49,8 @@ class Value:
     """A compiled expression: SQL text, its kind, and the literal it stands for, if it is one.
 
     `column` says that the SQL is a bare column; `number` is the column that holds the value read as a number, where
-    a stage has made one.
+    a stage has made one. A NUMBER of whole numbers has `exact`, until `columns` stores it; then the column `big` holds
+    the integers of which the double may not be exact.
     """
 
     sql: str
@@ -54,6 +58,8 @@ class Value:
     literal: str | float | None = None
     column: bool = False
     number: str | None = None
+    exact: "Exact | None" = None
+    big: str | None = None
 
     @property
     def simple(self) -> bool:
@@ -61,17 +67,36 @@ class Value:
         return self.column or self.literal is not None
 
 
+@dataclass(frozen=True)
+class Exact:
+    """A number beside its double: `whole` is SQL of type HUGEINT, missing where the number isn't a whole one; `reach`
+    of type DOUBLE: below 2**53 neither the number nor any step on the way to it is larger, so the double is exact.
+    """
+
+    whole: str
+    reach: str
+
+
+EXACT_BELOW = 2**53  # doubles hold every integer up to there
+_LARGEST = 2**126  # of what is computed as HUGEINT, with a bit to spare
 _LOOKS_NUMERIC = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+# As a program writes a long, and a double that is printed in the same way (see `result`).
+_PLAIN = (
+    r"0|-?[1-9][0-9]{0,17}|-?[1-9][0-9]{0,6}[.](?:0|[0-9]{0,6}[1-9])"
+    r"|0[.]0|-?0[.](?:0?0?[1-9]|0?0?[1-9][0-9]{0,5}[1-9])"
+)
 
 # Timestamps (ms) that every calendar function here can handle, with a thousand years to spare: 1019 to 5138.
 EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 
 # Run once per connection. All but insights_number and the ..._text of numbers and times repeat their argument.
 # Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
-# mention. insights_json_double is insights_json_number with the infinities that are missing there.
+# mention. insights_json_double is insights_json_number with the infinities that are missing there. insights_plain
+# turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 14.0.
 # insights_scalar: JSON text of strings and numbers sorts before "[", that of lists, maps and null does not.
 MACROS = rf"""
-CREATE TEMP MACRO insights_scalar(v) AS CASE WHEN v < '[' OR v IN ('true', 'false') THEN v END;
+CREATE TEMP MACRO insights_bit(v) AS CASE WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' ELSE v END;
+CREATE TEMP MACRO insights_scalar(v) AS CASE WHEN v < '[' THEN v WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' END;
 CREATE TEMP MACRO insights_structure(v) AS CASE WHEN starts_with(v, '[') OR starts_with(v, '{{') THEN v END;
 CREATE TEMP MACRO insights_text(v) AS
   CASE WHEN NOT starts_with(v, '"') THEN v WHEN contains(v, '\') THEN json_extract_string(v, '$')
@@ -81,6 +106,13 @@ CREATE TEMP MACRO insights_finite(d) AS CASE WHEN isfinite(d) THEN d END;
 CREATE TEMP MACRO insights_json_double(v) AS
   CASE WHEN starts_with(v, '"') THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END;
 CREATE TEMP MACRO insights_json_number(v) AS insights_finite(insights_json_double(v));
+CREATE TEMP MACRO insights_whole_double(d) AS
+  CASE WHEN abs(d) < {EXACT_BELOW} AND d = trunc(d) THEN CAST(d AS HUGEINT) END;
+CREATE TEMP MACRO insights_whole(s, d) AS
+  coalesce(TRY_CAST(regexp_extract(s, '^[+-]?[0-9]+$') AS HUGEINT), insights_whole_double(d));
+CREATE TEMP MACRO insights_long(s, d) AS
+  coalesce(TRY_CAST(regexp_extract(s, '^([+-]?[0-9]+)(?:[.][0-9]*)?$', 1) AS BIGINT), TRY_CAST(trunc(d) AS BIGINT));
+CREATE TEMP MACRO insights_plain(v) AS CASE WHEN regexp_full_match(v, '"(?:{_PLAIN})"') THEN v[2:-2] ELSE v END;
 CREATE TEMP MACRO insights_number_text(d) AS regexp_replace(CAST(d AS VARCHAR), '\.0$', '');
 CREATE TEMP MACRO insights_time_text(ms) AS strftime(make_timestamp(ms * 1000), '%Y-%m-%d %H:%M:%S.%g');
 CREATE TEMP MACRO insights_time(ms) AS CASE WHEN ms BETWEEN {EARLIEST_MS} AND {LATEST_MS} THEN CAST(ms AS BIGINT) END;
@@ -114,7 +146,9 @@ def text_literal(text: str) -> Value:
 
 
 def number_literal(number: float) -> Value:
-    return Value(sql_number(number), Kind.NUMBER, literal=float(number))
+    """An int that a double doesn't hold stays one in `literal`; every other number is a float there."""
+    known = number if abs(number) >= EXACT_BELOW else float(number)
+    return Value(sql_number(number), Kind.NUMBER, literal=known)
 
 
 def looks_numeric(text: str) -> bool:
@@ -143,14 +177,63 @@ def as_double(value: Value) -> str:
     return f"insights_{'json_double' if value.kind is Kind.DYNAMIC else 'number'}({value.sql})"
 
 
+def exact(value: Value) -> Exact | None:
+    """How the number is known beyond a double; None where it isn't, as for divisions and what is no column yet."""
+    if value.exact is not None:
+        return value.exact
+    if value.literal is not None:
+        return _exact_literal(value.literal)
+    if value.kind in (Kind.DYNAMIC, Kind.TEXT) and value.column:
+        number = as_number(value)
+        return Exact(f"insights_whole({as_text(value)}, {number})", f"abs({number})")
+    if value.kind in NUMERIC - {Kind.NUMBER} and value.column:
+        return Exact(f"CAST({value.sql} AS HUGEINT)", f"abs(CAST({value.sql} AS DOUBLE))")
+    return None
+
+
+def _exact_literal(literal: str | float) -> Exact | None:
+    if isinstance(literal, str):
+        if not looks_numeric(literal):
+            return None
+        literal = int(literal) if re.fullmatch("[+-]?[0-9]+", literal) else float(literal)
+    if abs(literal) >= _LARGEST or (isinstance(literal, float) and not literal.is_integer()):
+        return None
+    return Exact(f"CAST('{int(literal)}' AS HUGEINT)", sql_number(abs(literal)))
+
+
+def combined(operator: str, left: Value, right: Value) -> Exact | None:
+    """What is known of `left operator right`, for + - * and %."""
+    one, other = exact(left), exact(right)
+    if one is None or other is None:
+        return None
+    reaches = {"*": f"({one.reach} * {other.reach})", "%": f"greatest({one.reach}, {other.reach})"}
+    reach = reaches.get(operator, f"({one.reach} + {other.reach})")
+    return Exact(f"({one.whole} {operator} {other.whole})", reach)
+
+
+def as_long(value: Value) -> str:
+    """SQL of type bigint: the value without its fraction; missing where it is no number, or out of range."""
+    if isinstance(value.literal, int):
+        return f"TRY_CAST('{value.literal}' AS BIGINT)"
+    if value.kind in (Kind.DYNAMIC, Kind.TEXT):
+        return f"insights_long({as_text(value)}, {as_number(value)})"
+    if value.kind is Kind.NUMBER:
+        whole = f"TRY_CAST(trunc({value.sql}) AS BIGINT)"
+        return f"coalesce({value.big}, {whole})" if value.big else whole
+    return f"CAST({value.sql} AS BIGINT)"
+
+
 def as_text(value: Value) -> str:
     """SQL of type varchar: the value as it is printed."""
     if value.kind is Kind.TEXT:
         return value.sql
     if value.kind is Kind.DYNAMIC:
         return f"insights_text({value.sql})" if value.column else f"json_extract_string({value.sql}, '$')"
+    if isinstance(value.literal, int):
+        return f"'{value.literal}'"
     if value.kind is Kind.NUMBER:
-        return f"insights_number_text({value.sql})"
+        written = f"insights_number_text({value.sql})"
+        return f"coalesce(CAST({value.big} AS VARCHAR), {written})" if value.big else written
     if value.kind is Kind.TIMESTAMP:
         return f"insights_time_text({value.sql})"
     return f"CAST(CAST({value.sql} AS BIGINT) AS VARCHAR)"
@@ -165,10 +248,23 @@ def as_dynamic(value: Value) -> str:
     return as_text(value)
 
 
-def sort_text(value: Value) -> str:
-    """SQL of the list by which a column's values sort beside their number: natural order for text; 01 before 1."""
-    text = as_text(value)
-    return f"CASE WHEN {as_number(value)} IS NULL THEN insights_natural({text}) ELSE [{text}] END"
+def order_keys(value: Value) -> list[str]:
+    """SQL of what a column's values are sorted by, one after the other.
+
+    Numbers come after other values, 01 before 1. A text is a number here when it is written in digits, with no more
+    than a sign and one point: `5e1` and `9a` are mixes of digits and other characters, which sort by chunks.
+    Source: CWL_QuerySyntax-Sort, "number values are values that include only numbers".
+    """
+    if value.kind in NUMERIC:
+        return [value.sql, value.big] if value.big else [value.sql]
+    text, number = as_text(value), as_number(value)
+    mixed = f"contains({value.sql}, 'e') OR contains({value.sql}, 'E')"
+    if value.kind is Kind.DYNAMIC:
+        mixed = f"starts_with({value.sql}, '\"') AND ({mixed})"
+    number = f"CASE WHEN NOT ({mixed}) THEN {number} END"
+    whole = f"CASE WHEN abs({number}) >= {EXACT_BELOW} THEN insights_whole({text}, NULL) END"
+    chunks = f"CASE WHEN {number} IS NULL THEN insights_natural({text}) ELSE [{text}] END"
+    return [f"({number} IS NOT NULL)", f"coalesce({number}, 0)", whole, chunks]
 
 
 def finished(value: Value) -> Value:
@@ -176,3 +272,32 @@ def finished(value: Value) -> Value:
     if value.kind is not Kind.NUMBER or value.simple:
         return value
     return Value(f"insights_finite({value.sql})", value.kind)
+
+
+def columns(value: Value, fresh: Callable[[], str], aggregate: bool = False) -> tuple[dict[str, str], Value]:
+    """The SQL of the columns that hold a value, by their names and in their order, and the value that they are.
+
+    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY, nothing overflows.
+    """
+    name = fresh()
+    known = value.exact or (exact(value) if isinstance(value.literal, int) else None)
+    if value.kind is not Kind.NUMBER or known is None:
+        return {name: finished(value).sql}, Value(name, value.kind, column=True)
+    big = fresh()
+    whole = f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
+    made = {
+        big: f"CASE WHEN {known.reach} >= {EXACT_BELOW} THEN {whole} END",
+        name: f"insights_finite(coalesce(CAST({big} AS DOUBLE), {value.sql}))",
+    }
+    whole = f"coalesce(CAST({big} AS HUGEINT), insights_whole_double({name}))"
+    return made, Value(name, Kind.NUMBER, column=True, exact=Exact(whole, f"abs({name})"), big=big)
+
+
+def selected(made: dict[str, str]) -> str:
+    """The items of a SELECT that make columns of their SQL."""
+    return ", ".join(f"{sql} AS {name}" for name, sql in made.items())
+
+
+def printed(value: Value) -> str:
+    """SQL of what a column gives to the result; a NUMBER that has integers beyond doubles is text of it."""
+    return as_text(value) if value.big else value.sql

@@ -1,6 +1,10 @@
 """Fields beside numbers: which texts count as a number, and that short cuts for speed give the same answer."""
 
+import math
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from queries.insights import evaluate
 from tests.unit.queries.insights.download_log import event, values
@@ -24,6 +28,7 @@ FIELDS = [
     ("1e999", False, False),
     ('"1e999"', False, False),
     ("true", False, False),
+    ("false", True, False),
     ('""', False, False),
 ]
 MISSING = ["null", "[7]", '{"a": 7}', "NaN", "-Infinity"]  # with the last two the line isn't JSON
@@ -46,9 +51,28 @@ def test_a_missing_field_neither_equals_a_number_nor_differs_from_it(field):
         assert evaluate(f"filter {condition} | stats count(*) as n", events).rows == [{"n": 0}]
 
 
-def test_whole_numbers_with_more_digits_than_a_double_equal_the_nearest_one():
+def test_whole_numbers_with_more_digits_than_a_double_equal_only_themselves():
     events = values(2**53, 2**53 + 1)
-    assert evaluate("filter x = 9007199254740992 | stats count(*) as n", events).rows == [{"n": 2}]
+    assert evaluate("filter x = 9007199254740992 | fields x", events).rows == [{"x": 2**53}]
+    assert evaluate("filter x = 9007199254740993 | fields x", events).rows == [{"x": 2**53 + 1}]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(2**53 - 2, 2**53 + 9) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12))
+def test_integers_of_64_bits_are_computed_as_python_does(numbers):
+    def exact(number):
+        return number if -(2**63) <= number < 2**63 else pytest.approx(float(number), rel=1e-15)
+
+    query = "fields x, x + 7 as a, x - 9007199254740992 as b, x * 3 as c, x % 10 as d, -x as e | sort x asc"
+    for row in evaluate(query, values(*numbers)).rows:
+        x = row["x"]
+        results = (x + 7, x - 2**53, x * 3, int(math.copysign(abs(x) % 10, x)), -x)
+        assert [row[name] for name in "abcde"] == [exact(one) for one in results]
+    assert [row["x"] for row in evaluate(query, values(*numbers)).rows] == sorted(numbers)
+    (row,) = evaluate("stats sum(x) as s, min(x) as lo, max(x) as hi, count_distinct(x) as d", values(*numbers)).rows
+    assert (row["lo"], row["hi"]) == (min(numbers), max(numbers))
+    assert row["d"] == len(set(numbers))
+    assert row["s"] == exact(sum(numbers))
 
 
 @pytest.mark.parametrize(("field", "number"), [("1e999", None), ('"1e999"', None), ("NaN", None), ('"1.5e3"', 1500)])

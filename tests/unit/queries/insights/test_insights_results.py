@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from queries.insights import evaluate
 from tests.unit.queries.insights.download_log import FIRST_MS, event, report
 
@@ -9,8 +11,8 @@ from tests.unit.queries.insights.download_log import FIRST_MS, event, report
 def test_numbers_are_typed_and_the_rest_is_text():
     message = {"i": 5, "f": 2.5, "s": "5", "b": True, "n": None, "o": {"x": 1}, "e": ""}
     (row,) = evaluate("fields i, f, s, b, n, o, e, o.x, i / 2 as half, i = 5 as five", [event(message)]).rows
-    assert row == {"i": 5, "f": 2.5, "s": "5", "b": "true", "e": "", "o.x": 1, "half": 2.5, "five": 1}
-    assert isinstance(row["i"], int) and isinstance(row["s"], str)
+    assert row == {"i": 5, "f": 2.5, "s": "5", "b": 1, "e": "", "o.x": 1, "half": 2.5, "five": 1}
+    assert isinstance(row["i"], int) and isinstance(row["s"], str) and row["b"] is not True
 
 
 def test_absent_fields_are_left_out_of_the_row_but_stay_columns():
@@ -66,3 +68,10 @@ def test_a_limit_may_exceed_the_default():
     events = [event(f"line {n}", n) for n in range(10_002)]
     result = evaluate("fields @message | limit 10001", events)
     assert (len(result.rows), result.truncated) == (10_001, False)
+
+
+@pytest.mark.parametrize("condition", ["ok = 'true'", "'False' != ok", "ok in [1, 'true']", "ok like 'true'"])
+def test_a_field_beside_true_in_quotes_gives_a_note_about_booleans(condition):
+    (note,) = evaluate(f"filter {condition} or {condition}", [event({"ok": True})]).notes
+    assert "in quotes finds text only: a JSON" in note
+    assert evaluate(f"parse 'ok=*' as up | filter {condition.replace('ok', 'up')}", [event("x")]).notes == ()

@@ -56,7 +56,7 @@ SLIPS = [
     ("filter a ~ /x/", 10, "write `like` or =~", "filter a =~ /x/"),
     ("filter a is null", 10, "`not ispresent(field)`", "filter not ispresent(a)"),
     ("filter a = null", 12, "`not ispresent(field)`", "filter not ispresent(a)"),
-    ("filter a = True", 12, 'compare with "true"', 'filter a = "true"'),
+    ("filter a = True", 12, "write a = 1", "filter a = 1"),
     ('filter a contains "x"', 10, 'write `like "text"`', 'filter a like "x"'),
     ("filter a between 5 and 6", 10, "`x >= 5 and x <= 6`", "filter a >= 5 and a <= 6"),
     ("filter a = 1,000", 12, "no commas", "filter a = 1000"),
