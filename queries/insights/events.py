@@ -105,7 +105,7 @@ def _checks(milliseconds: str) -> str:
 
 
 def _json_lines(paths: list[Path], compression: str) -> str:
-    names = ", ".join(sql_string(_literal_path(str(path))) for path in paths)
+    names = ", ".join(sql_string(literal_path(str(path))) for path in paths)
     return (
         "SELECT timestamp AS event_ms, message, logStream AS log_stream, log AS log_group,"
         " insights_time(ingestionTime) AS ingestion_ms"
@@ -152,14 +152,14 @@ def _parquet(path: Path, types: dict[str, str], placed: Mapping[str, str]) -> st
 
 
 def _read_parquet(path: Path) -> str:
-    return f"read_parquet([{sql_string(_literal_path(str(path)))}])"
+    return f"read_parquet([{sql_string(literal_path(str(path)))}])"
 
 
 def _quoted(name: str) -> str:
     return name.replace('"', '""')
 
 
-def _literal_path(path: str) -> str:
+def literal_path(path: str) -> str:
     """The path with DuckDB's glob characters made literal."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
