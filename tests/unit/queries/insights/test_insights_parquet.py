@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from queries.insights import EventsError, evaluate, export
+from queries.insights import EventsError, evaluate, export, read_notes
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
 
 EVENTS = [
@@ -82,6 +82,15 @@ def test_a_file_of_another_form_is_refused_by_its_column(tmp_path, columns, word
     duckdb.sql(f"COPY (SELECT {columns}) TO '{path}' (FORMAT parquet)")
     with pytest.raises(EventsError, match=words):
         evaluate("fields @message", path)
+
+
+def test_notes_are_kept_with_the_file_and_other_files_have_none(exported, tmp_path):
+    notes = {"made from": '{"it\'s": "\u00e9"}', "b": ""}
+    assert read_notes(exported) == {}
+    export(EVENTS, exported, notes)
+    assert read_notes(exported) == notes
+    (tmp_path / "lines").write_text("no Parquet")
+    assert read_notes(tmp_path / "lines") == read_notes(tmp_path / "missing") == read_notes(tmp_path) == {}
 
 
 def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
