@@ -77,11 +77,18 @@ def _quoted(name: str) -> str:
 
 
 def _scalar_keys(messages: list[str]) -> list[str]:
-    """The keys of the messages' JSON objects that never hold a map or list, in order of appearance."""
+    """The keys of the messages' JSON objects that never hold a map or list, in order of appearance.
+
+    Of keys that differ in case alone only the first: DuckDB would rename the column of the second, to what may be the
+    name of a third.
+    """
     scalar: dict[str, bool] = {}
     for message in messages:
         fragment = first_fragment(message)
         for key, value in json.loads(fragment).items() if fragment else ():
             scalar[key] = scalar.get(key, True) and not isinstance(value, dict | list)
-    keys = [key for key, is_scalar in scalar.items() if is_scalar and key.isprintable()]
-    return keys[:_MOST_COLUMNS]
+    keys: dict[str, str] = {}
+    for key, is_scalar in scalar.items():
+        if is_scalar and key.isprintable():
+            keys.setdefault(key.casefold(), key)
+    return list(keys.values())[:_MOST_COLUMNS]

@@ -49,6 +49,13 @@ def test_a_key_that_the_first_events_lack_is_read_from_the_message(tmp_path):
     assert evaluate("stats sum(late) as s, count(x) as n", tmp_path / "o.parquet").rows == [{"s": 5, "n": 2_500}]
 
 
+def test_keys_that_differ_in_case_alone_are_not_taken_for_another(tmp_path):
+    export([event({"A": 1, "a": 2}), event({"a": 3})], tmp_path / "o.parquet")
+    assert evaluate("stats sum(A) as upper, sum(a) as lower, count(a_1) as none", tmp_path / "o.parquet").rows == [
+        {"upper": 1, "lower": 5, "none": 0}
+    ]
+
+
 def test_lines_and_exports_are_read_together(exported, tmp_path):
     (tmp_path / "more.jsonl").write_text(json.dumps(event({"seq": 9})) + "\n")
     assert evaluate("stats count(seq) as n, max(seq) as m", [exported, tmp_path / "more.jsonl"]).rows == [
