@@ -1,8 +1,9 @@
 """`insights_summary_1m`: the download summary over 1,000,000 exported records, ours against plain Python.
 
-`insights_summary_1m_parquet` is the same query over the same events exported as Parquet, against the same peer. Every
-run is a process of its own, so that compiling the query and opening the database count, and so that peaks of memory
-are those of one run; the time is taken inside, without starting Python and importing modules.
+`insights_summary_1m_parquet` is the same query over a run that has the same lines and the columns that `stampede drain`
+writes of them, asked as `stampede query --run` does, against the same peer. Every run is a process of its own, so that
+compiling the query and opening the database count, and so that peaks of memory are those of one run; the time is taken
+inside, without starting Python and importing modules.
 """
 
 from __future__ import annotations
@@ -42,16 +43,17 @@ Row = tuple[float, ...]  # memory_size_mb, concurrency, count, min_s, p25_s, avg
 def summary_1m(runs: int) -> tuple[Entry, str]:
     """Measure both sides in turn over JSON lines; gives the entry (s) and a line about them. Raises BenchError."""
     with _events() as logs:
-        return _measured(NAME, logs, logs, runs)
+        return _measured(NAME, logs, runs)
 
 
 def summary_1m_parquet(runs: int) -> tuple[Entry, str]:
-    """Measure ours over Parquet and the peer over the JSON lines it was made from, in turn. Raises BenchError."""
+    """Measure ours over a run with columns and the peer over its JSON lines, in turn. Raises BenchError."""
     with _events() as logs:
-        parquet = logs.with_suffix(".parquet")
-        report = in_child("export", logs)
-        say(f"{NAME_PARQUET}: exported in {report['seconds']:.1f} s, peak {report['peak_mb']:,.0f} MiB", style="dim")
-        return _measured(NAME_PARQUET, parquet, logs, runs)
+        report = in_child("store", logs)
+        if not report["rows"]:
+            raise BenchError("the columns weren't stored")
+        say(f"{NAME_PARQUET}: stored in {report['seconds']:.1f} s, peak {report['peak_mb']:,.0f} MiB", style="dim")
+        return _measured(NAME_PARQUET, logs, runs, ours="of_run")
 
 
 def write_events(path: Path, records: int, seed: int = SEED) -> None:
@@ -89,12 +91,21 @@ def plain_python(logs: Path) -> list[Row]:
     return rows
 
 
-def exported(logs: Path) -> list[Row]:
-    """Writes the events as Parquet beside them; no rows."""
-    from queries.insights import export
+def stored(logs: Path) -> list[Row]:
+    """Stores the lines of a run as columns, as a drain does; gives how large they are (bytes), or nothing."""
+    from loader.run import log_columns
+    from loader.run.folder import RunFolder
 
-    export(logs, logs.with_suffix(".parquet"))
-    return []
+    log_columns.store(RunFolder(logs.parent), at_end=True)
+    columns = log_columns.stored(logs)
+    return [(columns.stat().st_size,)] if columns is not None else []
+
+
+def of_run(logs: Path) -> list[Row]:
+    """The summary over the stored lines of a run, or its columns, as `stampede query --run` asks it."""
+    from loader.query_backends import Local
+
+    return [tuple(row.values()) for row in Local.of_run(logs).ask(QUERY.read_text()).rows]
 
 
 def compiled(logs: Path) -> list[Row]:
@@ -117,7 +128,7 @@ def reported(run: Path) -> list[Row]:
     return []
 
 
-SIDES = {"ours": ours, "peer": plain_python, "export": exported, "compile": compiled, "report": reported}
+SIDES = {"ours": ours, "of_run": of_run, "peer": plain_python, "store": stored, "compile": compiled, "report": reported}
 
 
 def _line(seq: int, draw: random.Random) -> str:
@@ -149,11 +160,12 @@ def _events() -> Iterator[Path]:
         yield logs
 
 
-def _measured(name: str, our_logs: Path, peer_logs: Path, runs: int) -> tuple[Entry, str]:
+def _measured(name: str, logs: Path, runs: int, ours: str = "ours") -> tuple[Entry, str]:
+    """Both sides in turn, `ours` being the name of our own; raises BenchError unless they give the same table."""
     answers: dict[str, list[Row]] = {}
-    peaks: dict[str, float] = {"ours": 0.0, "peer": 0.0}
+    peaks = {ours: 0.0, "peer": 0.0}
 
-    def measure(side: str, logs: Path) -> float:
+    def measure(side: str) -> float:
         report = in_child(side, logs)
         answers[side] = [tuple(row) for row in report["rows"]]
         peaks[side] = max(peaks[side], report["peak_mb"])
@@ -161,17 +173,18 @@ def _measured(name: str, our_logs: Path, peer_logs: Path, runs: int) -> tuple[En
 
     say(f"{name}: {runs} runs of each side in turn (about {runs * 14} s)")
     samples = alternate(
-        lambda: measure("ours", our_logs),
-        lambda: measure("peer", peer_logs),
+        lambda: measure(ours),
+        lambda: measure("peer"),
         runs,
         lambda side, run, value: say(f"  run {run} {side}: {value:.2f} s", style="dim"),
     )
-    _compare(answers["ours"], answers["peer"])
-    first_ms, later_ms = in_child("compile", our_logs)["rows"][0]
-    size_mb = our_logs.stat().st_size / 1e6
+    _compare(answers[ours], answers["peer"])
+    first_ms, later_ms = in_child("compile", logs)["rows"][0]
+    sizes = ", ".join(
+        f"{path.stat().st_size / 1e6:,.0f} MB {path.suffix[1:]}" for path in sorted(logs.parent.iterdir())
+    )
     setting = (
-        f"{RECORDS:,} records, {size_mb:,.0f} MB {our_logs.suffix[1:]} (peer {peer_logs.stat().st_size / 1e6:,.0f} MB"
-        f" jsonl); peak memory ours {peaks['ours']:,.0f} MiB, peer {peaks['peer']:,.0f} MiB"
+        f"{RECORDS:,} records, {sizes}; peak memory ours {peaks[ours]:,.0f} MiB, peer {peaks['peer']:,.0f} MiB"
         f"; compiling the query takes {first_ms:.0f} ms at first, {later_ms:.0f} ms later"
     )
     return samples.entry(name, "s", higher_is_better=False), setting
@@ -205,7 +218,7 @@ def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
 def main(side: str, logs: str) -> None:
     """Run one side and print its report as JSON."""
     if side != "peer":
-        import queries.insights  # noqa: F401 - imported before the clock starts
+        import loader.query_backends  # noqa: F401 - imported before the clock starts, as queries.insights is with it
 
     started = time.perf_counter()
     rows = SIDES[side](Path(logs))

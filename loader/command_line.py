@@ -64,13 +64,15 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(error, EXIT_RUN)
     except ResponseParserError:
         return _complain(RunError("what answers there isn't AWS, nor like it; look at AWS_ENDPOINT_URL"), EXIT_RUN)
-    except RuntimeError as error:  # botocore's, for credentials from the environment that have expired meanwhile
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+            return _interrupted(parsed.verb)
+        # botocore's, for credentials from the environment that have expired meanwhile
         if "refreshed credentials are still expired" not in str(error):
             raise
         return _complain(RunError("the AWS credentials have expired; renew them, e.g. `aws sso login`"), EXIT_RUN)
     except KeyboardInterrupt:
-        print(f"stampede {parsed.verb}: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        return _interrupted(parsed.verb)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_RUN
@@ -98,6 +100,11 @@ def build_parser() -> argparse.ArgumentParser:
         module.add_arguments(sub)
         sub.set_defaults(carry_out=module.run)
     return parser
+
+
+def _interrupted(verb: str) -> int:
+    print(f"stampede {verb}: interrupted", file=sys.stderr)
+    return EXIT_INTERRUPTED
 
 
 def _complain(error: BaseException, status: int) -> int:

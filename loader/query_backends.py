@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +13,8 @@ from loader import target as targets
 from loader.cloudwatch_query import run_on_service, too_many_rows
 from loader.errors import RunError, UsageError
 from loader.progress import say
-from queries.insights import evaluate, row_limit
+from loader.run import log_columns
+from queries.insights import InsightsError, Result, evaluate, row_limit
 
 # What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or whose lines have
 # expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
@@ -41,18 +43,30 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Local:
-    """Files of log events, evaluated here."""
+    """Files of log events, evaluated here; `columns` holds the events of the one file in a form that is read faster."""
 
     logs: tuple[Path, ...]
+    columns: Path | None = None
+
+    @classmethod
+    def of_run(cls, lines: Path) -> Local:
+        """The stored lines of a run, or its columns as long as they are the same."""
+        return cls((lines,), log_columns.stored(lines))
 
     def ask(self, text: str) -> Answer:
         """All rows of the query over the files."""
-        result = evaluate(text, self.logs)
+        result = self._evaluated(text)
         for note in result.notes:
             say(note, style="yellow")
         if result.truncated:
             raise UsageError(too_many_rows())
         return Answer(result.columns, result.rows)
+
+    def _evaluated(self, text: str) -> Result:
+        if self.columns is not None:
+            with contextlib.suppress(InsightsError):  # damaged or taken away: the lines are still there
+                return evaluate(text, self.columns)
+        return evaluate(text, self.logs)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader import target as targets
 from loader.errors import RunError
 from loader.progress import bar, say
+from loader.run import log_columns
 from loader.run.accounting import CellAccount, check
 from loader.run.collecting import Collecting
 from loader.run.folder import RunFolder
@@ -51,8 +52,9 @@ def drain(
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
 
     With `cell` only that cell's messages are waited for (the account is still of the whole run); `quiet` says only what
-    is wrong. Returns how it ended, also at the deadline, so that the caller can show it before it fails. Raises
-    RunError when AWS refuses for good, or doesn't answer until the deadline.
+    is wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. Returns
+    how it ended, also at the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses
+    for good, or doesn't answer until the deadline.
     """
     waiting = _Waiting(target, Collecting(target, folder, cell), Patience.of(target, deadline_s), clock)
     with bar() as progress:
@@ -67,6 +69,8 @@ def drain(
     for one in accounts:
         if (one.cell == cell or cell is None) and (one.is_open or not quiet):
             say(one.sentence(), style="red" if one.is_open else None)
+    if not quiet:
+        log_columns.store(folder, at_end=cell is None)
     return Drained(accounts, waiting.left())
 
 

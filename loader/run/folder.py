@@ -24,7 +24,10 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
 class RunFolder:
-    """One run's folder. Files: run.json, sent.jsonl, log_events.jsonl, records.jsonl, dead_letters.jsonl, ..."""
+    """One run's folder. Files: run.json, sent.jsonl, log_events.jsonl, records.jsonl, dead_letters.jsonl, ...
+
+    `log_events.parquet` is made from the lines (`log_columns`) and can be left out of a copy.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -21,6 +21,7 @@ from loader.manifest import put_manifest
 from loader.place import words
 from loader.placing import place
 from loader.progress import say
+from loader.run import log_columns
 from loader.run.accounting import CellAccount, stored_accounts
 from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import Collecting
@@ -65,10 +66,13 @@ class SweepRun:
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
         where = words(targets.place(self._plan.target))
         say(f"run {self._folder.run_id}: {len(left)} cells to run on {where}", style="bold")
-        if left:
-            self._stack.open()
-            self._description.write()
-            self._on_the_open_stack(left)
+        try:
+            if left:
+                self._stack.open()
+                self._description.write()
+                self._on_the_open_stack(left)
+        finally:
+            log_columns.store(self._folder, at_end=True)
         self._description.finish()
         return stored_accounts(self._folder)
 

@@ -21,6 +21,7 @@ from loader.place import words
 from loader.progress import say
 from loader.query_backends import Answer, Backend, LinesGoneError, Local, Service
 from loader.run.folder import RunFolder
+from loader.run.log_columns import COLUMNS, LINES
 from loader.tables import FORMATS, print_rows
 from queries.insights import EventsError, InsightsError, check, export, with_filters
 
@@ -132,7 +133,7 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
-    """Raises UsageError when the lines would be written over themselves."""
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others."""
     if export_to is not None and export_to.resolve() in [path.resolve() for path in logs]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; give another name")
 
@@ -141,13 +142,13 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     """The answer for a stored run, and the file of its log events."""
     folder = RunFolder.find(arguments.results_dir, arguments.run)
     of_run = {"run_id": folder.run_id}
-    logs = folder.path / "log_events.jsonl"
+    logs = folder.path / LINES
     on_aws = folder.read_json("run.json", {}).get("target") == "aws"
     if (not on_aws or arguments.export is not None) and not logs.exists():
         raise UsageError(
             f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.run_id}` fetches them"
         )
-    _check_export((logs,), arguments.export)
+    _check_export((logs, folder.path / COLUMNS), arguments.export)
     narrowed = with_filters(text, where if _PLATFORM_FIELD.search(text) else of_run | where)
     if on_aws:
         try:
@@ -156,7 +157,7 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
             if not logs.exists():
                 raise type(error)(f"{error}; and run {folder.run_id} has no log events stored to ask instead") from None
             say(f"{error}; answering from {logs}", style="yellow")
-    return _asked(Local((logs,)), narrowed, folder), (logs,)
+    return _asked(Local.of_run(logs), narrowed, folder), (logs,)
 
 
 def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
@@ -177,7 +178,7 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     answer = backend.ask(text)
     counted = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
     arrived = counted[0]["arrived"] if counted else 0
-    if isinstance(backend, Service) and arrived == 0 and (folder.path / "log_events.jsonl").exists():
+    if isinstance(backend, Service) and arrived == 0 and (folder.path / LINES).exists():
         raise LinesGoneError(f"the log group {backend.group} has no line of run {folder.run_id}: made anew, or expired")
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
     if arrived < sent:

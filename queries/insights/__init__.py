@@ -2,13 +2,14 @@
 
 `evaluate(text, events)` answers exactly or raises: `QueryError` names the construct, its line and column;
 `EventsError` names the event or file that cannot be read. Both are `InsightsError`, a `ValueError`.
-`export(events, path)` writes the events as Parquet, which later evaluations read faster.
+`export(events, path)` writes the events as Parquet, which later evaluations read faster; `read_notes(path)` gives what
+the writer noted in it.
 """
 
 from queries.insights.compilation import row_limit
 from queries.insights.errors import EventsError, InsightsError, QueryError
 from queries.insights.evaluation import check, evaluate
-from queries.insights.parquet import export
+from queries.insights.parquet import export, read_notes
 from queries.insights.result import Result
 from queries.insights.where import with_filters, without
 
@@ -20,6 +21,7 @@ __all__ = [
     "check",
     "evaluate",
     "export",
+    "read_notes",
     "row_limit",
     "with_filters",
     "without",

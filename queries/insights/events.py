@@ -135,7 +135,7 @@ def _booleans(path: Path, compression: str) -> str:
 
 
 def _read_json(paths: list[Path], compression: str, columns: str) -> str:
-    names = ", ".join(sql_string(_literal_path(str(path))) for path in paths)
+    names = ", ".join(sql_string(literal_path(str(path))) for path in paths)
     return (
         f"read_json([{names}], format = 'newline_delimited', auto_detect = false, columns = {columns},"
         f" compression = '{compression}', maximum_object_size = {LONGEST_LINE_BYTES})"
@@ -179,14 +179,14 @@ def _parquet(path: Path, types: dict[str, str], placed: Mapping[str, str]) -> st
 
 
 def _read_parquet(path: Path) -> str:
-    return f"read_parquet([{sql_string(_literal_path(str(path)))}])"
+    return f"read_parquet([{sql_string(literal_path(str(path)))}])"
 
 
 def _quoted(name: str) -> str:
     return name.replace('"', '""')
 
 
-def _literal_path(path: str) -> str:
+def literal_path(path: str) -> str:
     """The path with DuckDB's glob characters made literal."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from loader.errors import RunError
-from loader.run import collecting
+from loader.run import collecting, log_columns
 from loader.run.drain import drain
 from loader.run.folder import RunFolder
+from queries.insights import evaluate
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
@@ -57,6 +58,19 @@ def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
     [one] = wait(aws, folder).accounts
     assert (one.sent, one.succeeded, one.duplicates) == (2, 2, 0)
     assert seqs(folder) == [0, 1]
+
+
+def test_the_lines_are_columns_too_when_a_cell_ends_and_not_before(aws, folder):
+    send(folder, 0)
+    aws.log(record(0), at_s=1)
+    wait(aws, folder, cell="a", quiet=True)  # a warm-up
+    assert not (folder.path / "log_events.parquet").exists()
+    for count, cell in enumerate("ab", start=1):
+        send(folder, count, cell=cell, at_s=count * 20)
+        aws.log(record(count, cell=cell), at_s=count * 20 + 1)
+        wait(aws, folder, cell=cell)
+        columns = log_columns.stored(folder.path / "log_events.jsonl")
+        assert evaluate("stats count(*) as n", columns).rows == [{"n": count + 1}]
 
 
 @pytest.mark.parametrize("torn", ["", '{"concurrency_limit": 5, "run_'])

@@ -1,14 +1,17 @@
 """`stampede query` over exported lines and stored runs, without AWS."""
 
+import _thread
 import csv
 import gzip
 import io
 import json
+import threading
 
 import duckdb
 import pytest
 
 from loader.command_line import main
+from queries.insights.pipeline import Pipeline
 
 FIRST_MS = 1_736_700_000_000
 
@@ -191,3 +194,14 @@ def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_told(logs,
     printed = capsys.readouterr()
     assert [row["count"] for row in json.loads(printed.out)] == [1]
     assert "1 of the 2 messages of run run-a have no record yet" in " ".join(printed.err.split())
+
+
+def test_ctrl_c_in_a_long_query_is_status_130_and_no_traceback(logs, capsys, monkeypatch):
+    def endless(*_):
+        threading.Timer(0.2, _thread.interrupt_main).start()
+        return "SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 8", []
+
+    monkeypatch.setattr(Pipeline, "sql", endless)
+    assert main(["query", "summary", "--logs", str(logs)]) == 130
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "stampede query: interrupted\n")

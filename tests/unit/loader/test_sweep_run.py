@@ -6,7 +6,7 @@ import pytest
 
 from experiments import EXPERIMENTS
 from loader.errors import RunError, UsageError
-from loader.run import collecting, stack_lock, swept_stack
+from loader.run import collecting, log_columns, stack_lock, swept_stack
 from loader.run import sweep as sweep_run
 from loader.run.accounting import check
 from loader.run.description import RunDescription
@@ -158,6 +158,7 @@ def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_
         aws.__dict__["in_flight_until_s"] = aws.now_s if is_first else aws.now_s + 200
 
     check(sweep(late_in_the_first)[1].run())
+    assert log_columns.stored(folder.path / "log_events.jsonl") is not None, "the columns lack the late line"
 
 
 def test_each_cell_gets_the_object_of_its_own_size(sweep, put):

@@ -32,8 +32,9 @@ def test_both_sides_give_the_same_table(logs):
     theirs = insights.plain_python(logs)
     assert len(theirs) == 12
     insights._compare(insights.ours(logs), theirs)
-    insights.exported(logs)
-    insights._compare(insights.ours(logs.with_suffix(".parquet")), theirs)
+    [[size_bytes]] = insights.stored(logs)
+    assert size_bytes < logs.stat().st_size / 5
+    insights._compare(insights.of_run(logs), theirs)
 
 
 def test_sides_that_disagree_are_no_measurement(logs):

@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from queries.insights import EventsError, evaluate, export
+from queries.insights import EventsError, evaluate, export, read_notes
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
 
 EVENTS = [
@@ -49,6 +49,13 @@ def test_a_key_that_the_first_events_lack_is_read_from_the_message(tmp_path):
     assert evaluate("stats sum(late) as s, count(x) as n", tmp_path / "o.parquet").rows == [{"s": 5, "n": 2_500}]
 
 
+def test_keys_that_differ_in_case_alone_are_not_taken_for_another(tmp_path):
+    export([event({"A": 1, "a": 2}), event({"a": 3})], tmp_path / "o.parquet")
+    assert evaluate("stats sum(A) as upper, sum(a) as lower, count(a_1) as none", tmp_path / "o.parquet").rows == [
+        {"upper": 1, "lower": 5, "none": 0}
+    ]
+
+
 def test_lines_and_exports_are_read_together(exported, tmp_path):
     (tmp_path / "more.jsonl").write_text(json.dumps(event({"seq": 9})) + "\n")
     assert evaluate("stats count(seq) as n, max(seq) as m", [exported, tmp_path / "more.jsonl"]).rows == [
@@ -82,6 +89,15 @@ def test_a_file_of_another_form_is_refused_by_its_column(tmp_path, columns, word
     duckdb.sql(f"COPY (SELECT {columns}) TO '{path}' (FORMAT parquet)")
     with pytest.raises(EventsError, match=words):
         evaluate("fields @message", path)
+
+
+def test_notes_are_kept_with_the_file_and_other_files_have_none(exported, tmp_path):
+    notes = {"made from": '{"it\'s": "\u00e9"}', "b": ""}
+    assert read_notes(exported) == {}
+    export(EVENTS, exported, notes)
+    assert read_notes(exported) == notes
+    (tmp_path / "lines").write_text("no Parquet")
+    assert read_notes(tmp_path / "lines") == read_notes(tmp_path / "missing") == read_notes(tmp_path) == {}
 
 
 def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
