@@ -200,7 +200,8 @@ def is_gone(target: Target) -> bool:
 
 def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
     """Turn what boto3 raised while `doing` into one line with the way out."""
-    where = f"in {target.region}" + (f" at {target.endpoint_url}" if target.endpoint_url else "")
+    url = _url_asked(error) if target.services else target.endpoint_url
+    where = f"in {target.region}" + (f" at {url}" if url else "")
     name = type(error).__name__
     code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
     if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
@@ -229,6 +230,12 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
         return RunError(f"{doing}: no such queue {where}; check --queue-name and --region, or apply the stack first")
     return RunError(f"{doing} {where}: {one_line(error)}")
+
+
+def _url_asked(error: BotoCoreError | ClientError) -> str | None:
+    """The URL that didn't answer, as far as `error` knows it."""
+    url = error.kwargs.get("endpoint_url") if isinstance(error, BotoCoreError) else None
+    return endpoints.shown(url) if url else None
 
 
 def local_terraform(endpoint_url: str) -> Terraform:

@@ -42,7 +42,7 @@ def identity(account: Account) -> Finding:
         found, _, way_out = str(error).partition("; ")
         return Finding("credentials", PROBLEM, found, way_out)
     except (BotoCoreError, ClientError) as error:
-        found, _, way_out = str(explain(error, "asking AWS who we are", account.target)).partition("; ")
+        found, _, way_out = str(explain(error, "asking who we are", account.target)).partition("; ")
         return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
     except UsageError as error:
         return Finding("credentials", PROBLEM, str(error), "correct the region")

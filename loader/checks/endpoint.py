@@ -6,6 +6,7 @@ making one would show that, it is a warning.
 
 from __future__ import annotations
 
+import http.client
 import json
 import platform
 import subprocess
@@ -173,6 +174,6 @@ def _localstack(url: str | None) -> dict[str, Any] | None:
     try:
         with urllib.request.urlopen(f"{url}/_localstack/info", timeout=TIMEOUT_S) as response:
             told = json.load(response)
-    except (OSError, ValueError):  # URLError and timeouts are OSErrors
+    except (OSError, ValueError, http.client.HTTPException):  # URLError and timeouts are OSErrors
         return None
     return told if isinstance(told, dict) and "version" in told else None

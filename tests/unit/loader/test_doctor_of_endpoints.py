@@ -146,3 +146,19 @@ def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has
         found = {one.check: one for one in checks.run(plan("download"), [checks.ACCOUNT])}
     assert f"an endpoint at {s3.url} (for s3 alone; the rest is AWS)" in found["endpoint"].found
     assert {"memory cap", "network quota"} <= found.keys()
+
+
+def test_an_endpoint_that_isnt_localstack_may_answer_the_question_for_it_with_anything(asked):
+    class Odd(EndpointStub):
+        def answer(self, path, headers):
+            return (99, "") if path == "/_localstack/info" else super().answer(path, headers)  # no status of HTTP
+
+    assert asked(Odd())["endpoint"].found.endswith("which isn't AWS; figures are labelled so")
+
+
+def test_the_endpoint_that_isnt_there_is_named_and_not_called_aws(asked, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+    (found,) = asked(EndpointStub()).values()
+    assert found.sentence == (
+        "asking who we are: no answer in us-east-1 at http://127.0.0.1:9; is it up, and is AWS_ENDPOINT_URL right?"
+    )
