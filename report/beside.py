@@ -96,21 +96,11 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
 def caption(run: Run, measured: Collection[Key]) -> list[str]:
     """What must be said with the table of the `measured` cells: whose figures, how much was moved, what can't be
     compared; of the published tables only those beside which a cell stands, where there are any."""
-    sentences, theirs = [], published.every_cell(run.experiment)
+    sentences, theirs = _whose(run), published.every_cell(run.experiment)
     beside = [(table, [key for key in measured
                        if any(one.published is table and one.stands_beside(key) for one in theirs)])
               for table in run.experiment.published]  # fmt: skip
     shown = [(table, keys) for table, keys in beside if keys] or beside
-    if run.target == "local":
-        sentences.append(
-            "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
-            "this machine, not AWS, and memory size changes nothing here."
-        )
-    elif run.target == "endpoint":
-        sentences.append(
-            f"Rows marked “{run.source}” were measured there, where another program answers in AWS’s stead: they "
-            "are not AWS’s figures. What is published was measured on AWS."
-        )
     sentences += [one.sentence for one in run.stand_ins(measured)]
     told = run.experiment.untried.items()
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
@@ -135,3 +125,18 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
     tables = "tables give" if len(shown) > 1 else "table gives"
     sentences = list(dict.fromkeys(sentences))
     return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences
+
+
+def _whose(run: Run) -> list[str]:
+    """Whose figures a run's are, where they aren't AWS's."""
+    if run.target == "local":
+        return [
+            "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
+            "this machine, not AWS, and memory size changes nothing here."
+        ]
+    if run.target == "endpoint":
+        return [
+            f"Rows marked “{run.source}” were measured there, where another program answers in AWS’s stead: they "
+            "are not AWS’s figures. What is published was measured on AWS."
+        ]
+    return []
