@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,8 @@ from loader.cloudwatch_query import run_on_service, too_many_rows
 from loader.errors import RunError, UsageError
 from loader.progress import say
 from loader.run import log_columns
-from queries.insights import InsightsError, Result, evaluate, row_limit
+from loader.run.folder import RunFolder
+from queries.insights import EventsError, InsightsError, Result, evaluate, row_limit
 
 # What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or whose lines have
 # expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
@@ -43,15 +45,17 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Local:
-    """Files of log events, evaluated here; `columns` holds the events of the one file in a form that is read faster."""
+    """Files of log events, evaluated here; of a stored `run` there may be `columns`, its lines in a form that is read
+    faster."""
 
     logs: tuple[Path, ...]
     columns: Path | None = None
+    run: RunFolder | None = None
 
     @classmethod
     def of_run(cls, lines: Path) -> Local:
         """The stored lines of a run, or its columns as long as they are the same."""
-        return cls((lines,), log_columns.stored(lines))
+        return cls((lines,), log_columns.stored(lines), RunFolder(lines.parent))
 
     def ask(self, text: str) -> Answer:
         """All rows of the query over the files."""
@@ -66,7 +70,15 @@ class Local:
         if self.columns is not None:
             with contextlib.suppress(InsightsError):  # damaged or taken away: the lines are still there
                 return evaluate(text, self.columns)
-        return evaluate(text, self.logs)
+        try:
+            return evaluate(text, self.logs)
+        except EventsError as error:
+            if self.run is None:
+                raise
+            try:  # a last line that is being written, or was when its writer was killed, isn't one yet
+                return evaluate(text, self.run.rows(log_columns.LINES))
+            except (EventsError, json.JSONDecodeError):
+                raise error from None
 
 
 @dataclass(frozen=True)

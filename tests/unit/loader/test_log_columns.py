@@ -10,7 +10,7 @@ from loader.query_backends import Local
 from loader.run import log_columns
 from loader.run.folder import RunFolder
 from loader.run.unfinished_cell import set_aside
-from queries.insights import evaluate, export, read_notes
+from queries.insights import EventsError, evaluate, export, read_notes
 
 QUERIES = [
     "fields @ptr, @timestamp, @message, @logStream",
@@ -178,3 +178,13 @@ def test_a_run_without_lines_has_no_columns(tmp_path, capsys):
     folder = RunFolder.create(tmp_path, "empty")
     log_columns.store(folder, at_end=True)
     assert (list(folder.path.iterdir()), capsys.readouterr().err) == ([], "")
+
+
+def test_a_last_line_that_is_being_written_is_left_out_and_a_bad_one_before_it_is_named(lines):
+    before = Local.of_run(lines).ask(QUERIES[2])
+    with lines.open("a") as file:
+        file.write('{"timestamp": 1736700000000, "mess')
+    assert Local.of_run(lines).ask(QUERIES[2]) == before
+    lines.write_text("broken\n" + lines.read_text())
+    with pytest.raises(EventsError, match="line 1: Malformed JSON"):
+        Local.of_run(lines).ask(QUERIES[2])
