@@ -42,7 +42,7 @@ _POINTER = "@ptr"
 
 
 def _report(label: str, unit: str, factor: str = "") -> str:
-    number = rf"regexp_extract(message, '\t *{label}: ([0-9.]+) {unit}', 1)"
+    number = rf"regexp_extract(message, '{label}: ([0-9.]+) {unit}', 1)"
     return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS DOUBLE){factor} END"
 
 
@@ -65,13 +65,13 @@ _LAMBDA = {
         rf" ELSE regexp_extract(message, '{_REQUEST}', 1) END, '')",
         Kind.TEXT,
     ),
-    "@duration": (_report("Duration", "ms"), Kind.NUMBER),
-    "@billedDuration": (_report("Billed Duration", "ms"), Kind.NUMBER),
-    "@initDuration": (_report("Init Duration", "ms"), Kind.NUMBER),
+    "@duration": (_report(r"^REPORT RequestId: \S+\s+Duration", "ms"), Kind.NUMBER),
+    "@billedDuration": (_report(r"\sBilled Duration", "ms"), Kind.NUMBER),
+    "@initDuration": (_report(r"\sInit Duration", "ms"), Kind.NUMBER),
     "@xrayTraceId": (_xray("XRAY TraceId"), Kind.TEXT),
     "@xraySegmentId": (_xray("SegmentId"), Kind.TEXT),
-    "@memorySize": (_report("Memory Size", "MB", " * 1000000"), Kind.NUMBER),
-    "@maxMemoryUsed": (_report("Max Memory Used", "MB", " * 1000000"), Kind.NUMBER),
+    "@memorySize": (_report(r"\sMemory Size", "MB", " * 1000000"), Kind.NUMBER),
+    "@maxMemoryUsed": (_report(r"\sMax Memory Used", "MB", " * 1000000"), Kind.NUMBER),
 }
 # Lines that are another format of those with the fields: SQL that recognises them, and what they look like.
 _OTHERS = [
