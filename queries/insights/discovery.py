@@ -55,14 +55,14 @@ _IS_PLATFORM_LINE = "regexp_matches(message, '^(START|END|REPORT) RequestId: ')"
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _REQUEST = rf"^(?:RequestId: |(?:\[[A-Za-z]+\]\s+)?[0-9-]{{10}}T[0-9:.]+Z\s+)({_UUID})(?:\s|$)"
 _IS_JSON_PLATFORM_LINE = (
-    r"starts_with(message, '{') AND regexp_matches(message,"
-    r""" '^\{\s*"time"\s*:\s*"[^"]*"\s*,\s*"type"\s*:\s*"platform\.')"""
+    "starts_with(message, '{') AND contains(message, '\"platform.')"
+    r""" AND regexp_matches(message, '"type"\s*:\s*"platform\.[A-Za-z]+"')"""
 )
 _LAMBDA = {
     "@type": (f"CASE WHEN {_IS_PLATFORM_LINE} THEN split_part(message, ' ', 1) END", Kind.TEXT),
     "@requestId": (
         rf"nullif(CASE WHEN {_IS_PLATFORM_LINE} THEN regexp_extract(message, 'RequestId: (\S+)', 1)"
-        rf" ELSE regexp_extract(message, '{_REQUEST}', 1) END, '')",
+        rf" WHEN NOT starts_with(message, '{{') THEN regexp_extract(message, '{_REQUEST}', 1) END, '')",
         Kind.TEXT,
     ),
     "@duration": (_report(r"^REPORT RequestId: \S+\s+Duration", "ms"), Kind.NUMBER),
