@@ -203,6 +203,8 @@ def _groupings(parts: list[str]) -> list[list[str]]:
 
 def _nearest(text: str) -> str:
     """The discovered field whose name is likely meant, or else all of them."""
+    if text.split(".")[0] == "@entity":
+        return "exported events don't tell their entity; @log and @logStream tell where one comes from"
     close = difflib.get_close_matches(text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75)
     meant = next((name for name in FIELDS if [name.lower()] == close), None)
     return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"
