@@ -3,7 +3,8 @@
 All of them ignore events in which the field is missing; the numeric ones also ignore values that don't look like
 numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide. Where that says nothing:
 
-* pct is exact: linear interpolation between the closest ranks (type 7, `quantile_cont`); so is median.
+* pct is exact: linear interpolation between the closest ranks (type 7, `quantile_cont`); so is median. `percentile`
+  is how AWS's own Lambda Operator Guide writes pct.
 * variance is the population's (divided by n), and stddev, of which the reference says no more than "the standard
   deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
 * count_distinct is exact, by text.
@@ -115,7 +116,7 @@ def fraction(call: Call) -> float:
         return 0.5
     percent = call.arguments[1]
     if not isinstance(percent, Number) or not 0 <= percent.value <= 100:
-        raise QueryError("pct takes a percentage from 0 to 100", percent.span.line, percent.span.column)
+        raise QueryError(f"{call.function} takes a percentage from 0 to 100", percent.span.line, percent.span.column)
     return percent.value / 100
 
 
@@ -148,7 +149,7 @@ def _chosen(function: str, value: Value, order: str) -> Value:
 
 
 # Compiled in `stage_stats`, all those of one field together: name -> number of arguments.
-QUANTILES = {"median": 1, "pct": 2}
+QUANTILES = {"median": 1, "pct": 2, "percentile": 2}
 
 AGGREGATES: dict[str, Aggregate] = {
     "avg": Aggregate(1, 1, _number("avg({})"), numeric=True),

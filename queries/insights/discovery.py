@@ -7,6 +7,9 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogD
   tells the place of an event in its source.
 * Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
   @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes), @xrayTraceId @xraySegmentId.
+  @requestId also of what the runtimes write for a request: a time in UTC, with a level in brackets before it or not,
+  and the id; or "RequestId: " and the id ("Log function output", Lambda developer guide). That the JSON format of
+  Lambda's lines has any of these isn't documented: where no event has a field that the query names, it is refused.
 * The columns of VPC flow logs and Route 53 query logs, told in `vended_lines`.
 * JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key
   that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken. Of
@@ -39,7 +42,7 @@ _POINTER = "@ptr"
 
 
 def _report(label: str, unit: str, factor: str = "") -> str:
-    number = rf"regexp_extract(message, '\t *{label}: ([0-9.]+) {unit}', 1)"
+    number = rf"regexp_extract(message, '{label}: ([0-9.]+) {unit}', 1)"
     return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS DOUBLE){factor} END"
 
 
@@ -49,20 +52,34 @@ def _xray(label: str) -> str:
 
 
 _IS_PLATFORM_LINE = "regexp_matches(message, '^(START|END|REPORT) RequestId: ')"
+_UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_REQUEST = rf"^(?:RequestId: |(?:\[[A-Za-z]+\]\s+)?[0-9-]{{10}}T[0-9:.]+Z\s+)({_UUID})(?:\s|$)"
+_IS_JSON_PLATFORM_LINE = (
+    "starts_with(message, '{') AND contains(message, '\"platform.')"
+    r""" AND regexp_matches(message, '"type"\s*:\s*"platform\.[A-Za-z]+"')"""
+)
 _LAMBDA = {
     "@type": (f"CASE WHEN {_IS_PLATFORM_LINE} THEN split_part(message, ' ', 1) END", Kind.TEXT),
     "@requestId": (
-        rf"CASE WHEN {_IS_PLATFORM_LINE} THEN nullif(regexp_extract(message, 'RequestId: (\S+)', 1), '') END",
+        rf"nullif(CASE WHEN {_IS_PLATFORM_LINE} THEN regexp_extract(message, 'RequestId: (\S+)', 1)"
+        rf" WHEN NOT starts_with(message, '{{') THEN regexp_extract(message, '{_REQUEST}', 1) END, '')",
         Kind.TEXT,
     ),
-    "@duration": (_report("Duration", "ms"), Kind.NUMBER),
-    "@billedDuration": (_report("Billed Duration", "ms"), Kind.NUMBER),
-    "@initDuration": (_report("Init Duration", "ms"), Kind.NUMBER),
+    "@duration": (_report(r"^REPORT RequestId: \S+\s+Duration", "ms"), Kind.NUMBER),
+    "@billedDuration": (_report(r"\sBilled Duration", "ms"), Kind.NUMBER),
+    "@initDuration": (_report(r"\sInit Duration", "ms"), Kind.NUMBER),
     "@xrayTraceId": (_xray("XRAY TraceId"), Kind.TEXT),
     "@xraySegmentId": (_xray("SegmentId"), Kind.TEXT),
-    "@memorySize": (_report("Memory Size", "MB", " * 1000000"), Kind.NUMBER),
-    "@maxMemoryUsed": (_report("Max Memory Used", "MB", " * 1000000"), Kind.NUMBER),
+    "@memorySize": (_report(r"\sMemory Size", "MB", " * 1000000"), Kind.NUMBER),
+    "@maxMemoryUsed": (_report(r"\sMax Memory Used", "MB", " * 1000000"), Kind.NUMBER),
 }
+# Lines that are another format of those with the fields: SQL that recognises them, and what they look like.
+_OTHERS = [
+    (known.fields, f"NOT {known.is_this()} AND {known.is_another()}", known.others_look_like()) for known in FORMATS
+]
+_OTHERS += [
+    ([*_LAMBDA], _IS_JSON_PLATFORM_LINE, "Lambda's in JSON; name their own fields, as in record.metrics.durationMs")
+]
 _LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
 FIELDS = (*_SYSTEM, *_LAMBDA)
 _MOST_PARTS = 6  # of a name with dots, for which every way to read it is looked for: 32 of them
@@ -109,32 +126,37 @@ class Discovery:
             for path in self._paths
         ]
         columns = "".join(
-            f", {sql(texts) if callable(sql) else sql} AS {value.sql}" for sql, value in self._columns.values()
+            f", {sql(texts) if callable(sql) else self._guarded(name, sql)} AS {value.sql}"
+            for name, (sql, value) in self._columns.items()
         )
         found = f"SELECT *{' EXCLUDE (elements)' if elements else ''}{columns} FROM raw"
         return f"SELECT *{ordinal}{elements} FROM {source.relation}", found
 
+    def _guarded(self, name: str, sql: str) -> str:
+        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as `needs_formats` tells."""
+        if name == _POINTER or not self._refuse_others:
+            return sql
+        return f"CASE WHEN {_IS_JSON_PLATFORM_LINE} THEN error('{NEEDS_FORMATS}') ELSE {sql} END"
+
     def check_formats(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
-        """Looks at lines that seem to be of a known service's but in another format, as flow logs of a custom one.
+        """Looks at lines of a known service's that seem to be in another format, as flow logs of a custom one.
 
         Raises QueryError at a field of that service that the query names and no event has; without one the fields of
         these lines are missing, as they are on the service. Needs insights_fragment.
         """
         self._refuse_others = False
         raw, found = self.sql(source, numbered=False, fragments=True)
-        for known in FORMATS:
-            names = [name for text, name in self._names.items() if text in known.fields]
+        for fields, is_another, look_like in _OTHERS:
+            names = [name for text, name in self._names.items() if text in fields]
             counts = "".join(f", count({self._columns[name.text][1].sql})" for name in names)
-            others = f"count(*) FILTER (NOT {known.is_this()} AND {known.is_another()})"
-            statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {others}{counts} FROM found"
+            statement = (
+                f"WITH raw AS ({raw}), found AS ({found}) SELECT count(*) FILTER ({is_another}){counts} FROM found"
+            )
             other, *present = connection.execute(statement).fetchone() if names else (0,)
             absent = [name for name, count in zip(names, present, strict=True) if not count]
             if other and absent:
                 lines = "1 line looks" if other == 1 else f"{other} lines look"
-                message = (
-                    f"no event has {absent[0].text}, and {lines} like {known.title} of another format than the"
-                    ' default; name its columns, as in parse "* * *" as one, two, three'
-                )
+                message = f"no event has {absent[0].text}, and {lines} like {look_like}"
                 raise QueryError(message, absent[0].span.line, absent[0].span.column)
 
     def _extraction(self, name: syntax.Name) -> tuple[Extraction, Kind]:
@@ -181,6 +203,8 @@ def _groupings(parts: list[str]) -> list[list[str]]:
 
 def _nearest(text: str) -> str:
     """The discovered field whose name is likely meant, or else all of them."""
+    if text.split(".")[0] == "@entity":
+        return "exported events don't tell their entity; @log and @logStream tell where one comes from"
     close = difflib.get_close_matches(text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75)
     meant = next((name for name in FIELDS if [name.lower()] == close), None)
     return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"

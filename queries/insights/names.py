@@ -18,7 +18,7 @@ _SPELLED = {name.lower(): name for name in _SPELLINGS.split()}
 # What other query languages, and guesses, call it: name -> what to write here.
 _ELSEWHERE = {
     "avg(x)": "average mean",
-    "pct(x, 95)": "percentile percentiles quantile perc pctl",
+    "pct(x, 95)": "percentiles quantile perc pctl",
     "count_distinct(x)": "distinct dcount uniq unique distinct_count distinctcount cardinality",
     "sum(if(condition, 1, 0))": "countif count_if sumif",
     "stddev(x)": "stdev std stddev_pop",

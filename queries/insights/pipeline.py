@@ -94,9 +94,8 @@ class Pipeline:
         if name.text in self._elements:
             return self._elements[name.text]
         if self.stats_count:
-            raise refusal(
-                name.span, f"{name.text} is gone after stats, which leaves {', '.join(self.columns)}; add it there"
-            )
+            left = f"{name.text} is gone after stats, which leaves {', '.join(self.columns)}"
+            raise refusal(name.span, f"{left}; add it there, or put what uses it before stats")
         if name.text.lower() == "null":
             raise refusal(name.span, "null is not a value; a missing field is found by `not ispresent(field)`")
         if name.text.lower() in ("true", "false"):

@@ -50,6 +50,12 @@ class LineFormat:
         """SQL of type boolean, of lines that don't have the shape."""
         return " AND ".join(f"regexp_matches(message, {sql_string(pattern)})" for pattern in self.other)
 
+    def others_look_like(self) -> str:
+        """What such lines look like, and the way to read them."""
+        return (
+            f'{self.title} of another format than the default; name its columns, as in parse "* * *" as one, two, three'
+        )
+
 
 FORMATS = (
     LineFormat(

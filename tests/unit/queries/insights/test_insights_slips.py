@@ -104,7 +104,7 @@ SLIPS = [
     ("stats count(*) by bin(5 m)", 23, "without a space", "stats count(*) by bin(5m)"),
     ('stats count(*) by bin("5m")', 23, "without quotes", "stats count(*) by bin(5m)"),
     ("stats count(*) by bin(1.5h)", 23, "as in 90m", "stats count(*) by bin(45m)"),
-    ("stats percentile(a, 95)", 7, "did you mean pct(x, 95)?", "stats pct(a, 95)"),
+    ("stats quantile(a, 95)", 7, "did you mean pct(x, 95)?", "stats pct(a, 95)"),
     ("stats p99(a)", 7, "did you mean pct(x, 99)?", "stats pct(a, 99)"),
     ("stats mean(a)", 7, "did you mean avg(x)?", "stats avg(a)"),
     ("stats count(a = 1)", 7, "sum(condition) counts", "stats sum(a = 1)"),
