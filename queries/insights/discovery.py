@@ -120,9 +120,7 @@ class Discovery:
         place = {path: number for number, path in enumerate(sought, start=1)}
         elements = f", {_json(sought, fragments, self._refuse_others)} AS elements" if sought else ""
         texts = [
-            f"insights_scalar({source.pointers[path]})"
-            if path in source.pointers
-            else f"insights_bit(elements[{place[path]}])"
+            f"insights_scalar({source.pointers[path] if path in source.pointers else f'elements[{place[path]}]'})"
             for path in self._paths
         ]
         columns = "".join(

@@ -138,9 +138,9 @@ class Compiler:
         return value if value.kind is Kind.NUMBER else self._scope.numbered(self._stored(value))
 
     def _settled(self, expression: Expression, simple: bool) -> Value:
-        """The value, as a column where that is asked for or where its double isn't all that is known of it."""
+        """The value, as a column where that is asked for or where its double may not be all that is known of it."""
         value = self.value(expression)
-        return self._stored(value) if simple or value.exact is not None else value
+        return self._stored(value) if simple or value.exact is not None or value.kind is not Kind.NUMBER else value
 
     def _comparison(self, node: syntax.Comparison) -> Value:
         _check_true(node)

@@ -60,10 +60,10 @@ def one_or_zero(template: str) -> Build:
 def unified(values: list[Value]) -> tuple[list[str], Kind]:
     """SQL of values that may stand for one another, all of one kind, and that kind."""
     kinds = {value.kind for value in values}
-    if any(value.big for value in values):
-        return [as_dynamic(value) for value in values], Kind.DYNAMIC
     if Kind.INTEGER in kinds and all(value.kind is Kind.INTEGER or _is_whole(value) for value in values):
         return [as_long(value) for value in values], Kind.INTEGER
+    if any(value.big or isinstance(value.literal, int) for value in values):
+        return [as_dynamic(value) for value in values], Kind.DYNAMIC
     if len(kinds) == 1 and kinds != {Kind.DYNAMIC}:
         return [value.sql for value in values], values[0].kind
     if kinds <= NUMERIC - {Kind.TIMESTAMP}:

@@ -20,15 +20,13 @@ def _extreme(function: str) -> Build:
     """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0 on warm starts."""
 
     def build(args: list[Value]) -> Value:
-        sql, known = f"{function}({', '.join(map(as_number, args))})", [exact(arg) for arg in args]
-        if None in known:
+        sql, known = f"{function}({', '.join(map(as_number, args))})", [one for one in map(exact, args) if one]
+        if not known:
             return Value(sql, Kind.NUMBER)
-        wholes = ", ".join(one.whole for one in known)
-        all_whole = " AND ".join(
-            f"({as_number(arg)} IS NULL OR {one.whole} IS NOT NULL)" for arg, one in zip(args, known, strict=True)
-        )
+        whole = f"{function}({', '.join(one.whole for one in known)})"
         reach = f"greatest({', '.join(one.reach for one in known)})"
-        return Value(sql, Kind.NUMBER, exact=Exact(f"CASE WHEN {all_whole} THEN {function}({wholes}) END", reach))
+        chosen = f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END"
+        return Value(sql, Kind.NUMBER, exact=Exact(chosen, reach))
 
     return build
 
@@ -73,7 +71,7 @@ def _from_millis(args: list[Value]) -> Value:
 
 
 def _to_millis(args: list[Value]) -> Value:
-    return Value(f"TRY_CAST({as_number(args[0])} AS BIGINT)", Kind.INTEGER)
+    return Value(as_long(args[0]), Kind.INTEGER)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -97,7 +95,7 @@ FUNCTIONS: dict[str, Function] = {
     "messagesize": Function(1, 1, _message_size),
     # datetime
     "frommillis": Function(1, 1, _from_millis),
-    "tomillis": Function(1, 1, _to_millis),
+    "tomillis": Function(1, 1, _to_millis, time=True),
     **DATE_FUNCTIONS,
     **TEXT_FUNCTIONS,
     **JSON_FUNCTIONS,

@@ -1,7 +1,7 @@
 """The JSON functions: maps and lists from text and back.
 
 Undocumented, decided here: `jsonStringify` writes without white space; `jsonArrayContains` compares by text, so that
-the number 7 is found as "7".
+the number 7 is found as "7", and true as 1.
 """
 
 from queries.insights.errors import QueryError
@@ -50,9 +50,11 @@ def _array_contains(args: list[Value]) -> Value:
     list_, sought = args
     given = f"TRY(json({_raw(list_)}))"
     # A map or list as the value sought is null, as for any other function on text.
-    texts = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
-    text = texts[sought.kind] if sought.kind in texts else as_text(sought)
-    found = f"json_type({given}) = 'ARRAY' AND list_contains(json_extract_string({given}, '$[*]'), {text})"
+    structures = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
+    text = structures[sought.kind] if sought.kind in structures else as_text(sought)
+    item = "insights_text(insights_scalar(CAST(item AS VARCHAR)))"
+    items = f"list_transform(json_extract({given}, '$[*]'), lambda item: {item})"
+    found = f"json_type({given}) = 'ARRAY' AND list_contains({items}, {text})"
     present = f"{list_.sql} IS NOT NULL AND {text} IS NOT NULL"
     return Value(f"CASE WHEN {present} THEN coalesce({found}, FALSE) END", Kind.BOOLEAN)
 

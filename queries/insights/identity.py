@@ -26,6 +26,15 @@ def tree(node: Any) -> Hashable:
     return tuple(map(tree, node)) if isinstance(node, tuple) else node
 
 
+def mentions(known: Hashable, name: str) -> bool:
+    """Whether a tree mentions the field, or a part of it such as `name.key`."""
+    if not isinstance(known, tuple):
+        return False
+    if known[:1] == ("Name",):
+        return f"{known[1]}.".startswith(f"{name}.")
+    return any(mentions(part, name) for part in known)
+
+
 def names(expression: Expression) -> set[str]:
     """The fields that an expression mentions."""
     return {node.text for node in _nodes(expression) if isinstance(node, syntax.Name)}

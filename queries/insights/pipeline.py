@@ -12,7 +12,7 @@ from queries.insights import syntax
 from queries.insights.discovery import FIELDS, Discovery
 from queries.insights.errors import QueryError
 from queries.insights.events import Source
-from queries.insights.identity import tree
+from queries.insights.identity import mentions, tree
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression, Span
 from queries.insights.values import STRUCTURES, Kind, Value, as_double, columns, order_keys, printed, selected
@@ -58,6 +58,9 @@ class Pipeline:
         if name.text in self.columns:
             raise refusal(name.span, f"{name.text} is already defined; choose another alias")
         self.columns[name.text] = value
+        # What was computed from the discovered field of that name isn't what its expression means from here on.
+        self._titles = {title: known for title, known in self._titles.items() if not mentions(known, name.text)}
+        self._trees = {known: column for known, column in self._trees.items() if not mentions(known, name.text)}
 
     def computed(self, item: syntax.Item) -> bool:
         """Whether an item without an alias has its column. Raises QueryError for a title that is another's."""

@@ -112,7 +112,7 @@ def _dynamic(text: str) -> Any:
 def _whole(number: float | str) -> int | float | None:
     """A double, or its text or that of an integer, as Python has it; digits that a double doesn't hold stay."""
     if isinstance(number, str):
-        if number.lstrip("-").isdigit() and abs(int(number)) < 2**63:
+        if number.lstrip("-").isdigit() and -(2**63) <= int(number) < 2**63:
             return int(number)
         number = float(number)
     if not math.isfinite(number):

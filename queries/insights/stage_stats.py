@@ -170,7 +170,7 @@ class _GroupScope:
                 f"{name} is a column that this stats makes; aggregate it in a further stats, or give it another alias",
             )
         value = Compiler(self._pipeline).no_map(expression, "stats")
-        return value if value.simple else self._pipeline.store(value)
+        return value if value.simple and not isinstance(value.literal, int) else self._pipeline.store(value)
 
     def _quantile(self, call: syntax.Call) -> Value:
         """An element of the list of all quantiles that are asked of the same numbers."""

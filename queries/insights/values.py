@@ -93,16 +93,18 @@ EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 # Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
 # mention. insights_json_double is insights_json_number with the infinities that are missing there. insights_plain
 # turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 14.0.
-# insights_scalar: JSON text of strings and numbers sorts before "[", that of lists, maps and null does not.
+# insights_scalar: JSON text of strings and negative numbers sorts before "-A", that of others from "0" to ":"; what
+# else there is are lists, maps, null, and nan and inf, which DuckDB reads and JSON doesn't have.
 MACROS = rf"""
-CREATE TEMP MACRO insights_bit(v) AS CASE WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' ELSE v END;
-CREATE TEMP MACRO insights_scalar(v) AS CASE WHEN v < '[' THEN v WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' END;
+CREATE TEMP MACRO insights_scalar(v) AS
+  CASE WHEN v < '-A' THEN v WHEN v < '0' THEN NULL WHEN v < ':' THEN v
+  WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' END;
 CREATE TEMP MACRO insights_structure(v) AS CASE WHEN starts_with(v, '[') OR starts_with(v, '{{') THEN v END;
 CREATE TEMP MACRO insights_text(v) AS
   CASE WHEN NOT starts_with(v, '"') THEN v WHEN contains(v, '\') THEN json_extract_string(v, '$')
   ELSE v[2:-2] END;
 CREATE TEMP MACRO insights_number(s) AS TRY_CAST(regexp_extract(s, '{_LOOKS_NUMERIC}') AS DOUBLE);
-CREATE TEMP MACRO insights_finite(d) AS CASE WHEN isfinite(d) THEN d END;
+CREATE TEMP MACRO insights_finite(d) AS CASE WHEN isfinite(d) THEN d + 0.0 END; -- no -0
 CREATE TEMP MACRO insights_json_double(v) AS
   CASE WHEN starts_with(v, '"') THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END;
 CREATE TEMP MACRO insights_json_number(v) AS insights_finite(insights_json_double(v));
@@ -285,9 +287,12 @@ def columns(value: Value, fresh: Callable[[], str], aggregate: bool = False) -> 
         return {name: finished(value).sql}, Value(name, value.kind, column=True)
     big = fresh()
     whole = f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
+    in_doubt = f"{known.reach} >= {EXACT_BELOW}"
+    # A small number has no `big`, however it was reached: else it would not be the same as when reached otherwise.
+    large = f"{whole} NOT BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
     made = {
-        big: f"CASE WHEN {known.reach} >= {EXACT_BELOW} THEN {whole} END",
-        name: f"insights_finite(coalesce(CAST({big} AS DOUBLE), {value.sql}))",
+        big: f"CASE WHEN {in_doubt} AND {large} THEN {whole} END",
+        name: f"insights_finite(coalesce(CASE WHEN {in_doubt} THEN CAST({whole} AS DOUBLE) END, {value.sql}))",
     }
     whole = f"coalesce(CAST({big} AS HUGEINT), insights_whole_double({name}))"
     return made, Value(name, Kind.NUMBER, column=True, exact=Exact(whole, f"abs({name})"), big=big)
