@@ -93,9 +93,10 @@ EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 # Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
 # mention. insights_json_double is insights_json_number with the infinities that are missing there. insights_plain
 # turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 14.0.
-# insights_scalar: JSON text of strings and numbers sorts before "[", that of lists, maps and null does not.
+# insights_scalar and insights_bit: JSON text of strings and numbers sorts before "[" and "f", all other does not.
 MACROS = rf"""
-CREATE TEMP MACRO insights_bit(v) AS CASE WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' ELSE v END;
+CREATE TEMP MACRO insights_bit(v) AS
+  CASE WHEN v >= 'f' THEN CASE WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' ELSE v END ELSE v END;
 CREATE TEMP MACRO insights_scalar(v) AS CASE WHEN v < '[' THEN v WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' END;
 CREATE TEMP MACRO insights_structure(v) AS CASE WHEN starts_with(v, '[') OR starts_with(v, '{{') THEN v END;
 CREATE TEMP MACRO insights_text(v) AS
@@ -248,20 +249,29 @@ def as_dynamic(value: Value) -> str:
     return as_text(value)
 
 
-def order_keys(value: Value) -> list[str]:
-    """SQL of what a column's values are sorted by, one after the other.
+def sort_number(value: Value) -> str | None:
+    """SQL of the number that a column's text or JSON text is sorted as; None for a column of numbers.
 
-    Numbers come after other values, 01 before 1. A text is a number here when it is written in digits, with no more
-    than a sign and one point: `5e1` and `9a` are mixes of digits and other characters, which sort by chunks.
+    A text is a number here when it is written in digits, with no more than a sign and one point: `5e1` and `9a` are
+    mixes of digits and other characters, which sort by chunks.
     Source: CWL_QuerySyntax-Sort, "number values are values that include only numbers".
     """
     if value.kind in NUMERIC:
-        return [value.sql, value.big] if value.big else [value.sql]
-    text, number = as_text(value), as_number(value)
+        return None
     mixed = f"contains({value.sql}, 'e') OR contains({value.sql}, 'E')"
     if value.kind is Kind.DYNAMIC:
         mixed = f"starts_with({value.sql}, '\"') AND ({mixed})"
-    number = f"CASE WHEN NOT ({mixed}) THEN {number} END"
+    return f"CASE WHEN NOT ({mixed}) THEN {as_number(value)} END"
+
+
+def order_keys(value: Value, number: str | None = None) -> list[str]:
+    """SQL of what a column's values are sorted by, one after the other: numbers after other values, 01 before 1.
+
+    `number` is a column that holds the `sort_number`, where there is one: planning takes its time for each mention.
+    """
+    if value.kind in NUMERIC:
+        return [value.sql, value.big] if value.big else [value.sql]
+    text, number = as_text(value), number or sort_number(value)
     whole = f"CASE WHEN abs({number}) >= {EXACT_BELOW} THEN insights_whole({text}, NULL) END"
     chunks = f"CASE WHEN {number} IS NULL THEN insights_natural({text}) ELSE [{text}] END"
     return [f"({number} IS NOT NULL)", f"coalesce({number}, 0)", whole, chunks]
