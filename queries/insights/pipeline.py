@@ -20,6 +20,7 @@ from queries.insights.values import (
     Kind,
     Value,
     as_double,
+    as_text,
     columns,
     order_keys,
     printed,
@@ -54,7 +55,7 @@ class Pipeline:
         self._at = Span(1, 1, 0, 0)
         self._names = 0
         self._numbers: dict[str, str] = {}
-        self._sort_numbers: dict[str, str] = {}
+        self._sorted: dict[str, tuple[str, str]] = {}
         self._elements: dict[str, Value] = {}
         self._spellings: dict[str, syntax.Name] = {}
         self._titles: dict[str, Hashable] = {}
@@ -186,10 +187,11 @@ class Pipeline:
         Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Sort.html
         """
         number = sort_number(value)
-        if number is not None and number not in self._sort_numbers:
-            self._sort_numbers[number] = self.fresh()
-            self._add({self._sort_numbers[number]: number})
-        keys = order_keys(value, self._sort_numbers.get(number))
+        if number is not None and value.sql not in self._sorted:
+            names = (self.fresh(), self.fresh())
+            self._add(dict(zip(names, (number, as_text(value)), strict=True)))
+            self._sorted[value.sql] = names
+        keys = order_keys(value, *self._sorted.get(value.sql, ()))
         direction = "DESC" if descending else "ASC"
         return [f"({value.sql} IS NULL) ASC", *(f"{key} {direction}" for key in keys)]
 
@@ -205,7 +207,7 @@ class Pipeline:
         """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
         self.stats_count += 1
         self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
-        self._sort_numbers = {}
+        self._sorted = {}
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
         self.parsed, self.displayed = [], None

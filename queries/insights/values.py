@@ -264,14 +264,15 @@ def sort_number(value: Value) -> str | None:
     return f"CASE WHEN NOT ({mixed}) THEN {as_number(value)} END"
 
 
-def order_keys(value: Value, number: str | None = None) -> list[str]:
+def order_keys(value: Value, number: str | None = None, text: str | None = None) -> list[str]:
     """SQL of what a column's values are sorted by, one after the other: numbers after other values, 01 before 1.
 
-    `number` is a column that holds the `sort_number`, where there is one: planning takes its time for each mention.
+    `number` and `text` are columns that hold `sort_number` and `as_text`, where there are such: planning takes its time
+    for each mention.
     """
     if value.kind in NUMERIC:
         return [value.sql, value.big] if value.big else [value.sql]
-    text, number = as_text(value), number or sort_number(value)
+    text, number = text or as_text(value), number or sort_number(value)
     whole = f"CASE WHEN abs({number}) >= {EXACT_BELOW} THEN insights_whole({text}, NULL) END"
     chunks = f"CASE WHEN {number} IS NULL THEN insights_natural({text}) ELSE [{text}] END"
     return [f"({number} IS NOT NULL)", f"coalesce({number}, 0)", whole, chunks]
