@@ -101,7 +101,7 @@ class LoggedExtreme:
         """SQL of a column of the rows: the number, then the order of sort."""
         number = as_number(self.of)
         text = self.of.kind is Kind.TEXT
-        special = "" if text else f" AND (starts_with({self.of.sql}, '\"') OR abs({number}) >= {EXACT_BELOW})"
+        special = "" if text else f" AND (insights_quoted({self.of.sql}) OR abs({number}) >= {EXACT_BELOW})"
         rank = f"(coalesce({number}, 0), {', '.join(order_keys(self.of))})"
         return f"CASE WHEN {self.of.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN {rank} END"
 

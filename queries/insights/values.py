@@ -93,19 +93,20 @@ EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 # Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
 # mention. insights_json_double is insights_json_number with the infinities that are missing there. insights_plain
 # turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 14.0.
-# insights_scalar and insights_bit: JSON text of strings and numbers sorts before "[" and "f", all other does not.
+# insights_quoted is starts_with(v, '"') at a third of its cost. insights_scalar and insights_bit: JSON text of strings
+# and numbers sorts before "[" and "f", all other does not.
 MACROS = rf"""
 CREATE TEMP MACRO insights_bit(v) AS
   CASE WHEN v >= 'f' THEN CASE WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' ELSE v END ELSE v END;
 CREATE TEMP MACRO insights_scalar(v) AS CASE WHEN v < '[' THEN v WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' END;
 CREATE TEMP MACRO insights_structure(v) AS CASE WHEN starts_with(v, '[') OR starts_with(v, '{{') THEN v END;
-CREATE TEMP MACRO insights_text(v) AS
-  CASE WHEN NOT starts_with(v, '"') THEN v WHEN contains(v, '\') THEN json_extract_string(v, '$')
-  ELSE v[2:-2] END;
+CREATE TEMP MACRO insights_quoted(v) AS v >= '"' AND v < '#';
+CREATE TEMP MACRO insights_text(v) AS CASE WHEN insights_quoted(v)
+  THEN CASE WHEN contains(v, '\') THEN json_extract_string(v, '$') ELSE v[2:-2] END ELSE v END;
 CREATE TEMP MACRO insights_number(s) AS TRY_CAST(regexp_extract(s, '{_LOOKS_NUMERIC}') AS DOUBLE);
 CREATE TEMP MACRO insights_finite(d) AS CASE WHEN isfinite(d) THEN d END;
 CREATE TEMP MACRO insights_json_double(v) AS
-  CASE WHEN starts_with(v, '"') THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END;
+  CASE WHEN insights_quoted(v) THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END;
 CREATE TEMP MACRO insights_json_number(v) AS insights_finite(insights_json_double(v));
 CREATE TEMP MACRO insights_whole_double(d) AS
   CASE WHEN abs(d) < {EXACT_BELOW} AND d = trunc(d) THEN CAST(d AS HUGEINT) END;
@@ -260,7 +261,7 @@ def sort_number(value: Value) -> str | None:
         return None
     mixed = f"contains({value.sql}, 'e') OR contains({value.sql}, 'E')"
     if value.kind is Kind.DYNAMIC:
-        mixed = f"starts_with({value.sql}, '\"') AND ({mixed})"
+        mixed = f"insights_quoted({value.sql}) AND ({mixed})"
     return f"CASE WHEN NOT ({mixed}) THEN {as_number(value)} END"
 
 
