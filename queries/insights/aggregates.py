@@ -74,8 +74,6 @@ def _sum(call: Call, args: list[Value], time: str | None) -> Value:
 def _extreme(function: str) -> Callable[[Call, list[Value], str | None], Value]:
     def build(call: Call, args: list[Value], time: str | None) -> Value:
         value = args[0]
-        if value.kind in (Kind.DYNAMIC, Kind.TEXT):
-            return _extreme_logged(function, value)
         if value.kind is Kind.BOOLEAN:
             return Value(f"{function}(CAST({value.sql} AS BIGINT))", Kind.INTEGER)
         sql = f"{function}({value.sql})"
@@ -89,25 +87,43 @@ def _extreme(function: str) -> Callable[[Call, list[Value], str | None], Value]:
     return build
 
 
-def _extreme_logged(function: str, value: Value) -> Value:
-    """The value as it was logged. JSON numbers that doubles hold go by their doubles alone; only texts and integers
-    beyond take part in the slower choice, whose key is: numbers before others, the number, then the order of sort.
+@dataclass(frozen=True)
+class LoggedExtreme:
+    """The min or max (`function`) of a column of logged values, as it was logged; see `stage_stats` for its columns.
+
+    JSON numbers that doubles hold go by their doubles alone, in the column `number`. Only texts and integers beyond
+    have a `rank` and take part in the slower choice: numbers before others, then the rank.
     """
-    number = as_number(value)
-    text = value.kind is Kind.TEXT
-    special = "" if text else f" AND (starts_with({value.sql}, '\"') OR abs({number}) >= {EXACT_BELOW})"
-    first = f"{number} IS {'NULL' if function == 'min' else 'NOT NULL'}"
-    key = f"({first}, coalesce({number}, 0), {', '.join(order_keys(value))})"
-    chosen = (
-        f"arg_{function}({{'n': {number}, 'v': {as_dynamic(value)}}},"
-        f" CASE WHEN {value.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN {key} END)"
-    )
-    plain = f"{function}({number})"
-    return Value(
-        f"CASE WHEN {plain} IS NULL THEN {chosen}.v WHEN {chosen}.n = {plain} THEN insights_plain({chosen}.v)"
-        f" ELSE insights_number_text({plain}) END",
-        Kind.DYNAMIC,
-    )
+
+    function: str
+    of: Value
+
+    def rank(self) -> str:
+        """SQL of a column of the rows: the number, then the order of sort."""
+        number = as_number(self.of)
+        text = self.of.kind is Kind.TEXT
+        special = "" if text else f" AND (insights_quoted({self.of.sql}) OR abs({number}) >= {EXACT_BELOW})"
+        rank = f"(coalesce({number}, 0), {', '.join(order_keys(self.of))})"
+        return f"CASE WHEN {self.of.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN {rank} END"
+
+    def number(self) -> str:
+        """SQL of the aggregate of the numbers."""
+        return f"{self.function}({as_number(self.of)})"
+
+    def chosen(self, rank: str) -> str:
+        """SQL of the aggregate that chooses by the column `rank`: the number of what it chooses, and the value."""
+        number = as_number(self.of)
+        first = f"{number} IS {'NULL' if self.function == 'min' else 'NOT NULL'}"
+        pair = f"{{'n': {number}, 'v': {as_dynamic(self.of)}}}"
+        return f"arg_{self.function}({pair}, ({first}, {rank})) FILTER ({rank} IS NOT NULL)"
+
+    def value(self, number: str, chosen: str) -> Value:
+        """The result over the columns of both aggregates."""
+        return Value(
+            f"CASE WHEN {number} IS NULL THEN {chosen}.v WHEN {chosen}.n = {number} THEN insights_plain({chosen}.v)"
+            f" ELSE insights_number_text({number}) END",
+            Kind.DYNAMIC,
+        )
 
 
 def fraction(call: Call) -> float:

@@ -81,11 +81,17 @@ def _number_beside_string(operator: str, left: Value, right: Value) -> Value:
         other = left if string is right else right
         return _boolean(f"CASE WHEN {other.sql} IS NOT NULL THEN {str(operator == '!=').upper()} END")
     for field, other in ((left, right), (right, left)):
-        if operator in ("=", "!=") and field.kind is Kind.DYNAMIC and field.column and other.literal is not None:
+        if as_written(operator, field, other):
             return _boolean(_equality_with_number(operator, field, other))
     both = _numbers(operator, left, right)
     unlike = str(operator == "!=").upper()
     return _boolean(f"CASE WHEN {left.sql} IS NOT NULL AND {right.sql} IS NOT NULL THEN coalesce({both}, {unlike}) END")
+
+
+def as_written(operator: str, field: Value, number: Value) -> bool:
+    """Whether `_equality_with_number` compares the two, which most often needs no reading of the field as a number."""
+    literal = number.kind in NUMERIC and number.literal is not None
+    return operator in ("=", "!=") and field.kind is Kind.DYNAMIC and field.column and literal
 
 
 def _equality_with_number(operator: str, field: Value, number: Value) -> str:

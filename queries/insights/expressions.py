@@ -4,7 +4,7 @@ from typing import Protocol
 
 from queries.insights import patterns, periods, syntax
 from queries.insights.aggregates import AGGREGATES, QUANTILES
-from queries.insights.comparing import compare
+from queries.insights.comparing import as_written, compare
 from queries.insights.discovery import FIELDS
 from queries.insights.errors import QueryError
 from queries.insights.function import Function, unified
@@ -148,9 +148,9 @@ class Compiler:
         if Kind.MAP in (left.kind, right.kind):
             return Value("FALSE", Kind.BOOLEAN)  # as documented for a map or list beside any other field
         left, right = scalar(left, self._scope.store), scalar(right, self._scope.store)
-        if left.kind in NUMERIC:
+        if left.kind in NUMERIC and not as_written(node.operator, right, left):
             right = self._scope.numbered(right)
-        elif right.kind in NUMERIC:
+        elif right.kind in NUMERIC and not as_written(node.operator, left, right):
             left = self._scope.numbered(left)
         self._note_words(left, right)
         return compare(node.operator, left, right, node.span)

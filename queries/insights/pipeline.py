@@ -15,7 +15,18 @@ from queries.insights.events import Source
 from queries.insights.identity import mentions, tree
 from queries.insights.structures import element, refuse_map, scalar
 from queries.insights.syntax import Expression, Span
-from queries.insights.values import STRUCTURES, Kind, Value, as_double, columns, order_keys, printed, selected
+from queries.insights.values import (
+    STRUCTURES,
+    Kind,
+    Value,
+    as_double,
+    as_text,
+    columns,
+    order_keys,
+    printed,
+    selected,
+    sort_number,
+)
 
 DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
 # Planning and memory grow with the square of the stages that build on one another: each hands on all columns.
@@ -44,6 +55,7 @@ class Pipeline:
         self._at = Span(1, 1, 0, 0)
         self._names = 0
         self._numbers: dict[str, str] = {}
+        self._sorted: dict[str, tuple[str, str]] = {}
         self._elements: dict[str, Value] = {}
         self._spellings: dict[str, syntax.Name] = {}
         self._titles: dict[str, Hashable] = {}
@@ -170,6 +182,21 @@ class Pipeline:
             self._numbers[value.sql] = self.store(Value(double, Kind.NUMBER)).sql
         return replace(value, number=self._numbers[value.sql])
 
+    def order_terms(self, value: Value, descending: bool) -> list[str]:
+        """ORDER BY terms of the service's natural sorting of a column; missing values come last either way.
+
+        Ascending: strings before numbers; strings by chunks, digits by length and then value, the rest by Unicode.
+        Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Sort.html
+        """
+        number = sort_number(value)
+        if number is not None and value.sql not in self._sorted:
+            names = (self.fresh(), self.fresh())
+            self._add(dict(zip(names, (number, as_text(value)), strict=True)))
+            self._sorted[value.sql] = names
+        keys = order_keys(value, *self._sorted.get(value.sql, ()))
+        direction = "DESC" if descending else "ASC"
+        return [f"({value.sql} IS NULL) ASC", *(f"{key} {direction}" for key in keys)]
+
     def timestamp(self) -> Value | None:
         """The column of @timestamp; None once a stats without it has passed."""
         if self.stats_count:
@@ -182,6 +209,7 @@ class Pipeline:
         """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
         self.stats_count += 1
         self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
+        self._sorted = {}
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
         self.parsed, self.displayed = [], None
@@ -248,17 +276,6 @@ class Pipeline:
             return self.displayed
         shown = self.shown or ([] if self.stats_count else ["@timestamp", "@message"])
         return list(dict.fromkeys([*shown, *self.parsed]))
-
-
-def order_terms(value: Value, descending: bool) -> list[str]:
-    """ORDER BY terms of the service's natural sorting; missing values come last either way.
-
-    Ascending: strings before numbers; strings by chunks, digits by length and then value, the rest by Unicode.
-    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Sort.html
-    """
-    direction = "DESC" if descending else "ASC"
-    terms = [f"({value.sql} IS NULL) ASC"]
-    return [*terms, *(f"{key} {direction}" for key in order_keys(value))]
 
 
 def refusal(span: Span, message: str) -> QueryError:

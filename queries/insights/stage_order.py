@@ -2,7 +2,7 @@
 
 from queries.insights import syntax
 from queries.insights.expressions import Compiler
-from queries.insights.pipeline import Pipeline, order_terms, refusal
+from queries.insights.pipeline import Pipeline, refusal
 from queries.insights.syntax import Expression
 from queries.insights.values import Value, as_text
 
@@ -16,7 +16,7 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
         column = _event_time(key.expression, pipeline)
         if column is None:
             column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
-        terms += order_terms(column, key.descending)
+        terms += pipeline.order_terms(column, key.descending)
     pipeline.order = list(dict.fromkeys([*terms, *pipeline.order]))
     pipeline.determined = terms
 

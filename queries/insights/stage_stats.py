@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Sequence
 
 from queries.insights import syntax
-from queries.insights.aggregates import AGGREGATES, QUANTILES, fraction
+from queries.insights.aggregates import AGGREGATES, QUANTILES, LoggedExtreme, fraction
 from queries.insights.expressions import Compiler, check_arity
 from queries.insights.identity import functions, names, tree
-from queries.insights.pipeline import Pipeline, order_terms, refusal
+from queries.insights.pipeline import Pipeline, refusal
 from queries.insights.syntax import Expression
 from queries.insights.values import Kind, Value, as_number, as_text, columns, selected
 
@@ -39,7 +39,7 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     items_made = (*command.keys, *command.items)
     pipeline.regroup(items_made, found, _by_tree(items_made, found))
     pipeline.bins = bins
-    pipeline.order = [term for key in keys.values() for term in order_terms(key, descending=False)]
+    pipeline.order = [term for key in keys.values() for term in pipeline.order_terms(key, descending=False)]
 
 
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
@@ -115,6 +115,7 @@ class _GroupScope:
         self.now_s, self.notes, self.python_functions = pipeline.now_s, pipeline.notes, pipeline.python_functions
         self._aggregates: list[str] = []
         self._quantiles: dict[str, tuple[str, list[float]]] = {}
+        self._choices: dict[str, str] = {}
         self.later: list[str] = []
         self._pipeline = pipeline
         self._keys, self._trees = keys, trees
@@ -157,11 +158,22 @@ class _GroupScope:
         arguments = [self._argument(argument) for argument in call.arguments]
         if aggregate.numeric:
             arguments = [self._pipeline.numbered(argument) for argument in arguments]
+        if call.function in ("min", "max") and arguments[0].kind in (Kind.DYNAMIC, Kind.TEXT):
+            return self._extreme(LoggedExtreme(call.function, arguments[0]))
         time = self._pipeline.timestamp()
         value = aggregate.build(call, arguments, time.sql if time else None)
         made, column = columns(value, self._pipeline.fresh, aggregate=True)
         self._aggregates.append(selected(made))
         return column
+
+    def _extreme(self, sought: LoggedExtreme) -> Value:
+        """The columns of a min or max of logged values: two that the grouping computes and one over both."""
+        rank = sought.rank()
+        if rank not in self._choices:
+            self._choices[rank] = self._pipeline.store(Value(rank, Kind.TEXT)).sql
+        number, chosen = self._pipeline.fresh(), self._pipeline.fresh()
+        self._aggregates.append(selected({number: sought.number(), chosen: sought.chosen(self._choices[rank])}))
+        return self.store(sought.value(number, chosen))
 
     def _argument(self, expression: Expression) -> Value:
         for name in sorted(names(expression) & self._made):

@@ -6,6 +6,10 @@ import numpy
 import pytest
 
 from queries.insights import check, evaluate, with_filters
+from queries.insights.compilation import compile_query
+from queries.insights.evaluation import _LONG_SQL
+from queries.insights.events import Source
+from queries.insights.parsing import parse
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
 
 QUERIES = Path(__file__).parents[4] / "queries"
@@ -187,3 +191,9 @@ def test_reports_come_from_the_platform_lines():
     assert (small["max_memory_used_mb"], small["max_init_ms"]) == (607, 250.5)
     assert large["memory_size_mb"] == 2048
     assert "avg_init_ms" not in large
+
+
+@pytest.mark.parametrize("path", sorted(QUERIES.rglob("*.cwli")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_statement_of_a_saved_query_is_short_enough_to_be_planned_well(path):
+    statement, _ = compile_query(parse(path.read_text()), now_s=0).sql(Source("events"), fragments=False)
+    assert len(statement) < 0.8 * _LONG_SQL
