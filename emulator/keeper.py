@@ -18,7 +18,7 @@ from collections.abc import Callable
 from hypercorn.config import Config
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import s3, sqs
+from ministack.services import iam, s3, sqs
 
 from emulator import athena
 
@@ -83,6 +83,23 @@ def take_queues_in_any_order() -> None:
     sqs._validate_redrive_policy = validate_but_the_queue
 
 
+def take_a_role_again() -> None:
+    """Let IAM of MiniStack in this process take an AddRoleToInstanceProfile again that it has carried out.
+
+    A client whose answer got lost asks again, and for the 409 that it then gets Terraform's provider fails the apply. A
+    profile that has another role refuses as ever.
+    """
+    add = iam._IAM_HANDLERS["AddRoleToInstanceProfile"]
+
+    def add_or_know(params: dict) -> tuple:
+        profile = iam._instance_profiles.get(iam._p(params, "InstanceProfileName"))
+        if profile and profile["Roles"] == [iam._p(params, "RoleName")]:
+            return iam._xml(200, "AddRoleToInstanceProfileResponse", "", ns="iam")
+        return add(params)
+
+    iam._IAM_HANDLERS["AddRoleToInstanceProfile"] = add_or_know
+
+
 def copy_on_condition() -> None:
     """Let S3 of MiniStack in this process heed If-None-Match of a CopyObject, as AWS's does since October 2025.
 
@@ -122,6 +139,7 @@ def main() -> None:
     keep_connections_waiting()
     wait_for_events()
     take_queues_in_any_order()
+    take_a_role_again()
     copy_on_condition()
     athena.behave()
     sys.argv = ["ministack"]

@@ -26,6 +26,7 @@ from queries.insights.events import (
     Source,
     form,
 )
+from queries.insights.questions import ask
 from queries.insights.values import EARLIEST_MS, LATEST_MS
 
 _OPEN = {"none": open, "gzip": gzip.open}
@@ -98,7 +99,7 @@ def _reason(line: bytes) -> str | None:
         where = f"{error.msg} at character {error.pos + 1}"
         if broken := _malformed(text, where):
             return broken
-        plain = _NOT_FINITE.sub(lambda found: found[1] or "NaN", _ask("CAST(json(?) AS VARCHAR)", text))
+        plain = _NOT_FINITE.sub(lambda found: found[1] or "NaN", ask("CAST(json(?) AS VARCHAR)", text))
         event = _loaded(plain)
     return _of_event(event)
 
@@ -134,18 +135,13 @@ class _Pairs(list):
 def _is_time(value: Any, earliest: int, latest: int) -> bool:
     if isinstance(value, str):
         plain = _WHOLE_NUMBER.fullmatch(value)
-        value = int(value) if plain else _ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
+        value = int(value) if plain else ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return is_number and earliest <= round(value) <= latest
 
 
 def _malformed(text: str, where: str = "") -> str | None:
     """What is wrong with a line that DuckDB doesn't take as JSON; None for one that it takes."""
-    if _ask("json_valid(?)", text):
+    if ask("json_valid(?)", text):
         return None
     return f"Malformed JSON ({where or 'nested too deeply'}); each line is one JSON object"
-
-
-def _ask(expression: str, text: str) -> Any:
-    with duckdb.connect(":memory:") as connection:
-        return connection.execute(f"SELECT {expression}", [text]).fetchone()[0]

@@ -1,8 +1,11 @@
 """Runs a query over log events."""
 
+import atexit
 import os
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import duckdb
@@ -27,6 +30,14 @@ _LONG_SQL = 20_000
 # What DuckDB's optimizers do that a long statement keeps: reading only what is asked for, and the first rows of many.
 _ALWAYS = ("unused_columns", "limit_pushdown", "top_n", "cte_inlining", "column_lifetime")
 
+# Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular expression. Common
+# subexpressions are taken out of TRY, so that what may fail fails.
+_OPTIMIZERS = "SET disabled_optimizers = 'filter_pushdown,common_subexpressions'"
+
+# Databases that no query uses, by process: one that is forked off has no threads for those of its parent.
+_free: dict[int, list[duckdb.DuckDBPyConnection]] = {}
+_KEPT_BELOW_S = 0.3
+
 
 def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
     """The result of the query `text` over all of `events`; see `events.open_events` for their forms.
@@ -35,7 +46,7 @@ def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
     can't be evaluated exactly, EventsError for events that can't be read.
     """
     pipeline = _compiled(text, time.time() if now_s is None else now_s)
-    with connect() as connection:
+    with _database() as connection:
         source = open_events(events, connection)
         outputs, rows = _run(pipeline, source, connection)
     truncated = not pipeline.limited and len(rows) > DEFAULT_LIMIT
@@ -56,11 +67,37 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config=limits)
     # Else DuckDB writes one to stdout under `python -c` and in a Python shell.
     connection.execute("SET enable_progress_bar = false")
-    # Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular expression. Common
-    # subexpressions are taken out of TRY, so that what may fail fails.
-    connection.execute("SET disabled_optimizers = 'filter_pushdown,common_subexpressions'")
+    connection.execute(_OPTIMIZERS)
     connection.execute(MACROS)
     return connection
+
+
+@contextmanager
+def _database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database for one query: an earlier one's where one is free, for to make one takes longer than most queries.
+
+    None is kept that a query has failed in, or that was at it for long and may hold much memory.
+    """
+    free = _free.setdefault(os.getpid(), [])
+    with ExitStack() as closing:
+        try:
+            connection = closing.enter_context(free.pop())
+            connection.execute(_OPTIMIZERS)
+        except IndexError:
+            connection = closing.enter_context(connect())
+        began_s = time.monotonic()
+        yield connection
+        if time.monotonic() - began_s < _KEPT_BELOW_S:
+            connection.execute("DROP TABLE IF EXISTS events")
+            closing.pop_all()
+            free.append(connection)
+
+
+@atexit.register
+def _close() -> None:
+    """Close what is free: a database with Python functions in it must not outlive the interpreter."""
+    for connection in _free.pop(os.getpid(), []):
+        connection.close()
 
 
 def _compiled(text: str, now_s: float) -> Pipeline:

@@ -5,13 +5,12 @@ end of the text only, and `.` matches no line end.
 """
 
 import re
-import threading
 from dataclasses import dataclass
-from functools import cache
 
 import duckdb
 
 from queries.insights.errors import QueryError
+from queries.insights.questions import ask
 from queries.insights.syntax import Regex, Text
 
 
@@ -82,7 +81,7 @@ def regex(literal: Regex) -> Pattern:
 def finds_nothing(pattern: Pattern) -> bool:
     """Whether the pattern finds a match of no characters in one of a few sample texts."""
     samples = "(VALUES (''), ('a'), (' a '), ('1'), (' 1-a ')) AS samples(sample)"
-    return _ask(f"SELECT bool_or(list_contains(regexp_extract_all(sample, $1), '')) FROM {samples}", pattern.re2)
+    return ask(f"(SELECT bool_or(list_contains(regexp_extract_all(sample, $1), '')) FROM {samples})", pattern.re2)
 
 
 def glob(literal: Text) -> Pattern:
@@ -131,24 +130,12 @@ def _escape(literal: Regex, index: int, in_class: bool) -> str:
     return escaped
 
 
-@cache
-def _engine() -> tuple[duckdb.DuckDBPyConnection, threading.Lock]:
-    """The connection that tries patterns out; most queries have none and never open it."""
-    return duckdb.connect(":memory:", config={"threads": 1}), threading.Lock()
-
-
-def _ask(sql: str, *patterns: str) -> bool:
-    connection, lock = _engine()
-    with lock:
-        return connection.execute(sql, patterns).fetchone()[0]
-
-
 def _try(literal: Regex, re2: str, groups: int) -> None:
     """Refuses what RE2 refuses, and asks for the groups as `parse` will."""
     names = ", ".join(f"'g{number}'" for number in range(1, groups + 1))
     extracted = f"regexp_extract('', ?, [{names}])" if groups else "''"
     try:
-        _ask(f"SELECT regexp_matches('', ?), {extracted}", *[re2] * (2 if groups else 1))
+        ask(f"(regexp_matches('', ?), {extracted})", *[re2] * (2 if groups else 1))
     except duckdb.Error as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2]
         _refuse(literal, -1, f"the regular expression isn't understood: {reason}")
@@ -163,7 +150,7 @@ def _check_names(literal: Regex, names: list[str]) -> None:
 def _matches_nothing(content: str) -> bool:
     """Whether a group's content matches the empty string; if unsure (flags set outside it), yes."""
     try:
-        return _ask("SELECT regexp_full_match('', ?)", content)
+        return ask("regexp_full_match('', ?)", content)
     except duckdb.Error:
         return True
 

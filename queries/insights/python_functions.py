@@ -6,6 +6,7 @@ insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`), insig
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import wraps
 
 import duckdb
@@ -32,7 +33,8 @@ def register(names: Iterable[str], connection: duckdb.DuckDBPyConnection) -> Non
     """Makes the named functions known to `connection`. A missing argument makes each of them missing."""
     for name in sorted(names):
         function, arguments, returned = _FUNCTIONS[name]
-        connection.create_function(name, _of_present(function), arguments, returned, null_handling="special")
+        with suppress(duckdb.NotImplementedException):  # an earlier query of this connection has made it known
+            connection.create_function(name, _of_present(function), arguments, returned, null_handling="special")
 
 
 def _of_present(function: Callable) -> Callable:

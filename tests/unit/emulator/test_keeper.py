@@ -7,7 +7,7 @@ import threading
 import pytest
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import s3, sqs
+from ministack.services import iam, s3, sqs
 
 from emulator import keeper
 
@@ -89,3 +89,18 @@ def test_a_request_that_goes_through_it_as_a_proxy_is_served_by_its_path(host):
         asyncio.run(keeper.served_as_by_a_proxy(app)(scope, None, None))
 
     assert served == [("http", path, raw), ("lifespan", None, None)]
+
+
+def test_a_profile_takes_the_role_that_it_has_again_and_no_other(monkeypatch):
+    monkeypatch.setattr(iam, "_IAM_HANDLERS", dict(iam._IAM_HANDLERS))  # put back afterwards
+    monkeypatch.setattr(iam, "_instance_profiles", {"hosts": {"Roles": []}})
+    monkeypatch.setattr(iam, "_roles", {"host": {}, "other": {}})
+
+    def statuses(*roles):
+        add = iam._IAM_HANDLERS["AddRoleToInstanceProfile"]
+        return [add({"InstanceProfileName": ["hosts"], "RoleName": [role]})[0] for role in roles]
+
+    assert statuses("host", "host") == [200, 409], "MiniStack takes it by itself now: the keeper needn't do it any more"
+    keeper.take_a_role_again()
+    assert statuses("host", "other") == [200, 409]
+    assert iam._instance_profiles["hosts"]["Roles"] == ["host"]
