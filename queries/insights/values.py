@@ -81,8 +81,8 @@ EXACT_BELOW = 2**53  # doubles hold every integer up to there
 _LARGEST = 2**126  # of what is computed as HUGEINT, with a bit to spare
 _LOOKS_NUMERIC = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # As a program writes a long, and a double that `result` prints in digits too; `insights_plain` sees that it reads back.
-_LONG = "-?(?:0|[1-9][0-9]{0,17})"
-_FRACTION = r"-?(?:[1-9][0-9]{0,6}|0)[.][0-9]{1,17}"
+_LONG = "(?:0|-?[1-9][0-9]{0,17})"
+_FRACTION = "(?:0[.]0|-?[1-9][0-9]{0,6}[.][0-9]{1,17}|-?0[.]0{0,2}[1-9][0-9]{0,16})"
 
 # Timestamps (ms) that every calendar function here can handle, with a thousand years to spare: 1019 to 5138.
 EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
