@@ -6,10 +6,10 @@
 the writer noted in it.
 """
 
-from queries.insights.compilation import row_limit
+from queries.insights.commands.compilation import row_limit
 from queries.insights.errors import EventsError, InsightsError, QueryError
 from queries.insights.evaluation import check, evaluate
-from queries.insights.parquet import export, read_notes
+from queries.insights.events.parquet import export, read_notes
 from queries.insights.result import Result
 from queries.insights.where import with_filters, without
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import duckdb
 
-from queries.insights import bad_line
-from queries.insights.compilation import compile_query
-from queries.insights.discovery import needs_formats, needs_fragments
+from queries.insights.commands.compilation import compile_query
+from queries.insights.commands.pipeline import DEFAULT_LIMIT, Pipeline
+from queries.insights.commands.row_errors import refusal_in
 from queries.insights.errors import EventsError, InsightsError
-from queries.insights.events import Events, Source, open_events
-from queries.insights.parsing import parse
-from queries.insights.pipeline import DEFAULT_LIMIT, Pipeline
-from queries.insights.python_functions import register
+from queries.insights.events import bad_line
+from queries.insights.events.discovery import needs_formats, needs_fragments
+from queries.insights.events.source import Events, Source, open_events
+from queries.insights.expressions.values import MACROS
+from queries.insights.functions.python_functions import register
+from queries.insights.language.parsing import parse
 from queries.insights.result import Result, result
-from queries.insights.row_errors import refusal_in
-from queries.insights.values import MACROS
 
 # What DuckDB may hold in memory; what doesn't fit goes to the temporary folder. The process needs about 0.3 GiB more.
 MEMORY_LIMIT_MB = 3_000
@@ -40,7 +40,7 @@ _KEPT_BELOW_S = 0.3
 
 
 def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
-    """The result of the query `text` over all of `events`; see `events.open_events` for their forms.
+    """The result of the query `text` over all of `events`; see `events.source.open_events` for their forms.
 
     `now_s` is what now() stands for, in seconds since 1970 (default: the clock). Raises QueryError for a query that
     can't be evaluated exactly, EventsError for events that can't be read.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from queries.insights.values import EXACT_BELOW, STRUCTURES, Kind
+from queries.insights.expressions.values import EXACT_BELOW, STRUCTURES, Kind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

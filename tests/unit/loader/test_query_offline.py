@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from loader.command_line import main
-from queries.insights.pipeline import Pipeline
+from queries.insights.commands.pipeline import Pipeline
 
 FIRST_MS = 1_736_700_000_000
 

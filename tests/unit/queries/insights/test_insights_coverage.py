@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from queries.insights.expressions import KNOWN_FUNCTIONS
-from queries.insights.functions import UNSUPPORTED
-from queries.insights.names import spelled
-from queries.insights.refusals import COMMANDS, UNSUPPORTED_COMMANDS
+from queries.insights.expressions.compiler import KNOWN_FUNCTIONS
+from queries.insights.functions.table import UNSUPPORTED
+from queries.insights.language.names import spelled
+from queries.insights.language.refusals import COMMANDS, UNSUPPORTED_COMMANDS
 
 ROOT = Path(__file__).parents[4]
 CASES = [

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queries.insights import QueryError, check, evaluate
-from queries.insights.dates import DateFormatError, parse_date, parse_pattern, strftime_format
+from queries.insights.functions.dates import DateFormatError, parse_date, parse_pattern, strftime_format
 from tests.unit.queries.insights.download_log import event
 
 DIRECTIVES = "%Y %m %d %H %M %S %y %j %I %p %a %A %b %B %u %w %% %F %T %R %D %z"

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from queries.insights import EventsError, QueryError, evaluate, export
-from queries.insights.zstd_frames import check_whole
+from queries.insights.events.zstd_frames import check_whole
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record
 
 

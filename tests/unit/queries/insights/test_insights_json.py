@@ -6,7 +6,7 @@ import time
 
 from queries.insights import evaluate
 from queries.insights.evaluation import connect
-from queries.insights.strict_json import is_lax_message
+from queries.insights.events.strict_json import is_lax_message
 from tests.unit.queries.insights.download_log import FIRST_MS, event
 
 _SEEDS = [

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from queries.insights import QueryError, check, evaluate
-from queries.insights.functions import UNSUPPORTED
-from queries.insights.refusals import UNSUPPORTED_COMMANDS
+from queries.insights.functions.table import UNSUPPORTED
+from queries.insights.language.refusals import UNSUPPORTED_COMMANDS
 
 REFUSED = [
     ("", 1, 1, "the query is empty"),

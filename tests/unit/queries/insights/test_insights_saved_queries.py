@@ -6,10 +6,10 @@ import numpy
 import pytest
 
 from queries.insights import check, evaluate, with_filters
-from queries.insights.compilation import compile_query
+from queries.insights.commands.compilation import compile_query
 from queries.insights.evaluation import _LONG_SQL
-from queries.insights.events import Source
-from queries.insights.parsing import parse
+from queries.insights.events.source import Source
+from queries.insights.language.parsing import parse
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
 
 QUERIES = Path(__file__).parents[4] / "queries"

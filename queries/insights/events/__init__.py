@@ -1,0 +1,1 @@
+"""Log events: the files that hold them, and the fields that are found in them."""
