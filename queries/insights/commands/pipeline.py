@@ -11,19 +11,9 @@ from dataclasses import replace
 from queries.insights.errors import QueryError
 from queries.insights.events.discovery import FIELDS, Discovery
 from queries.insights.events.source import Source
+from queries.insights.expressions.exact import columns, printed, selected
 from queries.insights.expressions.structures import element, refuse_map, scalar
-from queries.insights.expressions.values import (
-    STRUCTURES,
-    Kind,
-    Value,
-    as_double,
-    as_text,
-    columns,
-    order_keys,
-    printed,
-    selected,
-    sort_number,
-)
+from queries.insights.expressions.values import STRUCTURES, Kind, Value, as_double, as_text, order_keys, sort_number
 from queries.insights.language import syntax
 from queries.insights.language.identity import mentions, tree
 from queries.insights.language.syntax import Expression, Span

@@ -5,7 +5,8 @@ from collections.abc import Hashable, Sequence
 from queries.insights.commands.pipeline import Pipeline, refusal
 from queries.insights.expressions.aggregates import AGGREGATES, QUANTILES, LoggedExtreme, fraction
 from queries.insights.expressions.compiler import Compiler, check_arity
-from queries.insights.expressions.values import Kind, Value, as_number, as_text, columns, selected
+from queries.insights.expressions.exact import columns, selected
+from queries.insights.expressions.values import Kind, Value, as_number, as_text
 from queries.insights.language import syntax
 from queries.insights.language.identity import functions, names, tree
 from queries.insights.language.syntax import Expression

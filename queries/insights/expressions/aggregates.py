@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from queries.insights.errors import QueryError
+from queries.insights.expressions.exact import exact
 from queries.insights.expressions.values import (
     EXACT_BELOW,
     Exact,
@@ -25,7 +26,6 @@ from queries.insights.expressions.values import (
     as_dynamic,
     as_number,
     as_text,
-    exact,
     order_keys,
 )
 from queries.insights.language.syntax import Call, Number

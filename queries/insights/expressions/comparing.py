@@ -10,6 +10,7 @@ compared on its own.
 import json
 
 from queries.insights.errors import QueryError
+from queries.insights.expressions.exact import exact
 from queries.insights.expressions.values import (
     EXACT_BELOW,
     NUMERIC,
@@ -18,7 +19,6 @@ from queries.insights.expressions.values import (
     as_double,
     as_number,
     as_text,
-    exact,
     looks_numeric,
     sql_number,
     sql_string,

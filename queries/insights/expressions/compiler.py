@@ -7,6 +7,7 @@ from queries.insights.events.discovery import FIELDS
 from queries.insights.expressions import patterns, periods
 from queries.insights.expressions.aggregates import AGGREGATES, QUANTILES
 from queries.insights.expressions.comparing import as_written, compare
+from queries.insights.expressions.exact import combined
 from queries.insights.expressions.structures import element, refuse_map, scalar
 from queries.insights.expressions.values import (
     NUMERIC,
@@ -14,7 +15,6 @@ from queries.insights.expressions.values import (
     Value,
     as_number,
     as_text,
-    combined,
     number_literal,
     sql_string,
     text_literal,

@@ -3,17 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from queries.insights.expressions.values import (
-    NUMERIC,
-    Exact,
-    Kind,
-    Value,
-    as_dynamic,
-    as_long,
-    as_number,
-    as_text,
-    exact,
-)
+from queries.insights.expressions.exact import exact
+from queries.insights.expressions.values import NUMERIC, Exact, Kind, Value, as_dynamic, as_long, as_number, as_text
 from queries.insights.language.syntax import Call
 
 Build = Callable[[list[Value]], Value]

@@ -7,7 +7,8 @@ fraction off, and what is out of their range is missing.
 """
 
 from queries.insights.errors import QueryError
-from queries.insights.expressions.values import Exact, Kind, Value, as_long, as_number, as_text, exact
+from queries.insights.expressions.exact import exact
+from queries.insights.expressions.values import Exact, Kind, Value, as_long, as_number, as_text
 from queries.insights.functions.address import ADDRESS_FUNCTIONS
 from queries.insights.functions.date import DATE_FUNCTIONS
 from queries.insights.functions.function import Build, Function, numeric, unified
