@@ -28,7 +28,8 @@ def prologue() -> str:
     measured = f"it gives: {abilities.measure()}"
     if not counts(share := watch.share()):
         measured += f"; other work has {share:.0%} of it at the start"
-        beside = f" ({', '.join(watch.names())})" if watch.names() else ""
+        names = ", ".join(watch.names())  # reads every process once
+        beside = f" ({names})" if names else ""
         say(
             f"bench: this machine is busy: other work takes {share:.0%} of its processors{beside}; a figure measured"
             f" beside more than {MOST_SHARE:.0%} is marked as one that doesn't count",

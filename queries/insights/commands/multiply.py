@@ -9,6 +9,7 @@ import re
 from queries.insights.commands.json_path import in_event
 from queries.insights.commands.pipeline import Pipeline, refusal
 from queries.insights.commands.row_errors import refuse_rows
+from queries.insights.expressions.exact import selected
 from queries.insights.expressions.patterns import Pattern
 from queries.insights.expressions.values import STRUCTURES, Kind, Value, sql_string
 from queries.insights.language import syntax
@@ -74,7 +75,7 @@ def _items(value: Value) -> str:
 
 def parse_multi(text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:
     """A row for each match of the expression in `text`; a row without a match stays, without the fields."""
-    lists, stored = {}, []
+    lists, stored = {}, {}
     for number, (name, group) in enumerate(zip(names, pattern.groups, strict=True), start=1):
         if name is None:
             continue
@@ -82,20 +83,18 @@ def parse_multi(text: str, pattern: Pattern, names: list[syntax.Name | None], pi
         every = f"regexp_extract_all({text}, {sql_string(pattern.re2)}, {number})"
         lists[found] = f"CASE WHEN len({every}) > 0 THEN {every} ELSE [CAST(NULL AS VARCHAR)] END"
         captured = found if group.may_be_empty else f"nullif({found}, '')"
-        stored.append(f"{captured} AS {column.sql}")
+        stored[column.sql] = captured
         pipeline.define(name, column)
         pipeline.parsed.append(name.text)
     _multiply(lists, pipeline)
-    pipeline.append(f"SELECT * EXCLUDE ({', '.join(lists)}), {', '.join(stored)} FROM {{previous}}")
+    pipeline.append(f"SELECT * EXCLUDE ({', '.join(lists)}), {selected(stored)} FROM {{previous}}")
 
 
 def _multiply(lists: dict[str, str], pipeline: Pipeline) -> None:
     """A row for each item of the lists, which are of equal length, in columns of their names."""
     held = {column: pipeline.fresh() for column in lists}
     place = pipeline.fresh()
-    pipeline.append(
-        f"SELECT *, {', '.join(f'{sql} AS {held[column]}' for column, sql in lists.items())} FROM {{previous}}"
-    )
+    pipeline.append(f"SELECT *, {selected({held[column]: sql for column, sql in lists.items()})} FROM {{previous}}")
     rows = ", ".join(f"unnest({held[column]}) AS {column}" for column in lists)
     first = next(iter(held.values()))
     pipeline.append(

@@ -49,8 +49,8 @@ class Value:
     """A compiled expression: SQL text, its kind, and the literal it stands for, if it is one.
 
     `column` says that the SQL is a bare column; `number` is the column that holds the value read as a number, where
-    a stage has made one. A NUMBER of whole numbers has `exact`, until `exact.columns` stores it; then the column `big` holds
-    the integers of which the double may not be exact.
+    a stage has made one. A NUMBER of whole numbers has `exact`, until `exact.columns` stores it; then the column `big`
+    holds the integers of which the double may not be exact.
     """
 
     sql: str
