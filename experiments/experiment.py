@@ -11,6 +11,8 @@ from experiments.finding import Finding
 from experiments.key_plan import KeyPlan
 from experiments.objects import DataObject
 from experiments.usage import Usage
+from model.parameters import Parameters
+from model.work import Work
 
 # Of an axis that every cell has to tell.
 NEEDED = object()
@@ -248,6 +250,7 @@ class Experiment:
     checks: Callable[[Sequence[Mapping[str, Any]]], Sequence[Finding]]
     objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
     order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
+    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     told_by_records: Sequence[str] = ()
     placing: Placing | None = None
