@@ -19,8 +19,8 @@ class Scenario:
 
     `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with `pollers`, minimum and
     maximum), or empty where workers ask the queue themselves or the messages go one after the other. What is None of
-    `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota "Network
-    bandwidth per execution environment".
+    `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
+    "Network bandwidth per execution environment".
     """
 
     work: Callable[[Parameters], Work]
