@@ -30,13 +30,12 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
     """Make the checks of `groups` for `plan`; raises UsageError only where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
     experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
-    region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
     estimated = estimate(plan, defaults=defaults)
     findings: list[Finding] = []
     for group in groups:
         if group == PLAN:
             findings += plan_checks.check(cells, experiment, plan.target)
-            findings += access_log.check(cells, plan.target, region, estimated)
+            findings += access_log.check(cells, plan.target, estimated)
         elif group == TOOLS:
             findings += machine.tools()
         elif group == ROOM:
@@ -44,6 +43,7 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
         elif group == ACCOUNT and plan.target == "local":
             findings += account.emulator(cells)
         elif group == ACCOUNT:
+            region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
             findings += account.check(cells, region, prefix, plan.experiment, estimated.total_s)
     return findings
 

@@ -15,7 +15,7 @@ BEGINS_S = 20 * 60
 NOT_IN = ("cn-", "us-gov-")
 
 
-def check(cells: list[Demand], option: str, region: str, estimated: Estimate) -> list[Finding]:
+def check(cells: list[Demand], option: str, estimated: Estimate) -> list[Finding]:
     """Nothing where no cell asks for it; else one finding, for a run with --target `option` of such a duration and
     bill."""
     if not any(access_log.is_on(cell.values) for cell in cells):
@@ -28,8 +28,8 @@ def check(cells: list[Demand], option: str, region: str, estimated: Estimate) ->
     if url := where.url_of("s3") or where.url_of("logs"):
         found = f"{access_log.VARIABLE}: only S3 on AWS delivers server access logs, and {url} isn't AWS"
         return [Finding(CHECK, PROBLEM, found, leave_out)]
-    if region.startswith(NOT_IN):
-        found = f"{access_log.VARIABLE}: S3 in {region} doesn't deliver server access logs to CloudWatch Logs"
+    if estimated.region.startswith(NOT_IN):
+        found = f"{access_log.VARIABLE}: S3 in {estimated.region} doesn't deliver server access logs to CloudWatch Logs"
         return [Finding(CHECK, PROBLEM, found, f"{leave_out}, or use --set region=...")]
     usd = sum(item.usd or 0.0 for item in estimated.items if item.what in access_log.WORDS)
     begins = f"about {usd:.2f} USD of the cost; S3 logs requests from {BEGINS_S / 60:.0f} min after the apply on"
