@@ -17,7 +17,7 @@ from model.work import Work
 # Of an axis that every cell has to tell.
 NEEDED = object()
 # What every report ends with.
-LAST_SECTIONS = ("errors", "accounting", "cost", "environment", "counting", "downloads")
+LAST_SECTIONS = ("server_side", "errors", "accounting", "cost", "environment", "counting", "downloads")
 # The record's word for N, which all experiments have in common.
 CONCURRENCY = "concurrency_limit"
 
@@ -227,6 +227,8 @@ class Experiment:
     the records account for objects as well as for messages: planned = copied + already_there + failed, and each failed
     one is in a log line of its own.
 
+    `not_logged` are values of an axis, by its name, whose requests S3's server access logs don't tell.
+
     For the report: `stand_ins` are the values of an axis in whose place something else stands on the embedded AWS, and
     `untried` those that nobody has run on AWS yet. `items` are the axis whose values differ in the size of one item,
     and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the data a month
@@ -264,6 +266,7 @@ class Experiment:
     objects_account: bool = False
     stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    not_logged: Mapping[str, Sequence[str]] = field(default_factory=dict)
     items: tuple[str, str] | None = None
     a_month: Callable[..., tuple[float, float] | None] | None = None
     by_size: BySize | None = None
@@ -279,6 +282,11 @@ class Experiment:
     def record_fields(self) -> dict[str, str]:
         """The record's word for each axis by what sets it."""
         return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
+
+    def is_logged(self, record: Mapping[str, Any]) -> bool:
+        """Whether S3's server access logs tell the requests of this record."""
+        named = ((axis.record_field, self.not_logged.get(axis.name, ())) for axis in self.axes)
+        return all(record.get(name) not in values for name, values in named)
 
     @property
     def speed(self) -> Metric:

@@ -168,4 +168,5 @@ EXPRESS = Experiment(
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}},
     untried={"storage_class": (orders.ONE_ZONE,)},
+    not_logged={"storage_class": (orders.ONE_ZONE,)},  # a directory bucket has no server access logs
 )

@@ -10,6 +10,19 @@ module "bucket" {
   bucket_key  = var.bucket_key
 }
 
+# What S3 itself saw of the run. The bucket is named by its output, so that the delivery comes after its settings.
+module "access_log" {
+  source = "./modules/access_log"
+  count  = length(local.logged_buckets) > 0 ? 1 : 0
+
+  name               = local.name
+  bucket_arns        = { for what, name in local.logged_buckets : what => "arn:${local.partition}:s3:::${name}" }
+  log_retention_days = var.log_retention_days
+  account_id         = local.account_id
+  region             = var.region
+  partition          = local.partition
+}
+
 module "queue" {
   source = "./modules/queue"
 

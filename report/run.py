@@ -204,7 +204,7 @@ def load(run_dir: Path) -> Run:
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
-    manifest = _json(run_dir / "run.json", dict, warnings)
+    manifest = read_json(run_dir / "run.json", dict, warnings)
     if manifest is None:
         return {}, of_run({})
     wrote_it = f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
@@ -222,7 +222,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Exper
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
-    rows = _json(run_dir / "accounting.json", list, warnings)
+    rows = read_json(run_dir / "accounting.json", list, warnings)
     return None if rows is None else [row for row in rows if isinstance(row, dict)]
 
 
@@ -237,7 +237,7 @@ def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> 
         return None
 
 
-def _json(path: Path, kind: type, warnings: list[str]) -> Any:
+def read_json(path: Path, kind: type, warnings: list[str]) -> Any:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, Finding
-from loader.checks import account, machine
+from loader.checks import access_log, account, machine
 from loader.checks import plan as plan_checks
 from loader.cost import Estimate, check_budget, estimate
 from loader.cost.demand import demands, setting
@@ -30,10 +30,12 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
     """Make the checks of `groups` for `plan`; raises UsageError only where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
     experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
+    estimated = estimate(plan, defaults=defaults)
     findings: list[Finding] = []
     for group in groups:
         if group == PLAN:
             findings += plan_checks.check(cells, experiment, plan.target)
+            findings += access_log.check(cells, plan.target, estimated)
         elif group == TOOLS:
             findings += machine.tools()
         elif group == ROOM:
@@ -42,8 +44,7 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
             findings += account.emulator(cells)
         elif group == ACCOUNT:
             region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
-            run_s = estimate(plan, defaults=defaults).total_s
-            findings += account.check(cells, region, prefix, plan.experiment, run_s)
+            findings += account.check(cells, region, prefix, plan.experiment, estimated.total_s)
     return findings
 
 

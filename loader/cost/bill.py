@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.usage import Use
-from loader.cost import durations
+from loader.cost import access_log, durations
 from loader.cost.demand import Demand
 from loader.cost.prices import USUAL_REGION, Prices
 
@@ -76,6 +76,8 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
+    logged = [cell for cell in cells if access_log.is_on(cell.values)]
+    s3_lines = access_log.lines(_used(logged, 0.0), hours) if logged else {}
     asking = EMPTY_RECEIVES_PER_HOUR * max(_connections(cell) for cell in cells) + DRAIN_REQUESTS_PER_HOUR
     return [
         *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
@@ -85,6 +87,7 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
         *([item("SQS", "provisioned polls, at most", "sqs_request", polls)] if polls else []),
         item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
         item("CloudWatch", "Logs Insights scans", "logs_scanned_gb", INSIGHTS_SCANS * logs_gb),
+        *(item(*line, quantity) for line, quantity in s3_lines.items()),
     ]
 
 

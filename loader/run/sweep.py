@@ -21,7 +21,7 @@ from loader.manifest import put_manifest
 from loader.place import words
 from loader.placing import place
 from loader.progress import say
-from loader.run import log_columns
+from loader.run import log_columns, server_side
 from loader.run.accounting import CellAccount, stored_accounts
 from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import Collecting
@@ -80,6 +80,7 @@ class SweepRun:
         """Run the cells, and take the stack down whatever happens."""
         try:
             self._cells(left)
+            server_side.collect(self._target, self._folder, kept=self._stack.keep)
         except KeyboardInterrupt:
             self._say_how_to_go_on()
             self._stack.keep = self._stack.keep or not _wants_destroy()
