@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 # Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
 _CHUNK = 4096
-# The pause before a throttled invocation is tried again, twice as long each time. Lambda backs off, and how isn't
-# documented.
-_RETRY_S, _RETRY_MOST_S = 1.0, 20.0
+# The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
+# backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
+_RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation as a tuple: its messages, when they were received.
 Invocation = tuple[list[int], float]
 
@@ -120,8 +120,10 @@ class Engine:
         return self.attempts
 
     def _real_s(self, virtual_s: float) -> float:
-        """When that virtual moment is, if nothing else happens."""
-        return self.now_s + (virtual_s - self.virtual_s) / self._progress() if self.slowed else virtual_s
+        """When that virtual moment is, if nothing else happens; rounding doesn't make it lie in the past."""
+        if not self.slowed:
+            return virtual_s
+        return self.now_s + max(0.0, virtual_s - self.virtual_s) / self._progress()
 
     def _progress(self) -> float:
         return 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
