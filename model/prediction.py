@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,15 +19,16 @@ __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
 # The figures of a prediction that have a range.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
-# Points of a ramp: more can't be told apart in a picture.
-RAMP_POINTS = 300
+# Those of one operation, as the table has them.
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
 
 
 @dataclass(frozen=True)
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `max_s` the seconds of one operation, as the table has them. `span_s` is from the
+    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them (None
+    where all fail). `span_s` is from the
     first start to the last end, `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands
     against `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and
     `advice` what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured
@@ -34,11 +36,11 @@ class Prediction:
     """
 
     count: int
-    min_s: float
-    p25_s: float
-    avg_s: float
-    p75_s: float
-    max_s: float
+    min_s: float | None
+    p25_s: float | None
+    avg_s: float | None
+    p75_s: float | None
+    max_s: float | None
     time_to_n_s: float | None
     share_at_n: float
     most_at_once: int
@@ -74,11 +76,7 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
     ]
     return Prediction(
         count=scenario.messages,
-        min_s=course.min_s,
-        p25_s=course.p25_s,
-        avg_s=course.avg_s,
-        p75_s=course.p75_s,
-        max_s=course.max_s,
+        **{name: told(getattr(course, name)) for name in SECONDS},
         time_to_n_s=values["time_to_n_s"],
         share_at_n=course.share_at_n,
         most_at_once=course.most_at_once,
@@ -92,15 +90,15 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         binds="; ".join(one.words for one in bound),
         advice=sentence(changes),
         ranges=ranges.intervals(values, others, scenario.concurrency),
-        ramp=thinned(course.ramp),
+        ramp=tuple((float(at), int(running)) for at, running in course.ramp),
     )
 
 
 def figures(course: Course) -> dict[str, float | None]:
     """Those of a course that have a range."""
     return {
-        "avg_s": course.avg_s,
-        "time_to_n_s": None if course.time_to_n_s is None else course.time_to_n_s - course.first_start_s,
+        "avg_s": told(course.avg_s),
+        "time_to_n_s": course.time_to_n_s,
         "share_at_n": course.share_at_n,
         "most_at_once": course.most_at_once,
         "span_s": course.drain_s - course.first_start_s,
@@ -116,11 +114,6 @@ def requests_limit(work: Work, parameters: Parameters) -> float | None:
     return parameters[f"{max(counted, key=lambda step: step.requests).rate}_per_s"]
 
 
-def thinned(ramp: Sequence[tuple[float, int]]) -> tuple[tuple[float, int], ...]:
-    """Points of a ramp at even steps of their number, the first, the last and the highest among them."""
-    points = [(float(at), int(running)) for at, running in ramp]
-    if len(points) <= RAMP_POINTS:
-        return tuple(points)
-    chosen = {round(at * (len(points) - 1) / (RAMP_POINTS - 2)) for at in range(RAMP_POINTS - 1)}
-    chosen.add(max(range(len(points)), key=lambda at: points[at][1]))
-    return tuple(points[at] for at in sorted(chosen))
+def told(seconds: float) -> float | None:
+    """None for what no operation was there to tell."""
+    return None if math.isnan(seconds) else seconds

@@ -65,7 +65,10 @@ def evaluate(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evalu
     """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there."""
     work = scenario.work(parameters)
     operation, limits = operations.of(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
-    limits = [limit for limit in limits if limit.name not in scenario.without]
+    if scenario.without:
+        limits = [limit for limit in limits if limit.name not in scenario.without]
+        demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
+        operation = replace(operation, demands=demands)
     flood = flood_of(scenario, work, parameters)
     return Evaluation(work, operation, limits, flood, engine.run(flood, operation, limits, seed))
 
