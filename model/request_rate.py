@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from model.flood import Limit
+from model.limits import Limit
 
 MINUTE_S = 60.0
 # Each split doubles; nobody has told of more at one time.
