@@ -92,8 +92,8 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
         if axis.variable and axis.variable not in {one.partition("=")[0] for one in SETTINGS.get(file, ())}
     ]
     plan = make_plan(experiment, "aws", [*coordinates, *SETTINGS.get(file, ())], messages_per_concurrency=each)
-    (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
-    scenario = scenario_of(experiment, plan, cell, demand)
+    (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
+    scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
         work = theirs.published.work(demand.values, parameters)
         return operation.of(work, scenario.memory_mb, parameters)[0].mean_s
