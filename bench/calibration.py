@@ -7,10 +7,12 @@ for AWS, go the way of `stampede simulate`, from the first message of the flood 
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import mean, stdev
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.experiment import Published
@@ -18,11 +20,13 @@ from loader.cost.demand import demands
 from loader.infra_variables import declared
 from loader.predicting import OF_EXPERIMENTS, parameters_of, scenario_of
 from loader.run.plan import make_plan
+from model import operation
 from model import parameters as known
 from model.parameters import Parameters
 from model.scenario import evaluate
 from report.cell_key import Key
 from report.published import Theirs, every_cell
+from report.statistics.bootstrap import student_quantile
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
@@ -35,12 +39,14 @@ OPERATIONS, FLOODS = 300, 30
 
 @dataclass(frozen=True)
 class Compared:
-    """One published figure beside the model's, both in `unit`."""
+    """One published figure beside the model's, both in `unit`. `of_runs` is the 95 % interval of the mean of its single
+    runs, where those were published."""
 
     key: Key
     theirs: float
     model: float
     unit: str
+    of_runs: tuple[float, float] | None = None
 
     @property
     def difference(self) -> float:
@@ -63,14 +69,22 @@ def compared(name: str) -> list[tuple[Published, list[Compared]]]:
 def _beside(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> Compared:
     seconds = average_s(experiment, theirs, parameters)
     if "avg_s" in theirs.figures:
-        return Compared(theirs.key, theirs.figures["avg_s"], seconds, "s")
+        of_runs = interval_of_mean(theirs.runs_s) if len(theirs.runs_s) > 1 else None
+        return Compared(theirs.key, theirs.figures["avg_s"], seconds, "s", of_runs)
     speed = experiment.speed
     model = replace(theirs, figures={"avg_s": seconds})
     return Compared(theirs.key, theirs.speed(speed) or 0.0, model.speed(speed) or 0.0, speed.unit)
 
 
+def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
+    """Where the mean of all runs lies by these few, with 95 % confidence (Student's t)."""
+    half = student_quantile(0.975, len(runs_s) - 1) * stdev(runs_s) / len(runs_s) ** 0.5
+    return mean(runs_s) - half, mean(runs_s) + half
+
+
 def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
-    """The model's mean seconds of an operation in a published cell."""
+    """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
+    program's runs, one after the other."""
     file = theirs.published.file
     each = 1 if _is_first_read(theirs) else MESSAGES.get(file, experiment.messages_per_concurrency)
     coordinates = [
@@ -81,6 +95,9 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     plan = make_plan(experiment, "aws", [*coordinates, *SETTINGS.get(file, ())], messages_per_concurrency=each)
     (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
     scenario = scenario_of(experiment, plan, cell, demand)
+    if theirs.published.work:
+        work = theirs.published.work(demand.values, parameters)
+        return operation.of(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
@@ -121,15 +138,21 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     axes = [axis for axis in own if len({row.key[axis.name] for row in rows}) > 1] or own[:1]
     heads = [f"{axis.label}, {axis.unit}" if axis.unit else axis.label for axis in axes]
     unit = rows[0].unit
+    heads += [f"published, {unit}", f"model, {unit}", "difference"]
+    if rows[0].of_runs:
+        heads.append("by its runs, 95 %")
     lines = [
-        f"**{experiment.name}**: {published.setting}",
+        textwrap.fill(f"**{experiment.name}**, {published.label}: {published.setting}", width=118),
         "",
-        f"| {' | '.join(heads)} | published, {unit} | model, {unit} | difference |",
-        f"|{' ---: |' * (len(heads) + 3)}",
+        f"| {' | '.join(heads)} |",
+        f"|{' ---: |' * len(heads)}",
     ]
     for row in rows:
-        where = " | ".join(str(row.key[axis.name]) for axis in axes)
-        lines.append(f"| {where} | {_figure(row.theirs)} | {_figure(row.model)} | {100 * row.difference:+.1f} % |")
+        parts = [str(row.key[axis.name]) for axis in axes]
+        parts += [_figure(row.theirs), _figure(row.model), f"{100 * row.difference:+.1f} %"]
+        if row.of_runs:
+            parts.append(f"{_figure(row.of_runs[0])} to {_figure(row.of_runs[1])}")
+        lines.append(f"| {' | '.join(parts)} |")
     return "\n".join([*lines, ""])
 
 
@@ -138,22 +161,24 @@ def _figure(value: float) -> str:
 
 
 def _parameters() -> str:
-    files = [("AWS", known.AWS), *((name, OF_EXPERIMENTS / f"{name}.json") for name in EXPERIMENTS)]
-    lines = []
-    for title, path in files:
-        if not path.exists():
-            continue
-        lines += [f"**{title}** (`{path.relative_to(DOCUMENT.parent.parent).as_posix()}`)", ""]
-        lines += [
-            "| name | value | low to high | unit | known | source | of |",
-            "| --- | ---: | --- | --- | --- | --- | --- |",
-        ]
-        for row in known.read(path):
-            told = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
-            parts = (f"`{row.name}`", _number(row.value), told, row.unit, row.known, row.source, row.date)
-            lines.append(f"| {' | '.join(parts)} |")
-        lines.append("")
-    return "\n".join(lines)
+    """The files of parameters, AWS's and each experiment's, and the same for a machine of one's own."""
+    files = [known.AWS, *(OF_EXPERIMENTS / f"{name}.json" for name in EXPERIMENTS)]
+    files += [path.with_name(f"{path.stem}_local.json") for path in files]
+    return "\n".join(_parameters_of(path) for path in files if path.exists())
+
+
+def _parameters_of(path: Path) -> str:
+    lines = [
+        f"`{path.relative_to(DOCUMENT.parent.parent).as_posix()}`",
+        "",
+        "| name | value | low to high | unit | known | source | of |",
+        "| --- | ---: | --- | --- | --- | --- | --- |",
+    ]
+    for row in known.read(path):
+        told = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
+        parts = (f"`{row.name}`", _number(row.value), told, row.unit, row.known, row.source, row.date)
+        lines.append(f"| {' | '.join(parts)} |")
+    return "\n".join([*lines, ""])
 
 
 def _number(value: float) -> str:
