@@ -137,12 +137,14 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     own = [axis for axis in experiment.axes if not callable(axis.default)]
     axes = [axis for axis in own if len({row.key[axis.name] for row in rows}) > 1] or own[:1]
     heads = [f"{axis.label}, {axis.unit}" if axis.unit else axis.label for axis in axes]
+    fixed = [f"{axis.label} {published.fixed[axis.name]}" for axis in experiment.axes if axis.name in published.fixed]
+    title = ", ".join([f"**{experiment.name}**", *fixed])
     unit = rows[0].unit
     heads += [f"published, {unit}", f"model, {unit}", "difference"]
     if rows[0].of_runs:
         heads.append("by its runs, 95 %")
     lines = [
-        textwrap.fill(f"**{experiment.name}**, {published.label}: {published.setting}", width=118),
+        textwrap.fill(f"{title}: {published.setting}", width=118),
         "",
         f"| {' | '.join(heads)} |",
         f"|{' ---: |' * len(heads)}",
