@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -31,8 +31,6 @@ from report.statistics.bootstrap import student_quantile
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
 MESSAGES = {"filesystem_large": 10, "filesystem_small": 10}
-# What the published setting has beside the row's own axes.
-SETTINGS: Mapping[str, Sequence[str]] = {}
 # Operations behind each of the model's averages: small floods are carried out several times, FLOODS at most.
 OPERATIONS, FLOODS = 300, 30
 
@@ -85,14 +83,9 @@ def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
 def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
     """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
     program's runs, one after the other."""
-    file = theirs.published.file
-    each = 1 if _is_first_read(theirs) else MESSAGES.get(file, experiment.messages_per_concurrency)
-    coordinates = [
-        f"{axis.variable}={theirs.key[axis.name]}"
-        for axis in experiment.axes
-        if axis.variable and axis.variable not in {one.partition("=")[0] for one in SETTINGS.get(file, ())}
-    ]
-    plan = make_plan(experiment, "aws", [*coordinates, *SETTINGS.get(file, ())], messages_per_concurrency=each)
+    each = 1 if _is_first_read(theirs) else MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
+    coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
+    plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
     (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
     scenario = scenario_of(experiment, plan, cell, demand)
     if theirs.published.work:
