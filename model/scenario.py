@@ -63,7 +63,9 @@ class Evaluation:
     course: Course
 
 
-def evaluate(scenario: Scenario, parameters: Parameters, seed: int = 1, part: float = 1.0) -> Evaluation:
+def evaluate(
+    scenario: Scenario, parameters: Parameters, seed: int | Sequence[int] = 1, part: float = 1.0
+) -> Evaluation:
     """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
 
     Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
