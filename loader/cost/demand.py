@@ -14,7 +14,8 @@ from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
 from loader.infra_variables import declared
-from loader.run.plan import Cell, Plan
+from loader.run.plan import Cell, Plan, cell_name
+from model.prediction import Prediction
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,10 @@ class Pollers:
 class Demand:
     """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
-    prepare the cell, `workers` what carries the others out, in the plural."""
+    prepare the cell, `workers` what carries the others out, in the plural.
+
+    `predicted` is what the model says of the measured messages, and `warm_up` of the flood before them; None where it
+    says nothing. `alike` is its name without its repeat, `longest_s` the seconds of the slowest operation were there no time limit."""
 
     name: str
     memory_mb: int
@@ -45,6 +49,10 @@ class Demand:
     applies: bool = True
     preparations: int = 0
     workers: str = "functions"
+    alike: str = ""
+    predicted: Prediction | None = None
+    warm_up: Prediction | None = None
+    longest_s: float = 0.0
 
     @property
     def operations(self) -> int:
@@ -55,6 +63,20 @@ class Demand:
     def all_messages(self) -> int:
         """Messages sent in the cell, whatever they are for."""
         return self.operations + self.preparations
+
+    @property
+    def floods_s(self) -> float:
+        """Seconds from the first message of each flood to its last record, the wait at the start barrier with them."""
+        return sum(flood.drain_s for flood in (self.warm_up, self.predicted) if flood)
+
+    @property
+    def working_s(self) -> float:
+        """Seconds of all operations together, those too that are cut off at the time limit."""
+        return sum(
+            (flood.count - flood.dead_lettered) * flood.avg_s + flood.failed * self.timeout_s
+            for flood in (self.warm_up, self.predicted)
+            if flood
+        )
 
     def preparation_s(self, target: str) -> float:
         """Seconds of the message that prepares the cell; 0 without one."""
@@ -112,6 +134,7 @@ def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: boo
         applies=applies,
         preparations=1 if usage.preparation_s else 0,
         workers=experiment.worker[1],
+        alike=cell_name(cell.coordinates),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a sweep costs on AWS and how long it takes, estimated from its plan before anything is spent."""
+"""What a sweep costs on AWS and how long it takes, estimated from its plan and the model before anything is spent."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from typing import Any
 from experiments import EXPERIMENTS
 from loader.cost import durations
 from loader.cost.bill import Item, bill_items
-from loader.cost.demand import demands, setting
+from loader.cost.demand import Demand, setting
+from loader.cost.foreseen import foreseen
 from loader.cost.prices import USUAL_REGION, Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan
+from model.prediction import Prediction
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells_s` has the
-    seconds of each cell by name, on the plan's own target; `prices` are those of the region, `advice` sentences of the
-    experiment's on what else does such work."""
+    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
+    order in which they run, and `cells_s` their seconds by name, both on the plan's own target; `prices` are those of
+    the region, `advice` sentences of the experiment's on what else does such work."""
 
     target: str
     prices: Prices
     items: tuple[Item, ...]
+    cells: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     around_s: float
     advice: tuple[str, ...] = ()
@@ -55,6 +58,11 @@ class Estimate:
         return [item for item in self.items if item.usd_per_unit is None]
 
     @property
+    def predictions(self) -> dict[str, Prediction]:
+        """What the model says of each cell by its name, none where it says nothing."""
+        return {cell.name: cell.predicted for cell in self.cells if cell.predicted is not None}
+
+    @property
     def total_s(self) -> float:
         """Seconds of the whole sweep."""
         return sum(self.cells_s.values()) + self.around_s
@@ -74,6 +82,8 @@ class Estimate:
         """Duration and cost in words, a line each, and what the figures rest on."""
         minutes = max(1, round(self.total_s / 60))
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
+        if not self.predictions:
+            lines.append("not counted: the seconds of the operations, as there is no model of them")
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         here = {"local": "nothing here; on AWS ", "endpoint": "unknown at an endpoint that isn't AWS; on AWS "}
         lines.append(f"cost: {here.get(self.target, '')}{cost}")
@@ -120,13 +130,15 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | 
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     prices = read_prices(str(setting(plan, "region", defaults)))
-    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
+    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws")
+    here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target)
     advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(
         target=kind or plan.target,
         prices=prices,
         items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
-        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
+        cells=tuple(here),
+        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
         advice=tuple(advice),
     )

@@ -7,16 +7,16 @@ kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, a
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+from typing import Any
 
 from experiments import EXPERIMENTS
 from loader import target as targets
 from loader.arguments import dollars
+from loader.checks import share
 from loader.cost import Estimate, check_budget
-from loader.cost.demand import demands
+from loader.cost.demand import Demand
 from loader.errors import UsageError
-from loader.infra_variables import infra_defaults
 from loader.place import refuse_another
 from loader.progress import say
 from loader.run.accounting import check
@@ -73,9 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
         _print_dry_run(plan, estimate, arguments.format)
+    if warning := share.warning(estimate.cells, EXPERIMENTS[plan.experiment]):
+        say(warning, style="yellow")
+    if arguments.dry_run:
         return 0
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(plan)
+        doctor.refuse_if_impossible(plan, estimate)
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
@@ -118,9 +121,19 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
 def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     """The plan on stdout, and what it takes."""
     rows = [
-        {"cell": cell.name, "warm_up_messages": cell.warm_up_messages, "messages": cell.messages}
-        for cell in demands(plan, infra_defaults(os.environ))
+        {"cell": cell.name, "warm_up_messages": cell.warm_up_messages, "messages": cell.messages} | _predicted(cell)
+        for cell in estimate.cells
     ]
     print_rows(rows, form)
     for line in estimate.sentences():
         print(line, file=sys.stdout if form == "table" else sys.stderr)
+
+
+def _predicted(cell: Demand) -> dict[str, Any]:
+    """What the model says of a cell, in the columns of a dry run; empty ones where it says nothing."""
+    one = cell.predicted
+    return {
+        "share_at_n": None if one is None else round(one.share_at_n, 3),
+        "avg_s": None if one is None else round(one.avg_s, 4),
+        "binds": None if one is None else one.binds,
+    }
