@@ -15,7 +15,6 @@ from loader.errors import UsageError
 from loader.hcl import HclError
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan, cell_name
-from model.prediction import Prediction
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,9 @@ class Demand:
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
     prepare the cell, `workers` what carries the others out, in the plural.
 
-    `predicted` is what the model says of the measured messages, and `warm_up` of the flood before them; None where it
-    says nothing. `alike` is its name without its repeat, `longest_s` the seconds of the slowest operation were there no time limit."""
+    `alike` is its name without its repeat. What the model says of its floods, 0 where it says nothing: `floods_s` from the
+    first message of each to its last record, `working_s` of all operations together, those too that are cut off at the
+    time limit, and `longest_s` of the slowest operation, were there no limit."""
 
     name: str
     memory_mb: int
@@ -50,8 +50,8 @@ class Demand:
     preparations: int = 0
     workers: str = "functions"
     alike: str = ""
-    predicted: Prediction | None = None
-    warm_up: Prediction | None = None
+    floods_s: float = 0.0
+    working_s: float = 0.0
     longest_s: float = 0.0
 
     @property
@@ -63,20 +63,6 @@ class Demand:
     def all_messages(self) -> int:
         """Messages sent in the cell, whatever they are for."""
         return self.operations + self.preparations
-
-    @property
-    def floods_s(self) -> float:
-        """Seconds from the first message of each flood to its last record, the wait at the start barrier with them."""
-        return sum(flood.drain_s for flood in (self.warm_up, self.predicted) if flood)
-
-    @property
-    def working_s(self) -> float:
-        """Seconds of all operations together, those too that are cut off at the time limit."""
-        return sum(
-            (flood.count - flood.dead_lettered) * flood.avg_s + flood.failed * self.timeout_s
-            for flood in (self.warm_up, self.predicted)
-            if flood
-        )
 
     def preparation_s(self, target: str) -> float:
         """Seconds of the message that prepares the cell; 0 without one."""
