@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from model.flood import Limit
+from model.limits import Limit
 
 MEBIBYTE = 2**20
 ALL_CLIENTS = "the file system's throughput"

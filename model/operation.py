@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model import file_system, network, processor
-from model.flood import Limit
+from model.limits import Limit
 from model.parameters import Parameters
 from model.work import Step, Work
 
