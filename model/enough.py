@@ -31,10 +31,10 @@ def fewest(course_of: Callable[[int], Course], share: float, least: int, step: i
     NeverEnoughError.
     """
     low = high = _up(least, step)
-    for high, course in _growing(course_of, share, high, step):
+    for messages, course in _growing(course_of, share, high, step):
+        low, high = high, messages
         if course.share_at_n >= share:
             break
-        low = high
     while high - low > max(step, WITHIN * high):
         middle = _up((low + high) // 2, step)
         if middle >= high:

@@ -1,8 +1,8 @@
 """The checks that `stampede doctor` prints and that a sweep makes before it starts. Each gives one line.
 
-Four groups: PLAN (the matrix against the rules of Lambda and of infra/), TOOLS and ROOM (of this machine) and ACCOUNT
-(what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform
-registry whether it answers.
+Five groups: PLAN (the matrix against the rules of Lambda and of infra/), SHARE (what the model says of it), TOOLS and
+ROOM (of this machine) and ACCOUNT (what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's
+endpoints; TOOLS may ask the Terraform registry whether it answers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan
 
-PLAN, ROOM, TOOLS, ACCOUNT = "plan", "room", "tools", "account"
-EVERYTHING = (PLAN, TOOLS, ROOM, ACCOUNT)
+PLAN, SHARE, ROOM, TOOLS, ACCOUNT = "plan", "share", "room", "tools", "account"
+EVERYTHING = (PLAN, SHARE, TOOLS, ROOM, ACCOUNT)
 # Terraform and its providers complain by themselves, in clear words, before anything is created.
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
@@ -35,7 +35,9 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | No
     findings: list[Finding] = []
     for group in groups:
         if group == PLAN:
-            findings += plan_checks.check(cells, experiment, plan.target) + share.check(cells, experiment)
+            findings += plan_checks.check(cells, experiment, plan.target)
+        elif group == SHARE:
+            findings += share.check(plan, defaults)
         elif group == TOOLS:
             findings += machine.tools()
         elif group == ROOM:
@@ -48,9 +50,7 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | No
     return findings
 
 
-def problems(
-    plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP, estimated: Estimate | None = None
-) -> list[Finding]:
+def problems(plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP, estimated: Estimate | None = None) -> list[Finding]:
     """Only what would make the sweep fail."""
     return [finding for finding in run(plan, groups, estimated) if finding.status == PROBLEM]
 

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from experiments import Experiment
+from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
-from loader.cost.demand import Demand
+from loader.errors import UsageError
+from loader.predicting import predictions
+from loader.run.plan import Plan, cell_name
 from model.prediction import Prediction
 
 CHECK = "share at full N"
-# Below this share of the operations' time, a table of N says more about how N was reached.
+# With less of the operations' time at full N, a table of N tells more of how N was reached.
 LEAST_SHARE = 0.5
 
 
-def check(cells: Sequence[Demand], experiment: Experiment) -> list[Finding]:
-    """A finding for each cell, repeats of one counted once; a single one where the experiment has no model."""
-    found = [found for _, found in _findings(cells, experiment)]
-    return found or [Finding(CHECK, OK, f"not predicted: the experiment {experiment.name} has no model")]
+def predicted(plan: Plan, defaults: Mapping[str, object]) -> dict[str, Prediction]:
+    """What the model says of each cell by its name, nothing where the experiment has no model. Raises UsageError."""
+    return {} if EXPERIMENTS[plan.experiment].work is None else predictions(plan, defaults)
 
 
-def warning(cells: Sequence[Demand], experiment: Experiment) -> str:
+def check(plan: Plan, defaults: Mapping[str, object]) -> list[Finding]:
+    """A finding for each cell, repeats of one counted once; a single one where the experiment has no model, or where
+    the matrix can't be."""
+    try:
+        found = predicted(plan, defaults)
+    except UsageError as error:
+        return [Finding(CHECK, WARNING, f"not predicted: {error}")]
+    if not found:
+        return [Finding(CHECK, OK, f"not predicted: there is no model of {plan.experiment}")]
+    return [finding for _, finding in _findings(plan, found)]
+
+
+def warning(plan: Plan, found: Mapping[str, Prediction]) -> str:
     """One sentence on the cells of which `check` warns, the one with the smallest share by name; empty without any."""
-    low = [(predicted.share_at_n, found) for predicted, found in _findings(cells, experiment) if found.status != OK]
+    low = [(one.share_at_n, finding) for one, finding in _findings(plan, found) if finding.status == WARNING]
     if not low:
         return ""
     _, lowest = min(low, key=lambda one: one[0])
@@ -30,23 +43,28 @@ def warning(cells: Sequence[Demand], experiment: Experiment) -> str:
     return f"{CHECK}: {lowest.sentence}{more}"
 
 
-def _findings(cells: Sequence[Demand], experiment: Experiment) -> list[tuple[Prediction, Finding]]:
-    once = {cell.alike: cell for cell in cells}.values()
-    return [(cell.predicted, finding(cell, cell.predicted, experiment)) for cell in once if cell.predicted is not None]
+def _findings(plan: Plan, found: Mapping[str, Prediction]) -> list[tuple[Prediction, Finding]]:
+    experiment = EXPERIMENTS[plan.experiment]
+    once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in found}
+    return [
+        (found[cell.name], finding(name, plan.concurrency(cell), found[cell.name], experiment))
+        for name, cell in once.items()
+    ]
 
 
-def finding(cell: Demand, predicted: Prediction, experiment: Experiment) -> Finding:
-    """What is to be expected of one cell, with the advice where less than half of its time is at full N."""
-    one, many = experiment.operation
-    share = f"{cell.alike}: {_percent(predicted.share_at_n)} of the {many}' time with all {cell.concurrency:,} at once"
-    never = f"never all {cell.concurrency:,} at once, {predicted.most_at_once:,} at most"
-    reached = never if predicted.time_to_n_s is None else f"which takes {predicted.time_to_n_s:,.0f} s to reach"
-    found = f"{share}, {reached}; one {one} takes {predicted.avg_s:.3g} s; what binds: {predicted.binds}"
-    if predicted.dead_lettered:
-        found += f"; {predicted.dead_lettered:,} of {predicted.count:,} messages end as dead letters"
-    is_low = predicted.share_at_n < LEAST_SHARE or predicted.dead_lettered
-    return Finding(CHECK, WARNING, found, predicted.advice) if is_low else Finding(CHECK, OK, found)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def finding(cell: str, n: int, one: Prediction, experiment: Experiment) -> Finding:
+    """What is to be expected of one cell of concurrency `n`, with the advice where less than half of it is at full N,
+    or messages are lost."""
+    operation, operations = experiment.operation
+    found = f"{cell}: {100 * one.share_at_n:.0f} % of the {operations}' time at full N = {n:,}"
+    if one.time_to_n_s is None:
+        found += f", which is never reached ({one.most_at_once:,} at most)"
+    else:
+        found += f", reached after {one.time_to_n_s:,.0f} s"
+    found += f"; one {operation} takes {one.avg_s:.3g} s" if one.avg_s is not None else f"; no {operation} succeeds"
+    if one.dead_lettered:
+        found += f"; {one.dead_lettered:,} of {one.count:,} messages end as dead letters"
+    found += f"; what binds: {one.binds}"
+    if one.share_at_n >= LEAST_SHARE and not one.dead_lettered:
+        return Finding(CHECK, OK, found)
+    return Finding(CHECK, WARNING, found, one.advice)

@@ -65,7 +65,7 @@ class Item:
 
 
 def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
-    """The lines of the bill of `cells`, predicted for AWS, of which `around_s` seconds more are spent beside them."""
+    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them."""
 
     def item(service: str, what: str, price: str, quantity: float) -> Item:
         found = prices[price]

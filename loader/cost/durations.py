@@ -31,7 +31,7 @@ SURROUNDINGS = {
 
 def cell_s(demand: Demand, target: str) -> float:
     """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, and the wait for the last log
-    lines. `demand` has its predictions for `target`."""
+    lines. `demand` is as the model foresees it at `target`."""
     around = SURROUNDINGS[target]
     apply_s = around.apply_s + (demand.usage.apply_s if target == "aws" else 0)
     return apply_s * demand.applies + demand.preparation_s(target) + demand.floods_s + around.settle_s
@@ -47,4 +47,3 @@ def around_s(cells: Sequence[Demand], target: str) -> float:
     for one in usages:
         placing_s[one.placed] = max(placing_s.get(one.placed, 0.0), one.placing_s.get(target, 0.0))
     return around.first_apply_extra_s + upload_s + sum(placing_s.values()) + around.destroy_s + stack_s
-

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
-from loader.cost.demand import Demand, demands
+from loader.cost.demand import Demand
 from loader.cost.estimates import Estimate, estimate
-from loader.cost.foreseen import course_of, what_binds
+from loader.cost.foreseen import Question, questions
 from loader.errors import UsageError
 from loader.progress import say
 from loader.run.plan import Plan
@@ -23,11 +23,16 @@ LEAST = 10
 
 @dataclass(frozen=True)
 class Chosen:
-    """The least that a cell may have, and what was chosen."""
+    """A cell, the least messages that it may have, those that were chosen, and what they put at full N."""
 
     cell: Demand
+    question: Question
     least: int
     messages: int
+
+    def share_of(self, messages: int) -> float:
+        """The share of the operations' time at full N with so many."""
+        return self.question.of(messages).course().share_at_n
 
 
 def with_enough_messages(plan: Plan, defaults: Mapping[str, Any], kind: str, budget_usd: float | None) -> Plan:
@@ -40,35 +45,41 @@ def with_enough_messages(plan: Plan, defaults: Mapping[str, Any], kind: str, bud
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
         raise UsageError(f"{OPTION}: there is no model of {experiment.name}; use --messages-per-concurrency")
-    cells = {cell.alike: cell for cell in demands(replace(plan, repeats=1), defaults)}
-    found = [_chosen(plan, cell, experiment, defaults) for cell in cells.values()]
+    found = [_chosen(*one, experiment) for one in questions(replace(plan, repeats=1), defaults, plan.target)]
     enough = replace(plan, counts={one.cell.alike: one.messages for one in found})
     if budget_usd is not None and kind != "local":
         _refuse_beyond(budget_usd, plan, estimate(enough, defaults, kind), found, defaults)
     for one in found:
-        share = course_of(plan, defaults, one.cell, one.messages).share_at_n
-        say(f"{OPTION}: {one.cell.alike}: {one.messages:,} messages, {_put(share, experiment)}")
+        say(f"{OPTION}: {one.cell.alike}: {one.messages:,} messages put {_put(one.share_of(one.messages), experiment)}")
     return enough
 
 
-def _chosen(plan: Plan, cell: Demand, experiment: Experiment, defaults: Mapping[str, Any]) -> Chosen:
+def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     """The search for one cell. Raises UsageError."""
     step = 1
     if experiment.messages is not None:
         step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
     least = -(-max(cell.concurrency, LEAST) // step) * step
     try:
-        messages = fewest(lambda count: course_of(plan, defaults, cell, count), SHARE, least, step)
+        messages = fewest(lambda count: question.of(count).course(), SHARE, least, step)
     except NeverEnoughError as error:
-        course, n = error.course, cell.concurrency
-        most = f"at most {course.most_at_once:,} of {n:,} ran at once" if course.time_to_n_s is None else _put(
-            course.share_at_n, experiment)  # fmt: skip
-        raise UsageError(
-            f"{OPTION}: {cell.alike}: {error.messages:,} messages don't put {_percent(SHARE)} of the "
-            f"{experiment.operation[1]}' time at full N: {most}; what binds: {what_binds(plan, defaults, cell, error.messages)}; "
-            "sweep a smaller N, or say how many with --messages-per-concurrency"
-        ) from None
-    return Chosen(cell, least, messages)
+        raise UsageError(_never(error, cell, question, experiment)) from None
+    return Chosen(cell, question, least, messages)
+
+
+def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
+    """Why no number of messages is enough, and the way out."""
+    course = error.course
+    came = (
+        f"at most {course.most_at_once:,} run at once"
+        if course.time_to_n_s is None
+        else _put(course.share_at_n, experiment)
+    )
+    return (
+        f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {cell.concurrency:,}; with "
+        f"{error.messages:,} {came}, and what binds is {question.of(error.messages).binds()}; sweep a smaller N, or "
+        "use --messages-per-concurrency"
+    )
 
 
 def _refuse_beyond(
@@ -91,13 +102,10 @@ def _refuse_beyond(
         raise UsageError(f"{cost}, which doesn't even pay for the least there can be, {least_usd:.2f} USD; "
                          "raise --budget-usd, or sweep fewer or smaller cells with --set")  # fmt: skip
     bought = (budget_usd - least_usd) / (enough.total_usd - least_usd)
-    shares = [
-        (course_of(plan, defaults, one.cell, int(one.least + bought * (one.messages - one.least))).share_at_n, one.cell)
-        for one in found
-    ]
-    share, cell = min(shares, key=lambda one: one[0])
+    shares = [(one.share_of(int(one.least + bought * (one.messages - one.least))), one.cell.alike) for one in found]
+    share, cell = min(shares)
     raise UsageError(
-        f"{cost}; that buys {_percent(share)} in {cell.alike}, and no less in the others; raise --budget-usd, or sweep "
+        f"{cost}; that buys {_percent(share)} in {cell}, and no less in the others; raise --budget-usd, or sweep "
         "fewer or smaller cells with --set"
     )
 

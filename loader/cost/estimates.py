@@ -15,14 +15,14 @@ from loader.cost.prices import USUAL_REGION, Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan
-from model.prediction import Prediction
 
 
 @dataclass(frozen=True)
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
     order in which they run, and `cells_s` their seconds by name, both on the plan's own target; `prices` are those of
-    the region, `advice` sentences of the experiment's on what else does such work."""
+    the region, `advice` sentences of the experiment's on what else does such work. Without a model (`is_modelled`) the
+    operations themselves are in no figure."""
 
     target: str
     prices: Prices
@@ -30,6 +30,7 @@ class Estimate:
     cells: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     around_s: float
+    is_modelled: bool = True
     advice: tuple[str, ...] = ()
 
     @property
@@ -58,11 +59,6 @@ class Estimate:
         return [item for item in self.items if item.usd_per_unit is None]
 
     @property
-    def predictions(self) -> dict[str, Prediction]:
-        """What the model says of each cell by its name, none where it says nothing."""
-        return {cell.name: cell.predicted for cell in self.cells if cell.predicted is not None}
-
-    @property
     def total_s(self) -> float:
         """Seconds of the whole sweep."""
         return sum(self.cells_s.values()) + self.around_s
@@ -82,7 +78,7 @@ class Estimate:
         """Duration and cost in words, a line each, and what the figures rest on."""
         minutes = max(1, round(self.total_s / 60))
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
-        if not self.predictions:
+        if not self.is_modelled:
             lines.append("not counted: the seconds of the operations, as there is no model of them")
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         here = {"local": "nothing here; on AWS ", "endpoint": "unknown at an endpoint that isn't AWS; on AWS "}
@@ -140,6 +136,7 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | 
         cells=tuple(here),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
+        is_modelled=experiment.work is not None,
         advice=tuple(advice),
     )
 

@@ -16,9 +16,10 @@ from loader import predicting
 from loader.cost.demand import Demand, demands
 from loader.errors import UsageError
 from loader.run.plan import Plan
+from model.binding import bindings
 from model.flood import Course
 from model.parameters import ParameterError, Parameters
-from model.scenario import Scenario, evaluate
+from model.scenario import Evaluation, Scenario, evaluate
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,15 @@ class Question:
 
     def course(self) -> Course:
         """The model's answer. Raises UsageError for a parameter that isn't there."""
+        return self._evaluation().course
+
+    def binds(self) -> str:
+        """What binds, in words."""
+        return "; ".join(one.words for one in bindings(self.scenario, self._evaluation(), seed=1))
+
+    def _evaluation(self) -> Evaluation:
         try:
-            return evaluate(self.scenario, self.parameters).course
+            return evaluate(self.scenario, self.parameters)
         except ParameterError as error:
             raise UsageError(str(error)) from None
 
@@ -54,9 +62,7 @@ def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[t
     for cell, demand in zip(plan.cells(), demands(plan, defaults), strict=True):
         scenario = predicting.scenario_of(experiment, there, cell, demand)
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
-        yield demand, Question(
-            experiment.name, place, values, demand.messages, demand.barrier_s, scenario, parameters
-        )
+        yield demand, Question(experiment.name, place, values, demand.messages, demand.barrier_s, scenario, parameters)
 
 
 def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand]:

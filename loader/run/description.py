@@ -59,7 +59,7 @@ class RunDescription:
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters, seed: int = 1) -> None:
         """Note what the model says of each cell, and what it knew, before there is anything to set it against.
 
-        A run that goes on keeps what was said when it began.
+        It is on disk with the next `write`. A run that goes on keeps what was said when it began.
         """
         self._values.setdefault(
             "prediction",
@@ -71,7 +71,6 @@ class RunDescription:
                 "cells": {name: one.as_dict() for name, one in predictions.items()},
             },
         )
-        self.write()
 
     def describe(self, target: Target, terraform: Terraform) -> None:
         """Note account and versions; asked once the first cell is applied."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -36,6 +36,8 @@ from loader.run.swept_stack import SweptStack
 from loader.run.unfinished_cell import set_aside
 from loader.sqs.sending import Outcome
 from loader.target import Target
+from model.parameters import Parameters
+from model.prediction import Prediction
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}
@@ -57,6 +59,10 @@ class SweepRun:
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._placed: set[str] = set()  # since then
+
+    def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
+        """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
+        self._description.predicted(predictions, parameters)
 
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
