@@ -58,6 +58,12 @@ class Attempts:
     throttled: int = 0
     dead_lettered: int = 0
 
+    def add(self, started_s: float, ended_s: float, succeeded: bool) -> None:
+        """One more."""
+        self.started_s.append(started_s)
+        self.ended_s.append(ended_s)
+        self.succeeded.append(succeeded)
+
 
 def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) -> Course:
     """Count everything; `n` is the concurrency that is asked for."""

@@ -16,21 +16,21 @@ class Environments:
     """
 
     def __init__(self, room: int, per_10_s: float) -> None:
-        self._idle: list[int] = []
+        self.idle: list[int] = []
         self._unused = list(range(room - 1, -1, -1))
         self._most, self._tokens, self._at_s = per_10_s, per_10_s, 0.0
 
     def take(self, now_s: float) -> tuple[int, bool] | None:
         """One for an invocation, and whether it is new; None where that is throttled."""
-        if self._idle:
-            return self._idle.pop(), False
+        if self.idle:
+            return self.idle.pop(), False
         if not self._unused or not self._token(now_s):
             return None
         return self._unused.pop(), True
 
     def free(self, one: int) -> None:
         """Its invocation has ended."""
-        self._idle.append(one)
+        self.idle.append(one)
 
     def lose(self, one: int) -> None:
         """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts anew."""

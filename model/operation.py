@@ -55,7 +55,7 @@ def of(
         lambda random, count, cold: (first if cold else later).draw(random, count),
         later.mean_s,
         {name: amount / later.mean_s for name, amount in taken.items()},
-        sum(step.requests for step in later_work.steps) / later.mean_s,
+        sum(step.requests for step in later_work.steps if step.rate) / later.mean_s,
         later.binds,
     )
     return operation, limits
@@ -76,14 +76,11 @@ class _Worker:
         moved = step.bytes + step.mount_bytes
         parts = {}
         if step.requests:
-            parts[self._waiting(step)] = step.requests * step.request_s / step.at_once
+            parts[_waiting(step)] = step.requests * step.request_s / step.at_once
         if step.requests and self._work.calls_per_s_cap:
             parts[f"the cap of {self._work.calls_per_s_cap:g} calls/s"] = step.requests / self._work.calls_per_s_cap
         if step.bytes:
-            speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s each"
-            parts[f"{step.at_once:g} connections of {speed}" if step.at_once > 1 else f"one connection, {speed}"] = (
-                step.bytes / (step.at_once * step.stream_bytes_per_s)
-            )
+            parts[_connections(step)] = step.bytes / (step.at_once * step.stream_bytes_per_s)
         if moved and not self._is_host:
             flow = f"the function's network, {self._sustained / MEBIBYTE:.0f} MiB/s after the burst"
             parts[flow] = network.seconds(moved, tokens, self._burst_bytes_per_s, self._sustained)
@@ -94,13 +91,19 @@ class _Worker:
             parts[self._processors(step)] = processor.seconds(step.cpu_s, self._vcpus, step.threads)
         return {what: np.broadcast_to(part_s, tokens.shape) for what, part_s in parts.items()}
 
-    def _waiting(self, step: Step) -> str:
-        return f"waiting for answers, {step.request_s * 1000:.3g} ms each, {step.at_once:g} at a time"
-
     def _processors(self, step: Step) -> str:
         if step.threads < self._vcpus:
             return f"the client's processing, {step.threads:g} processors at most"
         return f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
+
+
+def _waiting(step: Step) -> str:
+    return f"waiting for answers, {step.request_s * 1000:.3g} ms each, {step.at_once:g} at a time"
+
+
+def _connections(step: Step) -> str:
+    speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s"
+    return f"{step.at_once:g} connections of {speed} each" if step.at_once > 1 else f"one connection, {speed}"
 
 
 class _Seconds:
