@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
+from loader.cost.foreseen import UNANSWERED
 from loader.errors import UsageError
 from loader.predicting import predictions
 from loader.run.plan import Plan, cell_name
@@ -16,25 +17,31 @@ CHECK = "share at full N"
 LEAST_SHARE = 0.5
 
 
-def predicted(plan: Plan, defaults: Mapping[str, object]) -> dict[str, Prediction]:
-    """What the model says of each cell by its name, nothing where the experiment has no model. Raises UsageError."""
-    return {} if EXPERIMENTS[plan.experiment].work is None else predictions(plan, defaults)
+def predicted(plan: Plan, defaults: Mapping[str, object]) -> tuple[dict[str, Prediction], str]:
+    """What the model says of each cell by its name; or nothing, and in words why."""
+    if EXPERIMENTS[plan.experiment].work is None:
+        return {}, f"there is no model of {plan.experiment}"
+    try:
+        return predictions(plan, defaults), ""
+    except UsageError as error:
+        return {}, str(error)
+    except UNANSWERED:  # the checks say what is wrong
+        return {}, "the model has no answer for these settings; `stampede doctor` looks at them"
 
 
 def check(plan: Plan, defaults: Mapping[str, object]) -> list[Finding]:
-    """A finding for each cell, repeats of one counted once; a single one where the experiment has no model, or where
-    the matrix can't be."""
-    try:
-        found = predicted(plan, defaults)
-    except UsageError as error:
-        return [Finding(CHECK, WARNING, f"not predicted: {error}")]
-    if not found:
-        return [Finding(CHECK, OK, f"not predicted: there is no model of {plan.experiment}")]
+    """A finding for each cell, repeats of one counted once; a single one where there is no prediction."""
+    found, why_not = predicted(plan, defaults)
+    if why_not:
+        return [Finding(CHECK, OK, f"not predicted: {why_not}")]
     return [finding for _, finding in _findings(plan, found)]
 
 
-def warning(plan: Plan, found: Mapping[str, Prediction]) -> str:
-    """One sentence on the cells of which `check` warns, the one with the smallest share by name; empty without any."""
+def warning(plan: Plan, found: Mapping[str, Prediction], why_not: str) -> str:
+    """One sentence on the cells of which `check` warns, the one with the smallest share by name, or on why there is no
+    prediction; empty without any."""
+    if why_not:
+        return f"{CHECK}: not predicted: {why_not}"
     low = [(one.share_at_n, finding) for one, finding in _findings(plan, found) if finding.status == WARNING]
     if not low:
         return ""

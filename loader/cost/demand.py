@@ -31,8 +31,8 @@ class Demand:
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
     prepare the cell, `workers` what carries the others out, in the plural.
 
-    `alike` is its name without its repeat. What the model says of its floods, 0 where it says nothing: `floods_s` from
-    the first message of each to its last record, `working_s` of all operations together, those too that are cut off at
+    `alike` is its name without its repeat. What the model says of its floods where it `is_foreseen`: `floods_s` from the
+    first message of each to its last record, `working_s` of all operations together, those too that are cut off at
     the time limit, and `longest_s` of the slowest operation, were there no limit."""
 
     name: str
@@ -50,6 +50,7 @@ class Demand:
     preparations: int = 0
     workers: str = "functions"
     alike: str = ""
+    is_foreseen: bool = False
     floods_s: float = 0.0
     working_s: float = 0.0
     longest_s: float = 0.0

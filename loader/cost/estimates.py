@@ -21,8 +21,7 @@ from loader.run.plan import Cell, Plan
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
     order in which they run, and `cells_s` their seconds by name, both on the plan's own target; `prices` are those of
-    the region, `advice` sentences of the experiment's on what else does such work. Without a model (`is_modelled`) the
-    operations themselves are in no figure."""
+    the region, `advice` sentences of the experiment's on what else does such work."""
 
     target: str
     prices: Prices
@@ -30,7 +29,6 @@ class Estimate:
     cells: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     around_s: float
-    is_modelled: bool = True
     advice: tuple[str, ...] = ()
 
     @property
@@ -78,13 +76,13 @@ class Estimate:
         """Duration and cost in words, a line each, and what the figures rest on."""
         minutes = max(1, round(self.total_s / 60))
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
-        if not self.is_modelled:
-            lines.append("not counted: the seconds of the operations, as there is no model of them")
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         here = {"local": "nothing here; on AWS ", "endpoint": "unknown at an endpoint that isn't AWS; on AWS "}
         lines.append(f"cost: {here.get(self.target, '')}{cost}")
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
+        if missing := sum(not cell.is_foreseen for cell in self.cells):
+            lines.append(f"not counted: the operations' own time in {missing} cells, of which the model says nothing")
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
         ]
@@ -136,7 +134,6 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | 
         cells=tuple(here),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
-        is_modelled=experiment.work is not None,
         advice=tuple(advice),
     )
 

@@ -14,12 +14,16 @@ from experiments import EXPERIMENTS
 # The module, and not what is in it: it asks this package for demands.
 from loader import predicting
 from loader.cost.demand import Demand, demands
-from loader.errors import UsageError
 from loader.run.plan import Plan
 from model.binding import bindings
 from model.flood import Course
 from model.parameters import ParameterError, Parameters
-from model.scenario import Evaluation, Scenario, evaluate
+from model.scenario import Scenario, evaluate
+
+
+# What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse: they
+# look at the same cells, and come later.
+UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -39,18 +43,12 @@ class Question:
         return replace(self, messages=messages, scenario=replace(self.scenario, messages=messages))
 
     def course(self) -> Course:
-        """The model's answer. Raises UsageError for a parameter that isn't there."""
-        return self._evaluation().course
+        """The model's answer. Raises one of UNANSWERED."""
+        return evaluate(self.scenario, self.parameters).course
 
     def binds(self) -> str:
         """What binds, in words."""
-        return "; ".join(one.words for one in bindings(self.scenario, self._evaluation(), seed=1))
-
-    def _evaluation(self) -> Evaluation:
-        try:
-            return evaluate(self.scenario, self.parameters)
-        except ParameterError as error:
-            raise UsageError(str(error)) from None
+        return "; ".join(one.words for one in bindings(self.scenario, evaluate(self.scenario, self.parameters), seed=1))
 
 
 def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[tuple[Demand, Question]]:
@@ -67,7 +65,7 @@ def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[t
 
 def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand]:
     """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
-    nothing where the experiment has no model. Raises UsageError as `demands` does."""
+    nothing where the experiment has no model, or where a cell can't be. Raises UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
         return demands(plan, defaults)
     return [_foreseen(demand, question) for demand, question in questions(plan, defaults, place)]
@@ -75,9 +73,13 @@ def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand
 
 def _foreseen(demand: Demand, question: Question) -> Demand:
     warm_up = demand.warm_up_messages
-    floods = [_flood(question), *([_flood(question.of(warm_up))] if warm_up else [])]
+    try:
+        floods = [_flood(question), *([_flood(question.of(warm_up))] if warm_up else [])]
+    except UNANSWERED:
+        return demand
     return replace(
         demand,
+        is_foreseen=True,
         floods_s=sum(flood.seconds for flood in floods),
         working_s=sum(flood.working_s for flood in floods),
         longest_s=max(flood.longest_s for flood in floods),

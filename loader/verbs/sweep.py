@@ -75,14 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     plan, folder = _plan_and_folder(arguments)
     estimate = doctor.estimate(plan)
     check_budget(estimate, arguments.budget_usd)
-    # For this machine it is predicted once it is calibrated.
-    ahead = arguments.dry_run or plan.target == "aws"
-    predicted = share.predicted(plan, infra_defaults(os.environ)) if ahead else {}
     if arguments.dry_run:
-        _print_dry_run(estimate, predicted, arguments.format)
-    if warning := share.warning(plan, predicted):
-        say(warning, style="yellow")
-    if arguments.dry_run:
+        _print_dry_run(estimate, _predicted(plan), arguments.format)
         return 0
     with holding(plan.target, "sweep") as note_run:
         doctor.refuse_if_impossible(plan, estimate)
@@ -90,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s)
-        if predicted:
+        # For this machine it is predicted once it is calibrated.
+        if plan.target == "aws" and (predicted := _predicted(plan)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
             accounts = sweep.run()
@@ -126,6 +121,14 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         )
     refuse_another("--resume", folder.run_id, stored, targets.place(plan.target))
     return plan, folder
+
+
+def _predicted(plan: Plan) -> dict[str, Prediction]:
+    """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
+    found, why_not = share.predicted(plan, infra_defaults(os.environ))
+    if warning := share.warning(plan, found, why_not):
+        say(warning, style="yellow")
+    return found
 
 
 def _print_dry_run(estimate: Estimate, predicted: Mapping[str, Prediction], form: str) -> None:
