@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
-from loader.cost.foreseen import UNANSWERED
+from loader.cost.foreseen import UNANSWERED, prediction, questions
 from loader.errors import UsageError
-from loader.predicting import predictions
+from loader.predicting import refuse_impossible
 from loader.run.plan import Plan, cell_name
 from model.prediction import Prediction
 
@@ -21,8 +21,11 @@ def predicted(plan: Plan, defaults: Mapping[str, object]) -> tuple[dict[str, Pre
     """What the model says of each cell by its name; or nothing, and in words why."""
     if EXPERIMENTS[plan.experiment].work is None:
         return {}, f"there is no model of {plan.experiment}"
+    asked = list(questions(plan, defaults, plan.target))
     try:
-        return predictions(plan, defaults), ""
+        if plan.target != "local":
+            refuse_impossible([cell for cell, _ in asked])
+        return {cell.name: prediction(question) for cell, question in asked}, ""
     except UsageError as error:
         return {}, str(error)
     except UNANSWERED:  # the checks say what is wrong
