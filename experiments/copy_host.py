@@ -3,6 +3,7 @@ published in October 2019; or N of them share it."""
 
 from experiments.copy import CAP, CONCURRENCY, KNEE, LIMIT, METRICS, PACE, SECTIONS, objects_axis, retry_axes
 from experiments.copy_checks import host_advice, host_checks
+from experiments.copy_host_work import work
 from experiments.copy_orders import EMPTYING, its_share, masters, of_slices, slices_plan
 from experiments.copy_usage import host_usage
 from experiments.experiment import Axis, Compare, Experiment, Matrix, Published
@@ -92,6 +93,7 @@ COPY_HOST = Experiment(
     checks=host_checks,
     objects=masters,
     order=of_slices,
+    work=work,
     defaults={
         "architecture": "x86_64",
         "ephemeral_storage_mb": 512,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from model import ranges
+from model import ranges, request_rate
 from model.advice import advise, sentence
 from model.binding import OWN, bindings
 from model.flood import Course
@@ -112,7 +112,7 @@ def requests_limit(work: Work, parameters: Parameters) -> float | None:
     counted = [step for step in work.steps if step.rate and step.requests]
     if not counted or parameters.place == "local":
         return None
-    return parameters[f"{max(counted, key=lambda step: step.requests).rate}_per_s"]
+    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
 
 
 def told(seconds: float) -> float | None:
