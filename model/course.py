@@ -85,7 +85,7 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
         **_spread((ends - starts)[done]),
         time_to_n_s=window[0] - first if window else None,
         window_end_s=window[1] - first if window else None,
-        share_at_n=float(busy_s[inside].sum()) / whole if whole else 0.0,
+        share_at_n=min(1.0, float(busy_s[inside].sum()) / whole) if whole else 0.0,  # sums round
         most_at_once=int(running.max()),
         first_start_s=first,
         drain_s=float(ends.max()),

@@ -158,6 +158,7 @@ class Engine:
                 if end_s >= call_s or one[7] or (slowed and current[environment] is not one):
                     break
                 heappop(ends)
+                current[environment] = None
                 now_s, virtual_s = end_s, one[0]
                 running -= 1
                 left -= 1

@@ -10,9 +10,9 @@ from model.operation import Operation
 BYTES, REQUESTS = "the VPC", "S3's rate"
 
 
-def course(messages, workers, limits, demands, seconds=10.0, messages_per_s=float("inf"), **other):
+def course(messages, workers, limits, demands, seconds=10.0, messages_per_s=float("inf"), timeout_s=1e6, **other):
     doing = Operation(lambda random, count, cold: np.full(count, seconds), seconds, demands, 1.0, "hand-made")
-    asked = Flood(messages, workers, messages_per_s, None, timeout_s=1e6, visibility_timeout_s=6e6, **other)
+    asked = Flood(messages, workers, messages_per_s, None, timeout_s, 6 * timeout_s, **other)
     return run(asked, doing, limits, seed=1)
 
 
@@ -60,6 +60,11 @@ def test_every_environment_idles_between_messages_without_taking_of_a_limit():
     got = course(4, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, seconds=1, hand_over_s=0.5)
     assert got.drain_s == pytest.approx(2 + 0.5 + 2)
     assert got.binds[REQUESTS] == pytest.approx(1)
+
+
+def test_an_environment_that_is_idle_at_the_deadline_of_its_last_message_has_nothing_to_be_cut_off():
+    got = course(2, 1, [Limit(REQUESTS, [0.5])], {REQUESTS: 1.0}, seconds=2, messages_per_s=0.1, timeout_s=5)
+    assert (got.succeeded, got.failed_attempts, got.most_at_once, got.drain_s) == (2, 0, 1, 14)
 
 
 @pytest.mark.parametrize(
