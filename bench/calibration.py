@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import mean, stdev
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.experiment import Published
@@ -23,6 +24,7 @@ from model.parameters import Parameters
 from model.scenario import evaluate
 from report.cell_key import Key
 from report.published import Theirs, every_cell
+from report.statistics.bootstrap import student_quantile
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
@@ -35,12 +37,14 @@ OPERATIONS, FLOODS = 300, 30
 
 @dataclass(frozen=True)
 class Compared:
-    """One published figure beside the model's, both in `unit`."""
+    """One published figure beside the model's, both in `unit`. `of_runs` is the 95 % interval of the mean of its single
+    runs, where those were published."""
 
     key: Key
     theirs: float
     model: float
     unit: str
+    of_runs: tuple[float, float] | None = None
 
     @property
     def difference(self) -> float:
@@ -63,10 +67,17 @@ def compared(name: str) -> list[tuple[Published, list[Compared]]]:
 def _beside(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> Compared:
     seconds = average_s(experiment, theirs, parameters)
     if "avg_s" in theirs.figures:
-        return Compared(theirs.key, theirs.figures["avg_s"], seconds, "s")
+        of_runs = interval_of_mean(theirs.runs_s) if len(theirs.runs_s) > 1 else None
+        return Compared(theirs.key, theirs.figures["avg_s"], seconds, "s", of_runs)
     speed = experiment.speed
     model = replace(theirs, figures={"avg_s": seconds})
     return Compared(theirs.key, theirs.speed(speed) or 0.0, model.speed(speed) or 0.0, speed.unit)
+
+
+def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
+    """Where the mean of all runs lies by these few, with 95 % confidence (Student's t)."""
+    half = student_quantile(0.975, len(runs_s) - 1) * stdev(runs_s) / len(runs_s) ** 0.5
+    return mean(runs_s) - half, mean(runs_s) + half
 
 
 def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
@@ -82,7 +93,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
     scenario = scenario_of(experiment, plan, cell, demand)
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
-    work = scenario.work(parameters)
+    work = (theirs.published.work or experiment.work)(demand.values, parameters)
     scenario = replace(scenario, work=lambda _: work)
     return sum(evaluate(scenario, parameters, seed).course.avg_s for seed in range(1, floods + 1)) / floods
 
@@ -121,15 +132,21 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     axes = [axis for axis in own if len({row.key[axis.name] for row in rows}) > 1] or own[:1]
     heads = [f"{axis.label}, {axis.unit}" if axis.unit else axis.label for axis in axes]
     unit = rows[0].unit
+    heads += [f"published, {unit}", f"model, {unit}", "difference"]
+    if rows[0].of_runs:
+        heads.append("by its runs, 95 %")
     lines = [
         f"**{experiment.name}**: {published.setting}",
         "",
-        f"| {' | '.join(heads)} | published, {unit} | model, {unit} | difference |",
-        f"|{' ---: |' * (len(heads) + 3)}",
+        f"| {' | '.join(heads)} |",
+        f"|{' ---: |' * len(heads)}",
     ]
     for row in rows:
-        where = " | ".join(str(row.key[axis.name]) for axis in axes)
-        lines.append(f"| {where} | {_figure(row.theirs)} | {_figure(row.model)} | {100 * row.difference:+.1f} % |")
+        parts = [str(row.key[axis.name]) for axis in axes]
+        parts += [_figure(row.theirs), _figure(row.model), f"{100 * row.difference:+.1f} %"]
+        if row.of_runs:
+            parts.append(f"{_figure(row.of_runs[0])} to {_figure(row.of_runs[1])}")
+        lines.append(f"| {' | '.join(parts)} |")
     return "\n".join([*lines, ""])
 
 

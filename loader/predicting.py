@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,7 @@ def scenario_of(
         messages=demand.messages,
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
-        timeout_s=demand.timeout_s,
+        timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
         visibility_timeout_s=values.get("visibility_timeout_s") or 6 * demand.timeout_s,
         trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
         pollers=pollers if in_lambda else None,
