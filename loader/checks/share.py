@@ -10,6 +10,7 @@ from loader.cost.foreseen import UNANSWERED, prediction, questions
 from loader.errors import UsageError
 from loader.predicting import refuse_impossible
 from loader.run.plan import Plan, cell_name
+from model.parameters import ParameterError
 from model.prediction import Prediction
 
 CHECK = "share at full N"
@@ -26,7 +27,7 @@ def predicted(plan: Plan, defaults: Mapping[str, object]) -> tuple[dict[str, Pre
         if plan.target != "local":
             refuse_impossible([cell for cell, _ in asked])
         return {cell.name: prediction(question) for cell, question in asked}, ""
-    except UsageError as error:
+    except (UsageError, ParameterError) as error:
         return {}, str(error)
     except UNANSWERED:  # the checks say what is wrong
         return {}, "the model has no answer for these settings; `stampede doctor` looks at them"
