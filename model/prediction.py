@@ -29,12 +29,14 @@ FEW_MESSAGES, MOST_FLOODS = 100, 31
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them (None
-    where all fail). `span_s` is from the
-    first start to the last end, `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands
-    against `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and
-    `advice` what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured
-    figure outside is a miss. `ramp` are points (seconds, running at once), a few hundred at most, for the picture.
+    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them, None where
+    all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
+    `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
+    `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
+    what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
+    the picture.
     """
 
     count: int
@@ -57,6 +59,7 @@ class Prediction:
     advice: str
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
+    window_end_s: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in run.json, under `prediction.cells.<cell>`."""
@@ -93,6 +96,7 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         advice=sentence(changes),
         ranges=ranges.intervals(values, others, scenario.concurrency),
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
+        window_end_s=course.window_end_s,
     )
 
 
