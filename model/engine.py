@@ -93,13 +93,15 @@ class Engine:
         while self.left:
             self._run_warm()
             ask_s = asking[0] if asking else inf
-            end_s = self.now_s + (ends[0][0] - self.virtual_s) / self._progress() if ends else inf
+            end_s = self._real_s(ends[0][0]) if ends else inf
             call_s = later[0][0] if later else inf
             now_s = min(ask_s, end_s, call_s)
             if now_s == inf and self.left:
                 raise ValueError("this flood never ends: an operation takes for ever, and nothing cuts it off")
             self.virtual_s += (now_s - self.now_s) * self._progress()
             self.now_s = now_s
+            if not self.slowed:
+                self.virtual_s = now_s
             if now_s == call_s:
                 _, _, what, argument = heappop(later)
                 what(argument)
@@ -115,50 +117,60 @@ class Engine:
     def _run_warm(self) -> None:
         """What nearly all events are, in one piece with nothing looked up twice: warm environments and next messages.
 
-        Stops before anything else. By measurement: 1.3 us an event instead of 2.
+        Stops before anything else. It is what _ask, _invoke, _begin and _end do then, at half the time.
         """
+        if self.flood.batch_size > 1:
+            return
         ends, asking, idle = self.ends, self.asking, self.environments.idle
         slowed, at_full_speed, timeout_s = self.slowed, self.at_full_speed, self.flood.timeout_s
-        take, warm_s, fails, add = self.messages.take, self.warm_s, self.fails, self.attempts.add
-        hand_over_s, batches = self.flood.hand_over_s, self.flood.batch_size > 1
+        take, warm_s, fails, current = self.messages.take, self.warm_s, self.fails, self.current
+        start, end = self.attempts.started_s.append, self.attempts.ended_s.append
+        hand_over_s = self.flood.hand_over_s
         call_s = self.later[0][0] if self.later else inf
         now_s, virtual_s, running, begun, left = self.now_s, self.virtual_s, self.running, self.begun, self.left
         while ends:
-            progress = at_full_speed / running if running > at_full_speed else 1.0
-            end_s = now_s + (ends[0][0] - virtual_s) / progress
+            end_s = ends[0][0]
+            if slowed:
+                progress = at_full_speed / running if running > at_full_speed else 1.0
+                end_s = now_s + (end_s - virtual_s) / progress
             if asking and asking[0] < end_s:
                 ask_s = asking[0]
-                if ask_s >= call_s or not idle or batches or (message := take(ask_s)) is None:
+                if ask_s >= call_s or not idle or (message := take(ask_s)) is None:
                     break
-                virtual_s += (ask_s - now_s) * progress
-                now_s = ask_s
-                del asking[0]
+                virtual_s = virtual_s + (ask_s - now_s) * progress if slowed else ask_s
+                now_s = asking.popleft()
                 own_s, outcome = next(warm_s), _FAILED if fails and next(fails) else _DONE
                 if own_s > timeout_s and not slowed:
                     own_s, outcome = timeout_s, _CUT_OFF
                 begun += 1
+                running += 1
                 environment = idle.pop()
                 one = (virtual_s + own_s, begun, environment, [message], now_s, now_s + timeout_s, now_s, outcome)
                 heappush(ends, one)
-                running += 1
                 if slowed:
-                    self.current[environment] = one
+                    current[environment] = one
                     if not self.watched[environment]:
                         self._watch(environment, one[5])
-                        call_s = self.later[0][0]
+                        call_s = self.later[0][0] if self.later else inf
             else:
                 one = ends[0]
                 environment = one[2]
-                if end_s >= call_s or one[7] or len(one[3]) > 1 or (slowed and self.current[environment] is not one):
+                if end_s >= call_s or one[7] or (slowed and current[environment] is not one):
                     break
                 heappop(ends)
+                current[environment] = None
                 now_s, virtual_s = end_s, one[0]
                 running -= 1
                 left -= 1
-                add(one[6], now_s, True)
+                start(one[6])
+                end(now_s)
                 idle.append(environment)
                 asking.append(now_s + hand_over_s)
         self.now_s, self.virtual_s, self.running, self.begun, self.left = now_s, virtual_s, running, begun, left
+
+    def _real_s(self, virtual_s: float) -> float:
+        """When that virtual moment is, if nothing else happens."""
+        return self.now_s + (virtual_s - self.virtual_s) / self._progress() if self.slowed else virtual_s
 
     def _progress(self) -> float:
         return 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
@@ -309,7 +321,7 @@ class Engine:
                 return  # it was cut off before
             self.current[environment] = None
         self.running -= 1
-        self.attempts.add(started_s, self.now_s, outcome == _DONE)
+        self.attempts.add(started_s, self.now_s, failed=outcome != _DONE)
         if outcome == _CUT_OFF:
             self._back(batch, received_s + self.flood.visibility_timeout_s)
             self.environments.lose(environment)

@@ -15,15 +15,24 @@ from model.trigger import Trigger
 __all__ = ["Course", "Flood", "Limit", "Trigger", "run"]
 
 
+# They are counted in a byte; SQS allows 1,000.
+MOST_RECEIVES = 255
+
+
 @dataclass(frozen=True)
 class Flood:
     """One cell's flood. `trigger` None: workers that ask the queue themselves, N of them at once.
 
-    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. A message that
-    is throttled, or whose function is cut off at `timeout_s`, comes back after `visibility_timeout_s`; one that fails
-    after the pauses `redelivery_s`; after `receives` of them it is a dead letter. `failing` is the share of attempts
-    that end in an error. `hand_over_s` lie between two messages of one environment, `cold_start_s` before its first.
-    `barrier_s`: none begins before that.
+    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. The loader
+    sends `messages_per_s`, and an invocation takes up to `batch_size` that are there. A message that is throttled, or
+    whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails
+    after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
+    `failing` is the share of attempts that end in an error. `hand_over_s` lie between two messages of one environment,
+    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds. `barrier_s`: none
+    begins before that. Raises ValueError for a number that can't be.
+
+    Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice, and a trigger that
+    has grown doesn't shrink again.
     """
 
     messages: int
@@ -41,6 +50,22 @@ class Flood:
     cold_start_s: float = 0.0
     hand_over_s: float = 0.0
     barrier_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        least = {
+            "messages": 1, "concurrency": 1, "account_concurrency": 1, "batch_size": 1, "scale_out_per_10_s": 1,
+            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "cold_start_s": 0, "hand_over_s": 0, "barrier_s": 0,
+        }  # fmt: skip
+        for name, at_least in least.items():
+            if not getattr(self, name) >= at_least:
+                raise ValueError(f"a flood's {name} must be {at_least} or more, got {getattr(self, name)}")
+        for name in ("messages_per_s", "timeout_s"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"a flood's {name} must be above 0, got {getattr(self, name)}")
+        if self.failing > 1 or self.receives > MOST_RECEIVES:
+            raise ValueError(f"a flood's failing must be 1 at most and receives {MOST_RECEIVES}, got {self}")
+        if not self.redelivery_s or not min(self.redelivery_s) >= 0:
+            raise ValueError(f"a flood's redelivery_s must be pauses of 0 or more, got {self.redelivery_s}")
 
 
 def run(flood: Flood, operation: Operation, limits: Sequence[Limit], seed: int) -> Course:

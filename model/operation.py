@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import file_system, network, processor
+from model import file_system, network, processor, request_rate
 from model.limits import Limit
 from model.parameters import Parameters
 from model.work import Step, Work
@@ -149,7 +149,7 @@ def _shared(work: Work, parameters: Parameters) -> tuple[dict[str, float], list[
         taken[file_system.ALL_CLIENTS] = mounted
     for step in work.steps:
         if step.rate and step.requests:
-            limit = Limit(f"S3's {step.rate.rpartition('_')[2].upper()} rate", (parameters[f"{step.rate}_per_s"],))
+            limit = request_rate.limit(step.rate, parameters)
             if limit.name not in taken:
                 limits.append(limit)
             taken[limit.name] = taken.get(limit.name, 0.0) + step.requests

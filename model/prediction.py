@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from model import ranges
+from model import ranges, request_rate
 from model.advice import advise, sentence
 from model.binding import OWN, bindings
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import Scenario, evaluate
+from model.scenario import Evaluation, Scenario, evaluate
 from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
@@ -21,18 +21,22 @@ __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
 # Those of one operation, as the table has them.
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
+# A flood of fewer messages is carried out several times, so that all of them have about so many.
+FEW_MESSAGES, MOST_FLOODS = 100, 31
 
 
 @dataclass(frozen=True)
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them (None
-    where all fail). `span_s` is from the
-    first start to the last end, `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands
-    against `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and
-    `advice` what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured
-    figure outside is a miss. `ramp` are points (seconds, running at once), a few hundred at most, for the picture.
+    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them, None where
+    all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
+    `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
+    `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
+    what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
+    the picture.
     """
 
     count: int
@@ -55,6 +59,7 @@ class Prediction:
     advice: str
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
+    window_end_s: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in run.json, under `prediction.cells.<cell>`."""
@@ -66,7 +71,7 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
 
     Raises ParameterError for a parameter that isn't there.
     """
-    found = evaluate(scenario, parameters, seed)
+    found, seed = typical(scenario, parameters, seed)
     course, values = found.course, figures(found.course)
     bound = bindings(scenario, found, seed)
     changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
@@ -91,7 +96,16 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         advice=sentence(changes),
         ranges=ranges.intervals(values, others, scenario.concurrency),
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
+        window_end_s=course.window_end_s,
     )
+
+
+def typical(scenario: Scenario, parameters: Parameters, seed: int) -> tuple[Evaluation, int]:
+    """The flood whose mean seconds lie in the middle of several, with its seed: a single flood of few messages is as
+    long as chance makes it, which is for the ranges to say."""
+    floods = max(1, min(MOST_FLOODS, FEW_MESSAGES // scenario.messages))
+    every = [(evaluate(scenario, parameters, one), one) for one in range(seed, seed + floods)]
+    return sorted(every, key=lambda one: told(one[0].course.avg_s) or math.inf)[floods // 2]
 
 
 def figures(course: Course) -> dict[str, float | None]:
@@ -112,7 +126,7 @@ def requests_limit(work: Work, parameters: Parameters) -> float | None:
     counted = [step for step in work.steps if step.rate and step.requests]
     if not counted or parameters.place == "local":
         return None
-    return parameters[f"{max(counted, key=lambda step: step.requests).rate}_per_s"]
+    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
 
 
 def told(seconds: float) -> float | None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
-from loader.cost.foreseen import UNANSWERED
+from loader.cost.foreseen import UNANSWERED, prediction, questions
 from loader.errors import UsageError
-from loader.predicting import predictions
+from loader.predicting import refuse_impossible
 from loader.run.plan import Plan, cell_name
+from model.parameters import ParameterError
 from model.prediction import Prediction
 
 CHECK = "share at full N"
@@ -21,9 +22,12 @@ def predicted(plan: Plan, defaults: Mapping[str, object]) -> tuple[dict[str, Pre
     """What the model says of each cell by its name; or nothing, and in words why."""
     if EXPERIMENTS[plan.experiment].work is None:
         return {}, f"there is no model of {plan.experiment}"
+    asked = list(questions(plan, defaults, plan.target))
     try:
-        return predictions(plan, defaults), ""
-    except UsageError as error:
+        if plan.target != "local":
+            refuse_impossible([cell for cell, _ in asked])
+        return {cell.name: prediction(question) for cell, question in asked}, ""
+    except (UsageError, ParameterError) as error:
         return {}, str(error)
     except UNANSWERED:  # the checks say what is wrong
         return {}, "the model has no answer for these settings; `stampede doctor` looks at them"

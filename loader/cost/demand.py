@@ -31,9 +31,9 @@ class Demand:
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
     prepare the cell, `workers` what carries the others out, in the plural.
 
-    `alike` is its name without its repeat. What the model says of its floods where it `is_foreseen`: `floods_s` from the
-    first message of each to its last record, `working_s` of all operations together, those too that are cut off at
-    the time limit, and `longest_s` of the slowest operation, were there no limit."""
+    `alike` is its name without its repeat. What the model says of its floods, where it `is_foreseen`: `floods_s` are
+    from the first message of each to its last record, `working_s` those of all operations together, those too that are
+    cut off at the time limit, and `longest_s` those of the slowest, were there no limit."""
 
     name: str
     memory_mb: int

@@ -9,7 +9,7 @@ from typing import Any
 from experiments import EXPERIMENTS, Experiment
 from loader.cost.demand import Demand
 from loader.cost.estimates import Estimate, estimate
-from loader.cost.foreseen import Question, questions
+from loader.cost.foreseen import UNANSWERED, Question, questions
 from loader.errors import UsageError
 from loader.progress import say
 from loader.run.plan import Plan
@@ -64,6 +64,9 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
         messages = fewest(lambda count: question.of(count).course(), SHARE, least, step)
     except NeverEnoughError as error:
         raise UsageError(_never(error, cell, question, experiment)) from None
+    except UNANSWERED as error:
+        raise UsageError(f"{OPTION}: {cell.alike}: the model has no answer for these settings ({error}); "
+                         "`stampede doctor` looks at them") from None  # fmt: skip
     return Chosen(cell, question, least, messages)
 
 

@@ -152,6 +152,11 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
             f"--budget-usd {budget_usd:g}: can't be kept, because the price of {what} isn't known here; "
             "choose what has a price, or leave --budget-usd out"
         )
+    if not all(cell.is_foreseen for cell in estimate.cells):
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: can't be kept, because the model doesn't know how long the operations take; "
+            "`stampede doctor` looks at the settings, or leave --budget-usd out"
+        )
     if estimate.total_usd > budget_usd:
         unlike = ", were it on AWS" if estimate.target == "endpoint" else ""
         raise UsageError(

@@ -18,12 +18,14 @@ from loader.run.plan import Plan
 from model.binding import bindings
 from model.flood import Course
 from model.parameters import ParameterError, Parameters
+from model.prediction import Prediction, predict
 from model.scenario import Scenario, evaluate
 
-
-# What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse: they
-# look at the same cells, and come later.
+# What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse:
+# those look at the same cells, and come later.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
+# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
+MOST_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,16 @@ def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand
     return [_foreseen(demand, question) for demand, question in questions(plan, defaults, place)]
 
 
+@lru_cache(maxsize=MOST_KEPT)
+def prediction(question: Question) -> Prediction:
+    """All that the model says of the flood, with its ranges and what to change. Raises one of UNANSWERED."""
+    return predict(question.scenario, question.parameters)
+
+
 def _foreseen(demand: Demand, question: Question) -> Demand:
     warm_up = demand.warm_up_messages
     try:
-        floods = [_flood(question), *([_flood(question.of(warm_up))] if warm_up else [])]
+        floods = [asked(question), *([asked(question.of(warm_up))] if warm_up else [])]
     except UNANSWERED:
         return demand
     return replace(
@@ -87,7 +95,7 @@ def _foreseen(demand: Demand, question: Question) -> Demand:
 
 
 @dataclass(frozen=True)
-class _Flood:
+class Flooded:
     """Seconds from the first message to the last record, of all attempts, and of the slowest without a time limit."""
 
     seconds: float
@@ -95,12 +103,13 @@ class _Flood:
     longest_s: float
 
 
-@lru_cache(maxsize=10_000)
-def _flood(question: Question) -> _Flood:
+@lru_cache(maxsize=MOST_KEPT)
+def asked(question: Question) -> Flooded:
+    """One flood as the model foresees it. Raises one of UNANSWERED."""
     course = question.course()
     timeout_s = question.scenario.timeout_s
     unlimited = course
     if course.failed_attempts:
         unlimited = replace(question, scenario=replace(question.scenario, timeout_s=math.inf)).course()
     succeeded_s = course.succeeded * course.avg_s if course.succeeded else 0.0
-    return _Flood(course.drain_s, succeeded_s + course.failed_attempts * timeout_s, unlimited.max_s)
+    return Flooded(course.drain_s, succeeded_s + course.failed_attempts * timeout_s, unlimited.max_s)
