@@ -59,8 +59,8 @@ def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[t
     experiment = EXPERIMENTS[plan.experiment]
     parameters = predicting.parameters_of(experiment, place)
     there = replace(plan, target=place)
-    for cell, demand in zip(plan.cells(), demands(plan, defaults), strict=True):
-        scenario = predicting.scenario_of(experiment, there, cell, demand)
+    for demand in demands(plan, defaults):
+        scenario = predicting.scenario_of(experiment, there, demand)
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
         yield demand, Question(experiment.name, place, values, demand.messages, demand.barrier_s, scenario, parameters)
 

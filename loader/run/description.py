@@ -52,6 +52,11 @@ class RunDescription:
         """Names of the cells that are finished."""
         return {cell["cell"] for cell in self._values["cells"]}
 
+    @property
+    def is_predicted(self) -> bool:
+        """Whether it is noted what the model says of the cells."""
+        return "prediction" in self._values
+
     def write(self) -> None:
         """Write run.json as it stands."""
         self._folder.write_json("run.json", self._values)
