@@ -19,6 +19,7 @@ from loader.cost.demand import demands
 from loader.infra_variables import declared
 from loader.predicting import OF_EXPERIMENTS, parameters_of, scenario_of
 from loader.run.plan import make_plan
+from model import operation
 from model import parameters as known
 from model.parameters import Parameters
 from model.scenario import evaluate
@@ -81,7 +82,8 @@ def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
 
 
 def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
-    """The model's mean seconds of an operation in a published cell."""
+    """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
+    program's runs, one after the other."""
     file = theirs.published.file
     each = 1 if _is_first_read(theirs) else MESSAGES.get(file, experiment.messages_per_concurrency)
     coordinates = [
@@ -92,8 +94,11 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     plan = make_plan(experiment, "aws", [*coordinates, *SETTINGS.get(file, ())], messages_per_concurrency=each)
     (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
     scenario = scenario_of(experiment, plan, cell, demand)
+    if theirs.published.work:
+        work = theirs.published.work(demand.values, parameters)
+        return operation.of(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
-    work = (theirs.published.work or experiment.work)(demand.values, parameters)
+    work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
     return sum(evaluate(scenario, parameters, seed).course.avg_s for seed in range(1, floods + 1)) / floods
 

@@ -12,7 +12,7 @@ from model.advice import advise, sentence
 from model.binding import OWN, bindings
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import Evaluation, Scenario, evaluate
+from model.scenario import Evaluation, Scenario, enough, evaluate
 from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
@@ -72,17 +72,13 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
     Raises ParameterError for a parameter that isn't there.
     """
     found, seed = typical(scenario, parameters, seed)
-    course, values = found.course, figures(found.course)
+    course = found.course
     bound = bindings(scenario, found, seed)
     changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
-    others = [
-        figures(evaluate(scenario, drawn, seed + 1 + at).course)
-        for at, drawn in enumerate(ranges.draws(parameters, ranges.count(scenario.messages), seed))
-    ]
     return Prediction(
         count=scenario.messages,
         **{name: told(getattr(course, name)) for name in SECONDS},
-        time_to_n_s=values["time_to_n_s"],
+        time_to_n_s=course.time_to_n_s,
         share_at_n=course.share_at_n,
         most_at_once=course.most_at_once,
         span_s=course.drain_s - course.first_start_s,
@@ -94,7 +90,7 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         throttled=course.throttled,
         binds="; ".join(one.words for one in bound),
         advice=sentence(changes),
-        ranges=ranges.intervals(values, others, scenario.concurrency),
+        ranges=_ranges(scenario, parameters, found, seed),
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
         window_end_s=course.window_end_s,
     )
@@ -106,6 +102,19 @@ def typical(scenario: Scenario, parameters: Parameters, seed: int) -> tuple[Eval
     floods = max(1, min(MOST_FLOODS, FEW_MESSAGES // scenario.messages))
     every = [(evaluate(scenario, parameters, one), one) for one in range(seed, seed + floods)]
     return sorted(every, key=lambda one: told(one[0].course.avg_s) or math.inf)[floods // 2]
+
+
+def _ranges(scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int) -> dict[str, tuple[float, float]]:
+    """Those of all figures, from a part of the flood where it is large."""
+    course = found.course
+    tries = (course.succeeded + course.failed_attempts) / scenario.messages
+    part = enough(scenario, tries)
+    own = evaluate(scenario, parameters, seed, part) if part < 1 else found
+    others = [
+        figures(evaluate(scenario, drawn, seed + 1 + at, part).course)
+        for at, drawn in enumerate(ranges.draws(parameters, seed))
+    ]
+    return ranges.intervals(figures(course), figures(own.course), others, scenario.concurrency)
 
 
 def figures(course: Course) -> dict[str, float | None]:

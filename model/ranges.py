@@ -11,18 +11,13 @@ import numpy as np
 
 from model.parameters import Parameters
 
-# Evaluations for a range, and how many messages they may have together: a large flood scatters less by itself.
-MOST, FEWEST, MESSAGES_IN_ALL = 12, 4, 120_000
+# Sets of parameters that are drawn.
+DRAWS = 12
 # A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
 DEVIATIONS = 1.96
 
 
-def count(messages: int) -> int:
-    """How many evaluations a flood of so many messages gets."""
-    return max(FEWEST, min(MOST, MESSAGES_IN_ALL // max(1, messages)))
-
-
-def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters]:
+def draws(parameters: Parameters, seed: int, number: int = DRAWS) -> Iterator[Parameters]:
     """`number` sets of parameters, the same for the same seed.
 
     A parameter's `low` and `high` are taken for the ends of a 95 % interval around its value, on each side for itself
@@ -48,16 +43,24 @@ def drawn(parameters: Parameters, name: str, quantile: float) -> float:
 
 
 def intervals(
-    figures: Mapping[str, float | None], others: Sequence[Mapping[str, float | None]], concurrency: int
+    figures: Mapping[str, float | None],
+    evaluated: Mapping[str, float | None],
+    others: Sequence[Mapping[str, float | None]],
+    concurrency: int,
 ) -> dict[str, tuple[float, float]]:
-    """Low and high of each of the `figures` that there is, `others` being what draws gave; a draw that doesn't have one
-    tells nothing of it. No share is above 1, and no more than `concurrency` run at once."""
+    """Low and high of each of the `figures` that there is. `others` are what draws gave where the parameters' own
+    values gave `evaluated`, of the whole or of a part; what doesn't have a figure tells nothing of it. No share is
+    above 1, and no more than `concurrency` run at once."""
     most = {"share_at_n": 1.0, "most_at_once": float(concurrency)}
-    return {
-        name: interval(value, [one[name] for one in others if one[name] is not None], most.get(name, math.inf))
-        for name, value in figures.items()
-        if value is not None
-    }
+    found = {}
+    for name, value in figures.items():
+        own = evaluated[name]
+        if value is None or own is None:
+            continue
+        factor = value / own if own else 1.0
+        drawn_ones = [factor * one[name] for one in others if one[name] is not None]
+        found[name] = interval(value, drawn_ones, most.get(name, math.inf))
+    return found
 
 
 def interval(value: float, others: Sequence[float], most: float = math.inf) -> tuple[float, float]:
