@@ -63,7 +63,9 @@ class Evaluation:
     course: Course
 
 
-def evaluate(scenario: Scenario, parameters: Parameters, seed: int = 1, part: float = 1.0) -> Evaluation:
+def evaluate(
+    scenario: Scenario, parameters: Parameters, seed: int | Sequence[int] = 1, part: float = 1.0
+) -> Evaluation:
     """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
 
     Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
@@ -123,8 +125,8 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         failing=scenario.failing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
-        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s,
-        hand_over_s=parameters["hand_over_s"],
+        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s + work.before_s,
+        hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
     )
 
