@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     assert one == again and one != other
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     messages=st.integers(1, 60),
     concurrency=st.integers(1, 12),
