@@ -50,14 +50,18 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
 
 def turned_down(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
     """What S3 turns down of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
-    step = work(values, parameters).steps[-1]
+    step = copies(values, parameters, values["object_count"], call_cpu_s=0.0)
     workers = max(1, values["concurrency_value"])
-    per_s = limit(step.rate, parameters).per_s[0]
-    wanted = workers * min(step.at_once / step.request_s, values["calls_per_s"] or math.inf)
+    per_s, wanted = limit(step.rate, parameters).per_s[0], wanted_per_s(values, step)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
     calls = Calls(wanted * step.request_s, step.request_s, values["retry_mode"], values["retry_attempts"], workers)
     return refusals(calls, per_s, parameters)
+
+
+def wanted_per_s(values: Mapping[str, Any], step: Step) -> float:
+    """The calls that all workers would make in a second if S3 took them all."""
+    return max(1, values["concurrency_value"]) * min(step.at_once / step.request_s, values["calls_per_s"] or math.inf)
 
 
 def objects_of_a_message(values: Mapping[str, Any]) -> float:
@@ -120,7 +124,13 @@ def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequenc
     run_s = sum(busy) + sum(one.tail_s for one in steps)
     meets_one = -math.expm1(-_stalls(values, parameters, objects))
     stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)
-    return math.hypot(parameters["copy_spread"], stalled / run_s)
+    return math.hypot(call_spread(values, parameters, steps[-1]), stalled / run_s)
+
+
+def call_spread(values: Mapping[str, Any], parameters: Parameters, step: Step) -> float:
+    """How much the calls of one run differ from another's, as far as it is they that decide how long it takes: where
+    S3's limit does, all wait for that."""
+    return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, step))
 
 
 def _stalls(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:

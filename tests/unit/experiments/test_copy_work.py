@@ -128,6 +128,12 @@ def test_hosts_share_the_objects():
     assert copy_host_work.work(host(concurrency_value=4), HOSTS).steps[-1].requests == 219_120 / 4
 
 
+def test_runs_differ_by_their_calls_only_as_far_as_those_decide_how_long_they_take():
+    below, beyond = (copy_host_work.work(host(parallel_limit=at_once, concurrency_value=4), HOSTS).spread
+                     for at_once in (10, 2000))  # fmt: skip
+    assert below == HOSTS["copy_spread"] and beyond < 0.1 * below
+
+
 @pytest.mark.parametrize(("instance", "processors"), [("m5a.4xlarge", 16), ("c7g.large", 2), ("m5.xlarge", 4)])
 def test_an_instance_has_the_processors_of_its_size(instance, processors):
     assert copy_host_work.vcpus(instance) == processors
