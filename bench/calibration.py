@@ -86,8 +86,8 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     each = 1 if _is_first_read(theirs) else MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
     coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
-    (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
-    scenario = scenario_of(experiment, plan, cell, demand)
+    (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
+    scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
         work = theirs.published.work(demand.values, parameters)
         return operation.of(work, scenario.memory_mb, parameters)[0].mean_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,15 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
     return parameters.with_rows(given)
 
 
+@dataclass(frozen=True)
+class PredictedCell:
+    """A cell of a plan, what it asks for in numbers, and what the model says of it."""
+
+    cell: Cell
+    demand: Demand
+    prediction: Prediction
+
+
 def predictions(
     plan: Plan, defaults: Mapping[str, Any], parameters: Parameters | None = None, seed: int = 1
 ) -> dict[str, Prediction]:
@@ -56,42 +66,38 @@ def predictions(
     `defaults` are `infra_defaults()`; `parameters` are those of the plan's target where none are given. Raises
     UsageError for an experiment without a model and for a matrix that no account can hold.
     """
-    return dict(each_prediction(plan, defaults, parameters, seed))
+    return {one.cell.name: one.prediction for one in predicted_cells(plan, defaults, parameters, seed)}
 
 
-def each_prediction(
+def predicted_cells(
     plan: Plan,
     defaults: Mapping[str, Any],
     parameters: Parameters | None = None,
     seed: int = 1,
     account_concurrency: int | None = None,
-) -> Iterator[tuple[str, Prediction]]:
-    """`predictions`, one after the other; `account_concurrency` is the account's, where it is known."""
+) -> Iterator[PredictedCell]:
+    """As `predictions`, one after the other; `account_concurrency` is the account's, where it is known."""
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
         having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
-        raise UsageError(f"{experiment.name}: has no model of its operation; those that have one: {having}")
+        raise UsageError(f"{experiment.name}: has no model of its operation; choose one that has: {having}")
     parameters = parameters or parameters_of(experiment, plan.target)
-    cells = dict(
-        zip((cell.name for cell in plan.cells()), zip(plan.cells(), demands(plan, defaults), strict=True), strict=True)
-    )
+    cells = list(zip(plan.cells(), demands(plan, defaults), strict=True))
     if plan.target != "local":
-        refuse_impossible([demand for _, demand in cells.values()], account_concurrency)
+        refuse_impossible([demand for _, demand in cells], account_concurrency)
     found: dict[str, Prediction] = {}
-    for name, (cell, demand) in cells.items():
+    for cell, demand in cells:
         once = cell_name(cell.coordinates)
         if once not in found:
-            scenario = scenario_of(experiment, plan, cell, demand, account_concurrency)
+            scenario = scenario_of(experiment, plan, demand, account_concurrency)
             try:
                 found[once] = predict(scenario, parameters, seed)
             except ParameterError as error:
-                raise UsageError(str(error)) from None
-        yield name, found[once]
+                raise UsageError(f"{cell.name}: {error}") from None
+        yield PredictedCell(cell, demand, found[once])
 
 
-def scenario_of(
-    experiment: Experiment, plan: Plan, cell: Cell, demand: Demand, account_concurrency: int | None = None
-) -> Scenario:
+def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, account_concurrency: int | None = None) -> Scenario:
     """A cell of a plan as the model is asked about it."""
     values = {**demand.values, "messages_per_concurrency": plan.messages_per_concurrency}
     pollers = demand.pollers and (demand.pollers.minimum, demand.pollers.maximum)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 from model import flood as engine
 from model.flood import Flood
-from model.scenario import PROVISIONED, Evaluation, Scenario
+from model.scenario import PROVISIONED, Evaluation, Scenario, enough, part_of, part_of_limits
 
 # A cell is as it says when so much of its operations' time lies in the full-overlap window.
 GOOD_SHARE = 0.8
 # A shared limit binds when it slowed so much of the operations' time.
 SLOWED = 0.2
+# The timeout binds when it ends so much of the attempts, beside those that fail anyway.
+CUT_OFF = 0.02
 # What is taken away decides something when so much more of the time then lies in the window.
 GAIN = 0.05
 
@@ -40,11 +42,13 @@ def bindings(scenario: Scenario, found: Evaluation, seed: int) -> list[Binding]:
 def _in_the_way(scenario: Scenario, found: Evaluation) -> Iterator[Binding]:
     """What makes messages fail or come back for nothing."""
     course, trigger = found.course, found.flood.trigger
-    if found.operation.mean_s > scenario.timeout_s:
-        yield Binding(
-            TIMEOUT,
-            f"the function's timeout: {scenario.timeout_s:g} s, and one takes {found.operation.mean_s:,.0f} s",
+    attempts = max(1, course.succeeded + course.failed_attempts)
+    cut_off = course.failed_attempts / attempts - scenario.failing
+    if cut_off > CUT_OFF:
+        words = (
+            f"the function's timeout: {scenario.timeout_s:g} s, which cuts off {100 * cut_off:.0f} % of the attempts"
         )
+        yield Binding(TIMEOUT, words)
     elif course.dead_lettered and trigger is not None and trigger.most > scenario.concurrency:
         yield Binding(
             RESERVED,
@@ -68,21 +72,27 @@ def _of_n(scenario: Scenario, found: Evaluation, seed: int) -> Iterator[Binding]
 
 def _of_overlap(scenario: Scenario, found: Evaluation, seed: int) -> Binding:
     """The first of the things that slow the way to N without which more of the time would lie at N."""
-    for words, change in _ways_to_n(scenario, found.flood):
-        other = engine.run(replace(found.flood, **change), found.operation, found.limits, seed)
-        if other.share_at_n >= found.course.share_at_n + GAIN:
+    part = enough(scenario)
+    flood, limits = part_of(found.flood, part), part_of_limits(found.limits, part)
+
+    def share(**change: object) -> float:
+        return engine.run(replace(flood, **change), found.operation, limits, seed).share_at_n
+
+    now = share()
+    for words, change in _ways_to_n(scenario, found.flood, flood):
+        if share(**change) >= now + GAIN:
             return Binding(RAMP, words)
     a_worker = scenario.messages / scenario.concurrency
     return Binding(MESSAGES, f"the number of messages: {a_worker:,.3g} for each of N, so that most of the time is tail")
 
 
-def _ways_to_n(scenario: Scenario, flood: Flood) -> Iterator[tuple[str, dict[str, object]]]:
-    """What slows the way to N, in words, and the flood without it."""
+def _ways_to_n(scenario: Scenario, flood: Flood, asked: Flood) -> Iterator[tuple[str, dict[str, object]]]:
+    """What slows the way to N, in words, and what to change of the flood that is `asked` to be without it."""
     if flood.trigger is not None and flood.trigger.start < scenario.concurrency:
         kind = "provisioned pollers" if scenario.trigger == PROVISIONED else "trigger"
         words = f"the {kind}' ramp" if kind.endswith("s") else f"the {kind}'s ramp"
         words = f"{words}: +{flood.trigger.per_minute:,.0f} a minute from {flood.trigger.start:,.0f}"
-        yield words, {"trigger": replace(flood.trigger, start=flood.trigger.most)}
+        yield words, {"trigger": replace(asked.trigger, start=asked.trigger.most)}
     yield (
         f"the scale-out of one function: {flood.scale_out_per_10_s:,.0f} new environments in 10 s",
         {"scale_out_per_10_s": math.inf},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,29 +12,31 @@ from model.advice import advise, sentence
 from model.binding import OWN, bindings
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import Evaluation, Scenario, evaluate
+from model.scenario import Evaluation, Scenario, enough, evaluate
 from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
 # The figures of a prediction that have a range.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
+# A small flood is run so often, or until it has so many messages together.
+MOST_COURSES, MESSAGES_FOR_A_MEAN = 50, 500
 # Those of one operation, as the table has them.
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
-# A flood of fewer messages is carried out several times, so that all of them have about so many.
-FEW_MESSAGES, MOST_FLOODS = 100, 31
 
 
 @dataclass(frozen=True)
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them (None
-    where all fail). `span_s` is from the
-    first start to the last end, `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands
-    against `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and
-    `advice` what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured
-    figure outside is a miss. `ramp` are points (seconds, running at once), a few hundred at most, for the picture.
+    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them, None where
+    all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
+    `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
+    `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
+    what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
+    the picture.
     """
 
     count: int
@@ -57,6 +59,7 @@ class Prediction:
     advice: str
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
+    window_end_s: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in run.json, under `prediction.cells.<cell>`."""
@@ -68,22 +71,13 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
 
     Raises ParameterError for a parameter that isn't there.
     """
-    found, seed = typical(scenario, parameters, seed)
-    course, values = found.course, figures(found.course)
+    found = evaluate(scenario, parameters, seed)
     bound = bindings(scenario, found, seed)
     changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
-    others = [
-        figures(evaluate(scenario, drawn, seed + 1 + at).course)
-        for at, drawn in enumerate(ranges.draws(parameters, ranges.count(scenario.messages), seed))
-    ]
+    course, expected = found.course, _expected(scenario, parameters, found, seed)
     return Prediction(
         count=scenario.messages,
-        **{name: told(getattr(course, name)) for name in SECONDS},
-        time_to_n_s=values["time_to_n_s"],
-        share_at_n=course.share_at_n,
-        most_at_once=course.most_at_once,
-        span_s=course.drain_s - course.first_start_s,
-        drain_s=course.drain_s,
+        **expected,
         peak_requests_per_s=course.peak_requests_per_s,
         requests_limit_per_s=requests_limit(found.work, parameters),
         failed=course.failed_attempts,
@@ -91,24 +85,54 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         throttled=course.throttled,
         binds="; ".join(one.words for one in bound),
         advice=sentence(changes),
-        ranges=ranges.intervals(values, others, scenario.concurrency),
+        ranges=_ranges(scenario, parameters, course, expected, seed),
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
     )
 
 
-def typical(scenario: Scenario, parameters: Parameters, seed: int) -> tuple[Evaluation, int]:
-    """The flood whose mean seconds lie in the middle of several, with its seed: a single flood of few messages is as
-    long as chance makes it, which is for the ranges to say."""
-    floods = max(1, min(MOST_FLOODS, FEW_MESSAGES // scenario.messages))
-    every = [(evaluate(scenario, parameters, one), one) for one in range(seed, seed + floods)]
-    return sorted(every, key=lambda one: told(one[0].course.avg_s) or math.inf)[floods // 2]
+def _expected(
+    scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int
+) -> dict[str, float | int | None]:
+    """The figures of a course; of a small flood, where chance decides much, the mean of several."""
+    further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
+    courses = [found.course, *(evaluate(scenario, parameters, [seed, at]).course for at in range(1, further))]
+    every = [figures(course) for course in courses]
+    means = {name: _mean([one[name] for one in every]) for name in every[0]}
+    return means | {"most_at_once": found.course.most_at_once}
 
 
-def figures(course: Course) -> dict[str, float | None]:
-    """Those of a course that have a range."""
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of those that there are, None where most aren't."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else None
+
+
+def _ranges(
+    scenario: Scenario,
+    parameters: Parameters,
+    course: Course,
+    expected: Mapping[str, float | None],
+    seed: int,
+) -> dict[str, tuple[float, float]]:
+    """Those of RANGED, from a part of the flood where it is large."""
+    tries = (course.succeeded + course.failed_attempts) / scenario.messages
+    part = enough(scenario, tries)
+    own = figures(evaluate(scenario, parameters, seed, part).course) if part < 1 else expected
+    number = ranges.count(part * scenario.messages)
+    others = [
+        figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course)
+        for at, drawn in enumerate(ranges.draws(parameters, number, seed))
+    ]
+    of_ranged = {name: expected[name] for name in RANGED}
+    return ranges.intervals(of_ranged, own, others, scenario.concurrency)
+
+
+def figures(course: Course) -> dict[str, float | int | None]:
+    """Those of a course that chance decides."""
     return {
-        "avg_s": told(course.avg_s),
+        **{name: told(getattr(course, name)) for name in SECONDS},
         "time_to_n_s": course.time_to_n_s,
+        "window_end_s": course.window_end_s,
         "share_at_n": course.share_at_n,
         "most_at_once": course.most_at_once,
         "span_s": course.drain_s - course.first_start_s,
@@ -117,9 +141,10 @@ def figures(course: Course) -> dict[str, float | None]:
 
 
 def requests_limit(work: Work, parameters: Parameters) -> float | None:
-    """Requests a second that the limit of most of the work's requests lets through; None where none are counted."""
+    """Requests a second that the limit of most of the work's requests lets through; None where none are counted, or
+    the place has no such limit."""
     counted = [step for step in work.steps if step.rate and step.requests]
-    if not counted:
+    if not counted or parameters.place == "local":
         return None
     return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
 

@@ -11,15 +11,17 @@ import numpy as np
 
 from model.parameters import Parameters
 
-# Evaluations for a range, and how many messages they may have together: a large flood scatters less by itself.
-MOST, FEWEST, MESSAGES_IN_ALL = 12, 4, 120_000
+# Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of them.
+FEWEST, MOST, MESSAGES_IN_ALL = 12, 40, 10_000
 # A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
 DEVIATIONS = 1.96
+# What hardly ever reaches N has a share of 0 in some draws, of which there is no logarithm.
+SMALLEST_RATIO = 0.01
 
 
-def count(messages: int) -> int:
-    """How many evaluations a flood of so many messages gets."""
-    return max(FEWEST, min(MOST, MESSAGES_IN_ALL // max(1, messages)))
+def count(messages: float) -> int:
+    """How many sets of parameters a flood of so many messages gets."""
+    return int(max(FEWEST, min(MOST, MESSAGES_IN_ALL / messages)))
 
 
 def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters]:
@@ -48,23 +50,28 @@ def drawn(parameters: Parameters, name: str, quantile: float) -> float:
 
 
 def intervals(
-    figures: Mapping[str, float | None], others: Sequence[Mapping[str, float | None]], concurrency: int
+    figures: Mapping[str, float | None],
+    evaluated: Mapping[str, float | None],
+    others: Sequence[Mapping[str, float | None]],
+    concurrency: int,
 ) -> dict[str, tuple[float, float]]:
-    """Low and high of each of the `figures` that there is, `others` being what draws gave; a draw that doesn't have one
-    tells nothing of it. No share is above 1, and no more than `concurrency` run at once."""
-    most = {"share_at_n": 1.0, "most_at_once": float(concurrency)}
-    return {
-        name: interval(value, [one[name] for one in others if one[name] is not None], most.get(name, math.inf))
-        for name, value in figures.items()
-        if value is not None
-    }
+    """Low and high of each of the `figures` that there is. `others` are what draws gave where the parameters' own
+    values gave `evaluated`, of the whole or of a part; what doesn't have a figure tells nothing of it. No share is
+    above 1, and no more than `concurrency` run at once."""
+    found, most = {}, {"share_at_n": 1.0, "most_at_once": float(concurrency)}
+    for name, value in figures.items():
+        own = evaluated[name]
+        if value is None or own is None:
+            continue
+        ratios = [one[name] / own if own else 1.0 for one in others if one[name] is not None]
+        low, high = interval(value, ratios)
+        found[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
+    return found
 
 
-def interval(value: float, others: Sequence[float], most: float = math.inf) -> tuple[float, float]:
-    """Low and high of a figure: to each side so far that 95 % of normally distributed ones would lie within. Each side
-    has a deviation of its own, as if the other side were its mirror image."""
-    low, high = (
-        math.sqrt(2 * sum(max(0.0, side * (one - value)) ** 2 for one in others) / max(1, len(others)))
-        for side in (-1, 1)
-    )
-    return max(0.0, value - DEVIATIONS * low), max(value, min(most, value + DEVIATIONS * high))
+def interval(value: float, ratios: Sequence[float]) -> tuple[float, float]:
+    """Low and high of a figure, of which draws gave these multiples: to each side so far that 95 % of log-normally
+    distributed ones would lie within. Each side has a deviation of its own, as if the other were its mirror image."""
+    logs = [math.log(max(one, SMALLEST_RATIO)) for one in ratios]
+    low, high = (math.sqrt(2 * sum(max(0.0, side * one) ** 2 for one in logs) / max(1, len(logs))) for side in (-1, 1))
+    return value * math.exp(-DEVIATIONS * low), value * math.exp(DEVIATIONS * high)

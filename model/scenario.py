@@ -14,6 +14,8 @@ from model.parameters import Parameters
 from model.work import Work
 
 STANDARD, PROVISIONED = "standard", "provisioned"
+# A part of a flood has at least so many of both.
+ENOUGH_MESSAGES, ENOUGH_WORKERS = 5000, 200
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,14 @@ class Evaluation:
     course: Course
 
 
-def evaluate(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
-    """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there."""
+def evaluate(
+    scenario: Scenario, parameters: Parameters, seed: int | Sequence[int] = 1, part: float = 1.0
+) -> Evaluation:
+    """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
+
+    Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
+    Its seconds and shares are about those of the whole, for less computing.
+    """
     work = scenario.work(parameters)
     operation, limits = operations.of(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
     if scenario.without:
@@ -70,7 +78,38 @@ def evaluate(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evalu
         demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
         operation = replace(operation, demands=demands)
     flood = flood_of(scenario, work, parameters)
+    if part < 1:
+        flood, limits = part_of(flood, part), part_of_limits(limits, part)
     return Evaluation(work, operation, limits, flood, engine.run(flood, operation, limits, seed))
+
+
+def enough(scenario: Scenario, tries: float = 1.0) -> float:
+    """The part of a large flood that tells about the same as the whole, where a message is tried so often; 1 for a
+    small flood."""
+    return min(1.0, max(ENOUGH_MESSAGES / max(1.0, tries) / scenario.messages, ENOUGH_WORKERS / scenario.concurrency))
+
+
+def part_of(flood: Flood, part: float) -> Flood:
+    """A small flood that goes as the large one does."""
+    if part >= 1:
+        return flood
+    trigger = flood.trigger and Trigger(
+        max(1.0, part * flood.trigger.start), part * flood.trigger.per_minute, max(1.0, part * flood.trigger.most)
+    )
+    return replace(
+        flood,
+        messages=max(1, round(part * flood.messages)),
+        concurrency=max(1, round(part * flood.concurrency)),
+        messages_per_s=part * flood.messages_per_s,
+        trigger=trigger,
+        scale_out_per_10_s=part * flood.scale_out_per_10_s,
+        account_concurrency=part * flood.account_concurrency,
+    )
+
+
+def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
+    """What the small flood shares."""
+    return [replace(one, per_s=[min(1.0, part) * much for much in one.per_s]) for one in limits]
 
 
 def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
@@ -86,8 +125,8 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         failing=scenario.failing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
-        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s,
-        hand_over_s=parameters["hand_over_s"],
+        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s + work.before_s,
+        hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
     )
 
@@ -96,6 +135,9 @@ def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
     """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source mappings")."""
     if not scenario.trigger:
         return None
+    if parameters.place == "local":
+        # MiniStack takes as many messages as the function may run, at once and from the beginning (lambda_svc).
+        return Trigger(scenario.concurrency, 0.0, scenario.concurrency)
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:
         each = parameters["invokes_per_poller"]
         least, most = (each * pollers for pollers in scenario.pollers)
