@@ -17,9 +17,9 @@ from model.operation import Operation
 from model.parameters import Parameters
 from model.work import Step, Work
 
-PROCESSORS = "this machine's processors"
+PROCESSORS = "CPU seconds of this machine's processors"
 # MiniStack answers every request, and hands every message out, in one Python process.
-EMBEDDED = "the embedded AWS's one process"
+EMBEDDED = "CPU seconds of the embedded AWS, one process"
 GIB = 2**30
 
 
@@ -94,9 +94,9 @@ def _server_s(step: Step, parameters: Parameters) -> float:
     """CPU seconds of the embedded S3, for the requests that count against a rate and the bytes that it sends, or takes,
     which is dearer."""
     way = "put" if step.rate.endswith("_put") else "get"
-    requests = step.requests if step.rate else 0.0
-    per_gib_s = parameters[f"embedded_{way}_cpu_s_per_gib"]
-    return requests * parameters["embedded_request_cpu_s"] + step.bytes / GIB * per_gib_s
+    # The function's role has policies to evaluate; a calibration asks with the account's own key.
+    request_s = parameters["embedded_request_cpu_s"] * parameters["embedded_role_slowness"] if step.rate else 0.0
+    return step.requests * request_s + step.bytes / GIB * parameters[f"embedded_{way}_cpu_s_per_gib"]
 
 
 def _in_flight(step: Step, parameters: Parameters) -> float:

@@ -23,6 +23,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from emulator import ministack, stack
 from emulator.process import cpu_seconds
 from experiments.objects import MEBIBYTE
+from experiments.usage import GET_PART_MB
 from loader.errors import one_line
 from loader.progress import say
 from loader.run.calibration_client import LARGE, SMALL
@@ -84,18 +85,19 @@ def calibrated(target: Target, known: Parameters) -> Parameters:
 def parameters(measured: Measured, known: Parameters, processors: int) -> list[Parameter]:
     """The parameters that follow for a machine of so many processors; `known` has what clients took elsewhere."""
     alone, asked, together = measured.alone, measured.asked, measured.together
-    moved_gib = DOWNLOADS * LARGE_MB * MEBIBYTE / GIB
+    object_gib, many = LARGE_MB * MEBIBYTE / GIB, measured.clients * DOWNLOADS_TOGETHER
+    client_s = alone.client_s / DOWNLOADS
     slowness = (
-        alone.client_s / moved_gib / known["calibration_cpu_s_per_gib"]
+        client_s / object_gib / known["calibration_cpu_s_per_gib"]
         + asked.client_s / ASKED / known["calibration_request_cpu_s"]
     ) / 2
     request_s = asked.server_s / ASKED
-    parts = DOWNLOADS * (1 + LARGE_MB / 8)
-    sent_s = max(alone.server_s - parts * request_s, alone.server_s / 2) / moved_gib
+    # Counted in ticks of 10 ms, so over all downloads.
+    server_s = (alone.server_s + together.server_s) / (DOWNLOADS + many)
+    sent_s = max(server_s - (1 + LARGE_MB / GET_PART_MB) * request_s, server_s / 2) / object_gib
     # What passed together, in the CPU seconds that the same takes alone: beside other work, and on processors that
     # share a core, they are more.
-    repeated = measured.clients * DOWNLOADS_TOGETHER / DOWNLOADS
-    passed = repeated * (alone.client_s + alone.server_s) / together.seconds
+    passed = many * (client_s + server_s) / together.seconds
     if together.server_s / together.seconds > BUSY:
         passed = float(processors)
     found = {
@@ -113,7 +115,7 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
 
 
 def measure(target: Target) -> Measured:
-    """Measure against the embedded S3 of `target`; leaves nothing there. Raises CalibrationError and what boto3 does."""
+    """Measure at the embedded S3 of `target`; leaves nothing there. Raises CalibrationError, and what boto3 does."""
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None or cpu_seconds(emulator.pid) is None:
         raise CalibrationError("the system doesn't tell the embedded AWS's CPU seconds")

@@ -20,7 +20,7 @@ from loader.cost import Estimate, check_budget
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.place import refuse_another
-from loader.predicting import parameters_of
+from loader.predicting import UNCALIBRATED, parameters_of
 from loader.progress import say
 from loader.run.accounting import check
 from loader.run.folder import FORMAT, RunFolder
@@ -128,6 +128,8 @@ def _predicted(plan: Plan) -> dict[str, Prediction]:
     found, why_not = share.predicted(plan, infra_defaults(os.environ))
     if warning := share.warning(plan, found, why_not):
         say(warning, style="yellow")
+    if found and plan.target == "local":
+        say(UNCALIBRATED)
     return found
 
 

@@ -13,7 +13,8 @@ GIB, MIB = 2**30, 2**20
 VALUES = {
     "processors": 2.0,
     "client_slowness": 1.0,
-    "embedded_request_cpu_s": 0.001,
+    "embedded_request_cpu_s": 0.0008,
+    "embedded_role_slowness": 1.25,
     "embedded_get_cpu_s_per_gib": 1.0,
     "embedded_put_cpu_s_per_gib": 4.0,
     "message_cpu_s": 0.02,
