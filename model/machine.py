@@ -31,13 +31,14 @@ def operation(work: Work, memory_mb: int, parameters: Parameters) -> tuple[Opera
     """
     del memory_mb
     first, later = _Seconds(work, parameters), _Seconds(work.repeat or work, parameters)
-    # What a message takes of the embedded AWS beside its operation, in each second of a worker's round.
+    # What the embedded AWS takes to hand a message out, in each second of a worker's round.
     handing_out = parameters["message_cpu_s"] / (later.mean_s + parameters["hand_over_s"])
-    demands = {
-        PROCESSORS: later.client_s_per_s + later.server_s_per_s + handing_out,
-        EMBEDDED: later.server_s_per_s + handing_out,
-    }
-    limits = [Limit(PROCESSORS, (parameters["processors"],)), Limit(EMBEDDED, (1.0,))]
+    taken = {PROCESSORS: later.client_s_per_s + later.server_s_per_s, EMBEDDED: later.server_s_per_s}
+    capacity = {PROCESSORS: parameters["processors"], EMBEDDED: 1.0}
+    # Of n workers it is handing out to one while the others work, so that n x taken + (n - 1) x handing_out pass: as if
+    # each took a little more, but one by itself no more than there is.
+    demands = {name: (taken[name] + handing_out) * per_s / (per_s + handing_out) for name, per_s in capacity.items()}
+    limits = [Limit(name, (per_s,)) for name, per_s in capacity.items()]
     requests = sum(step.requests for step in (work.repeat or work).steps)
     alone = Operation(
         lambda random, count, cold: (first if cold else later).draw(random, count),
@@ -91,11 +92,15 @@ def _parts_s(step: Step, calls_per_s_cap: float, parameters: Parameters) -> dict
 
 
 def _server_s(step: Step, parameters: Parameters) -> float:
-    """CPU seconds of the embedded S3, for the requests that count against a rate and the bytes that it sends, or takes,
-    which is dearer."""
-    way = "put" if step.rate.endswith("_put") else "get"
+    """CPU seconds of the embedded S3, for the requests that count against a rate and the bytes that it sends or takes.
+
+    It is dearer to take bytes, and to send a body so large that the memory for it is new each time.
+    """
     # The function's role has policies to evaluate; a calibration asks with the account's own key.
     request_s = parameters["embedded_request_cpu_s"] * parameters["embedded_role_slowness"] if step.rate else 0.0
+    way = "put" if step.rate.endswith("_put") else "get"
+    if way == "get" and step.bytes / max(1.0, step.requests) > parameters["large_body_bytes"]:
+        way = "large_get"
     return step.requests * request_s + step.bytes / GIB * parameters[f"embedded_{way}_cpu_s_per_gib"]
 
 

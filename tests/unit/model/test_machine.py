@@ -16,7 +16,9 @@ VALUES = {
     "embedded_request_cpu_s": 0.0008,
     "embedded_role_slowness": 1.25,
     "embedded_get_cpu_s_per_gib": 1.0,
+    "embedded_large_get_cpu_s_per_gib": 2.0,
     "embedded_put_cpu_s_per_gib": 4.0,
+    "large_body_bytes": 2 * GIB,
     "message_cpu_s": 0.02,
     "hand_over_s": 0.05,
     "socket_buffer_bytes": 2**18,
@@ -57,7 +59,8 @@ def test_what_the_embedded_s3_takes_costs_it_more_than_what_it_sends():
 def test_a_mount_and_a_cap_of_the_worker_s_own_are_no_work_of_the_embedded_s3():
     mount = alone(Step("copy", requests=10, request_s=0.01, mount_bytes=300, mount_bytes_per_s=100, cpu_s=1))
     assert (mount.mean_s, mount.binds) == (pytest.approx(3.0), "the mount")
-    assert mount.demands[EMBEDDED] == pytest.approx(0.02 / (3.0 + 0.05))
+    handing_out = 0.02 / (3.0 + 0.05)
+    assert mount.demands[EMBEDDED] == pytest.approx(handing_out / (1 + handing_out))
     assert alone(Step("copies", requests=100, rate="s3_put"), calls_per_s_cap=20).mean_s == pytest.approx(5.0)
 
 
@@ -67,11 +70,25 @@ def test_a_machine_that_is_busy_makes_the_client_slower_and_more_memory_changes_
     assert [of(work, memory_mb, slow)[0].mean_s for memory_mb in (128, 10240)] == [pytest.approx(3.0)] * 2
 
 
-def test_demands_are_cpu_seconds_a_second_with_those_of_handing_messages_out():
+def test_a_body_for_which_memory_is_new_costs_the_embedded_s3_more():
+    large = alone(Step("it", requests=2, rate="s3_get", bytes=2 * GIB), changed={"large_body_bytes": GIB / 2})
+    assert large.mean_s == pytest.approx(2 * 2.0 + 0.002)
+
+
+def test_handing_messages_out_is_work_beside_those_of_the_other_workers():
     one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3))
     handing_out = 0.02 / (0.4 + 0.05)
-    expected = {PROCESSORS: 1.0 + handing_out, EMBEDDED: 0.25 + handing_out}
-    assert one.demands == {name: pytest.approx(value) for name, value in expected.items()}
+    for workers in (1, 7):
+        for name, taken, capacity in ((PROCESSORS, 1.0, 2.0), (EMBEDDED, 0.25, 1.0)):
+            passing = workers * taken + (workers - 1) * handing_out
+            assert workers * one.demands[name] == pytest.approx(
+                capacity * (passing + handing_out) / (capacity + handing_out)
+            )
+
+
+def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_handing_out():
+    one, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), 1024, parameters())
+    assert all(one.demands[limit.name] <= limit.per_s[0] + 1e-9 for limit in limits)
 
 
 def test_ten_at_once_share_the_processors():
