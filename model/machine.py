@@ -31,13 +31,14 @@ def operation(work: Work, memory_mb: int, parameters: Parameters) -> tuple[Opera
     """
     del memory_mb
     first, later = _Seconds(work, parameters), _Seconds(work.repeat or work, parameters)
-    # What the embedded AWS takes to hand a message out, in each second of a worker's round.
-    handing_out = parameters["message_cpu_s"] / (later.mean_s + parameters["hand_over_s"])
+    # What it takes to hand a message out and to account for it, in each second of a worker's round.
+    round_s = later.mean_s + parameters["hand_over_s"]
+    handing_out = {EMBEDDED: parameters["message_cpu_s"] / round_s}
+    handing_out[PROCESSORS] = handing_out[EMBEDDED] + parameters["message_elsewhere_cpu_s"] / round_s
     taken = {PROCESSORS: later.client_s_per_s + later.server_s_per_s, EMBEDDED: later.server_s_per_s}
     capacity = {PROCESSORS: parameters["processors"], EMBEDDED: 1.0}
-    # Of n workers it is handing out to one while the others work, so that n x taken + (n - 1) x handing_out pass: as if
-    # each took a little more, but one by itself no more than there is.
-    demands = {name: (taken[name] + handing_out) * per_s / (per_s + handing_out) for name, per_s in capacity.items()}
+    # A message is handed out to one worker while the others work, so it slows none that is alone.
+    demands = {name: min(taken[name] + handing_out[name], max(taken[name], per_s)) for name, per_s in capacity.items()}
     limits = [Limit(name, (per_s,)) for name, per_s in capacity.items()]
     requests = sum(step.requests for step in (work.repeat or work).steps)
     alone = Operation(

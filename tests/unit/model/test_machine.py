@@ -20,6 +20,7 @@ VALUES = {
     "embedded_put_cpu_s_per_gib": 4.0,
     "large_body_bytes": 2 * GIB,
     "message_cpu_s": 0.02,
+    "message_elsewhere_cpu_s": 0.01,
     "hand_over_s": 0.05,
     "socket_buffer_bytes": 2**18,
 }
@@ -59,8 +60,7 @@ def test_what_the_embedded_s3_takes_costs_it_more_than_what_it_sends():
 def test_a_mount_and_a_cap_of_the_worker_s_own_are_no_work_of_the_embedded_s3():
     mount = alone(Step("copy", requests=10, request_s=0.01, mount_bytes=300, mount_bytes_per_s=100, cpu_s=1))
     assert (mount.mean_s, mount.binds) == (pytest.approx(3.0), "the mount")
-    handing_out = 0.02 / (3.0 + 0.05)
-    assert mount.demands[EMBEDDED] == pytest.approx(handing_out / (1 + handing_out))
+    assert mount.demands[EMBEDDED] == pytest.approx(0.02 / (3.0 + 0.05))
     assert alone(Step("copies", requests=100, rate="s3_put"), calls_per_s_cap=20).mean_s == pytest.approx(5.0)
 
 
@@ -75,15 +75,10 @@ def test_a_body_for_which_memory_is_new_costs_the_embedded_s3_more():
     assert large.mean_s == pytest.approx(2 * 2.0 + 0.002)
 
 
-def test_handing_messages_out_is_work_beside_those_of_the_other_workers():
+def test_handing_messages_out_is_work_beside_that_of_the_operations():
     one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3))
-    handing_out = 0.02 / (0.4 + 0.05)
-    for workers in (1, 7):
-        for name, taken, capacity in ((PROCESSORS, 1.0, 2.0), (EMBEDDED, 0.25, 1.0)):
-            passing = workers * taken + (workers - 1) * handing_out
-            assert workers * one.demands[name] == pytest.approx(
-                capacity * (passing + handing_out) / (capacity + handing_out)
-            )
+    assert one.demands[PROCESSORS] == pytest.approx(1.0 + 0.03 / (0.4 + 0.05))
+    assert one.demands[EMBEDDED] == pytest.approx(0.25 + 0.02 / (0.4 + 0.05))
 
 
 def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_handing_out():
@@ -93,7 +88,7 @@ def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_hand
 
 def test_ten_at_once_share_the_processors():
     work = Work([Step("it", requests=1, rate="s3_get", at_once=9, bytes=GIB, cpu_s=2.0, threads=2)])
-    one, limits = operation(work, 1024, parameters(message_cpu_s=1e-9))
+    one, limits = operation(work, 1024, parameters(message_cpu_s=1e-9, message_elsewhere_cpu_s=1e-9))
     assert limits == [Limit(PROCESSORS, (2.0,)), Limit(EMBEDDED, (1.0,))]
     flood = Flood(100, 10, 1e6, Trigger(10, 0, 10), 900, 900)
     assert run(flood, one, limits, 1).avg_s == pytest.approx(10 * (2.0 + 1.001) / 2, rel=0.02)
