@@ -10,9 +10,9 @@ from model.flood import Course
 MOST_MESSAGES = 1_000_000
 # Found to one in a hundred, which is finer than the model is.
 WITHIN = 0.01
-# Where twice the messages bring hardly more at once, something else than their number keeps N away. A ramp in a
-# straight line would bring 1.4 times as many.
-HARDLY_MORE = 1.05
+# Where twice the messages bring hardly more at once, so often in a row, something else than their number keeps N away.
+# A ramp in a straight line brings 1.4 times as many; close to N it may take a few more until all meet.
+HARDLY_MORE, IN_A_ROW = 1.05, 3
 
 
 class NeverEnoughError(ValueError):
@@ -53,13 +53,13 @@ def _growing(
 
     Raises NeverEnoughError instead of going on for ever.
     """
-    most_before = 0
+    most_before = in_vain = 0
     while True:
         course = course_of(messages)
         yield messages, course
         is_reached = course.time_to_n_s is not None
-        is_stuck = not is_reached and course.most_at_once < HARDLY_MORE * most_before
-        if is_stuck or messages >= MOST_MESSAGES:
+        in_vain = 0 if is_reached or course.most_at_once >= HARDLY_MORE * most_before else in_vain + 1
+        if in_vain >= IN_A_ROW or messages >= MOST_MESSAGES:
             raise NeverEnoughError(messages, course)
         most_before = course.most_at_once
         # What lies outside the window stays the same, however many messages there are.

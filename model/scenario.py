@@ -152,8 +152,8 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         failing=scenario.failing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
-        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s,
-        hand_over_s=parameters["hand_over_s"],
+        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s + work.before_s,
+        hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
     )
 

@@ -19,6 +19,8 @@ OPTION = "--messages auto"
 SHARE = 0.8
 # What an interval of a mean needs: MINIMUM_FOR_INTERVAL of report/statistics/rules.py.
 LEAST = 10
+# As NEARLY_FULL of the same rules.
+NEARLY_FULL = 0.9
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,17 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
 
 def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
     """Why no number of messages is enough, and the way out."""
-    course = error.course
-    came = (
-        f"at most {course.most_at_once:,} run at once"
-        if course.time_to_n_s is None
-        else _put(course.share_at_n, experiment)
-    )
+    course, n = error.course, cell.concurrency
+    why = f"what binds is {question.of(error.messages).binds()}"
+    if course.time_to_n_s is not None:
+        came = f"it is {_put(course.share_at_n, experiment)}"
+    else:
+        came = f"at most {course.most_at_once:,} run at once"
+        if course.most_at_once >= NEARLY_FULL * n:
+            why = f"{experiment.operation[1]} of {course.avg_s:.2g} s are too short for all to be at work at one moment"
     return (
-        f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {cell.concurrency:,}; with "
-        f"{error.messages:,} {came}, and what binds is {question.of(error.messages).binds()}; sweep a smaller N, or "
-        "use --messages-per-concurrency"
+        f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {n:,}; with "
+        f"{error.messages:,} {came}, and {why}; sweep a smaller N, or use --messages-per-concurrency"
     )
 
 

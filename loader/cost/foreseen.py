@@ -107,9 +107,9 @@ class Flooded:
 def asked(question: Question) -> Flooded:
     """One flood as the model foresees it. Raises one of UNANSWERED."""
     course = question.course()
-    timeout_s = question.scenario.timeout_s
-    unlimited = course
-    if course.failed_attempts:
-        unlimited = replace(question, scenario=replace(question.scenario, timeout_s=math.inf)).course()
     succeeded_s = course.succeeded * course.avg_s if course.succeeded else 0.0
-    return Flooded(course.drain_s, succeeded_s + course.failed_attempts * timeout_s, unlimited.max_s)
+    if not course.failed_attempts:
+        return Flooded(course.drain_s, succeeded_s, course.max_s)
+    limited = question.scenario
+    unlimited = replace(question, scenario=replace(limited, timeout_s=math.inf)).course()
+    return Flooded(course.drain_s, succeeded_s + course.failed_attempts * limited.timeout_s, unlimited.max_s)
