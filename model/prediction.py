@@ -74,10 +74,10 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
     found = evaluate(scenario, parameters, seed)
     bound = bindings(scenario, found, seed)
     changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
-    course, expected = found.course, _expected(scenario, parameters, found, seed)
+    course, means = found.course, expected(scenario, parameters, found, seed)
     return Prediction(
         count=scenario.messages,
-        **expected,
+        **means,
         peak_requests_per_s=course.peak_requests_per_s,
         requests_limit_per_s=requests_limit(found.work, parameters),
         failed=course.failed_attempts,
@@ -85,14 +85,12 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         throttled=course.throttled,
         binds="; ".join(one.words for one in bound),
         advice=sentence(changes),
-        ranges=_ranges(scenario, parameters, course, expected, seed),
+        ranges=_ranges(scenario, parameters, course, means, seed),
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
     )
 
 
-def _expected(
-    scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int
-) -> dict[str, float | int | None]:
+def expected(scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int) -> dict[str, float | int | None]:
     """The figures of a course; of a small flood, where chance decides much, the mean of several."""
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
     courses = [found.course, *(evaluate(scenario, parameters, [seed, at]).course for at in range(1, further))]

@@ -64,5 +64,5 @@ def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
     [local], [aws] = (foreseen(here, DEFAULTS, place) for place in ("local", "aws"))
     estimated = cost.estimate(here, defaults=DEFAULTS)
     [item] = [item for item in estimated.items if item.what == "compute, x86_64"]
-    assert item.quantity == pytest.approx((aws.working_s + 2) * 2)  # a cold start each, 2 GB
+    assert item.quantity == pytest.approx((aws.working_s + 2 * aws.start_s) * 2)  # two functions of 2 GB
     assert estimated.cells == (local,) and local.working_s != aws.working_s
