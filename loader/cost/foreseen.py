@@ -17,8 +17,8 @@ from loader.cost.demand import Demand, demands
 from loader.run.plan import Plan
 from model.binding import bindings
 from model.parameters import ParameterError, Parameters
-from model.prediction import Prediction, expected, predict
-from model.scenario import Scenario, evaluate
+from model.prediction import Prediction, predict
+from model.scenario import Scenario, expect
 
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse:
 # those look at the same cells, and come later.
@@ -46,7 +46,9 @@ class Question:
 
     def binds(self) -> str:
         """What binds, in words. Raises one of UNANSWERED."""
-        return "; ".join(one.words for one in bindings(self.scenario, evaluate(self.scenario, self.parameters), SEED))
+        return "; ".join(
+            one.words for one in bindings(self.scenario, expect(self.scenario, self.parameters, SEED), SEED)
+        )
 
 
 def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[tuple[Demand, Question]]:
@@ -110,20 +112,19 @@ class Foreseen:
 def asked(question: Question) -> Foreseen:
     """What the model says of one flood. Raises one of UNANSWERED."""
     limited, parameters = question.scenario, question.parameters
-    found = evaluate(limited, parameters)
-    course, means = found.course, expected(limited, parameters, found, SEED)
-    avg_s, longest_s = (math.nan if means[name] is None else means[name] for name in ("avg_s", "max_s"))
-    working_s = course.succeeded * avg_s if course.succeeded else 0.0
+    found = expect(limited, parameters, SEED)
+    course, longest_s = found.course, found.course.max_s
+    working_s = course.succeeded * (course.avg_s + found.work.before_s) if course.succeeded else 0.0
     if course.failed_attempts:
         working_s += course.failed_attempts * limited.timeout_s
-        longest_s = evaluate(replace(limited, timeout_s=math.inf), parameters).course.max_s
+        longest_s = expect(replace(limited, timeout_s=math.inf), parameters, SEED).course.max_s
     return Foreseen(
-        share_at_n=means["share_at_n"],
-        time_to_n_s=means["time_to_n_s"],
+        share_at_n=course.share_at_n,
+        time_to_n_s=course.time_to_n_s,
         most_at_once=course.most_at_once,
-        avg_s=avg_s,
-        drain_s=means["drain_s"],
-        working_s=working_s + course.succeeded * found.work.before_s,
+        avg_s=course.avg_s,
+        drain_s=course.drain_s,
+        working_s=working_s,
         longest_s=longest_s,
         start_s=found.work.cold_s,
     )
