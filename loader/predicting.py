@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,10 @@ def predicted_cells(
     parameters: Parameters | None = None,
     seed: int = 1,
     account_concurrency: int | None = None,
+    bandwidth_quota: bool = False,
 ) -> Iterator[PredictedCell]:
-    """As `predictions`, one after the other; `account_concurrency` is the account's, where it is known."""
+    """As `predictions`, one after the other; `account_concurrency` is the account's, where it is known, and
+    `bandwidth_quota` whether it has the one of the network for each environment."""
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
         having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
@@ -108,7 +110,9 @@ def predicted_cells(
     for cell, demand in cells:
         once = cell_name(cell.coordinates)
         if once not in found:
-            scenario = scenario_of(experiment, plan, demand, account_concurrency)
+            scenario = replace(
+                scenario_of(experiment, plan, demand, account_concurrency), bandwidth_quota=bandwidth_quota
+            )
             try:
                 found[once] = predict(scenario, parameters, seed)
             except ParameterError as error:

@@ -10,8 +10,8 @@ progress, and an operation of d seconds of its own, begun at the virtual moment 
 meanwhile. So a change of the rate costs nothing, however many run.
 
 Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released, so 100,000 messages
-by 10,000 take it 15 to 20 s, and this 0.3 s (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
-10,000 processes that count a number down, takes 0.5 s; but then every change of the progress would have to interrupt
+by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
+10,000 processes that count a number down, takes 0.55; but then every change of the progress would have to interrupt
 whatever runs, and that is what virtual time is there to save.
 """
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 # Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
 _CHUNK = 4096
-# The pause before a throttled invocation is tried again, twice as long each time. Lambda backs off, and how isn't
-# documented.
-_RETRY_S, _RETRY_MOST_S = 1.0, 20.0
+# The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
+# backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
+_RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation as a tuple: its messages, when they were received.
 Invocation = tuple[list[int], float]
 
@@ -47,11 +47,11 @@ Invocation = tuple[list[int], float]
 class Engine:
     """One flood on its way; `run` carries it out and gives the attempts.
 
-    What the guide says of a function error and of throttling (services-sqs-errorhandling): a message whose function
-    fails is visible again after the visibility timeout (ours shortens it to `redelivery_s`); one that is throttled is
-    tried again, with back-off, until its visibility timeout is over, and then dropped, so that it is visible again;
-    either way Lambda reduces the concurrency of the trigger. By how much isn't documented: here the place that holds a
-    throttled message takes no other, and the ramp stands still meanwhile.
+    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible again after the
+    visibility timeout, which our functions shorten to `redelivery_s`; they report batch item failures, so the trigger
+    isn't slowed by that. One that is throttled is tried again, with back-off, until its visibility timeout is over, and
+    then dropped, so that it is visible again; the trigger gets less concurrency meanwhile. By how much isn't
+    documented: here the place that holds a throttled message takes no other, and the ramp stands still.
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
@@ -120,8 +120,10 @@ class Engine:
         return self.attempts
 
     def _real_s(self, virtual_s: float) -> float:
-        """When that virtual moment is, if nothing else happens."""
-        return self.now_s + (virtual_s - self.virtual_s) / self._progress() if self.slowed else virtual_s
+        """When that virtual moment is, if nothing else happens; rounding doesn't make it lie in the past."""
+        if not self.slowed:
+            return virtual_s
+        return self.now_s + max(0.0, virtual_s - self.virtual_s) / self._progress()
 
     def _progress(self) -> float:
         return 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running

@@ -30,7 +30,7 @@ def run_warm(engine: Engine) -> None:
         end_s = ends[0][0]
         if slowed:
             progress = at_full_speed / running if running > at_full_speed else 1.0
-            end_s = now_s + (end_s - virtual_s) / progress
+            end_s = now_s + (end_s - virtual_s) / progress if end_s > virtual_s else now_s
         if asking and asking[0] < end_s:
             ask_s = asking[0]
             if ask_s >= call_s or not idle or (message := take(ask_s)) is None:
