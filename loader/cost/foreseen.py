@@ -14,6 +14,7 @@ from experiments import EXPERIMENTS
 # The module, and not what is in it: it asks this package for demands.
 from loader import predicting
 from loader.cost.demand import Demand, demands
+from loader.errors import UsageError
 from loader.run.plan import Plan
 from model.binding import bindings
 from model.parameters import ParameterError, Parameters
@@ -80,8 +81,9 @@ def prediction(question: Question) -> Prediction:
 def _foreseen(demand: Demand, question: Question) -> Demand:
     warm_up = demand.warm_up_messages
     try:
+        predicting.refuse_out_of_bounds([demand])
         floods = [asked(question), *([asked(question.of(warm_up))] if warm_up else [])]
-    except UNANSWERED:
+    except (UsageError, *UNANSWERED):
         return demand
     return replace(
         demand,
