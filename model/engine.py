@@ -10,8 +10,8 @@ progress, and an operation of d seconds of its own, begun at the virtual moment 
 meanwhile. So a change of the rate costs nothing, however many run.
 
 Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released, so 100,000 messages
-by 10,000 take it 15 to 20 s, and this 0.3 s (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
-10,000 processes that count a number down, takes 0.5 s; but then every change of the progress would have to interrupt
+by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
+10,000 processes that count a number down, takes 0.55; but then every change of the progress would have to interrupt
 whatever runs, and that is what virtual time is there to save.
 """
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 # Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
 _CHUNK = 4096
-# The pause before a throttled invocation is tried again, twice as long each time. Lambda backs off, and how isn't
-# documented.
-_RETRY_S, _RETRY_MOST_S = 1.0, 20.0
+# The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
+# backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
+_RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation as a tuple: its messages, when they were received.
 Invocation = tuple[list[int], float]
 
@@ -47,11 +47,11 @@ Invocation = tuple[list[int], float]
 class Engine:
     """One flood on its way; `run` carries it out and gives the attempts.
 
-    What the guide says of a function error and of throttling (services-sqs-errorhandling): a message whose function
-    fails is visible again after the visibility timeout (ours shortens it to `redelivery_s`); one that is throttled is
-    tried again, with back-off, until its visibility timeout is over, and then dropped, so that it is visible again;
-    either way Lambda reduces the concurrency of the trigger. By how much isn't documented: here the place that holds a
-    throttled message takes no other, and the ramp stands still meanwhile.
+    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible again after the
+    visibility timeout, which our functions shorten to `redelivery_s`; they report batch item failures, so the trigger
+    isn't slowed by that. One that is throttled is tried again, with back-off, until its visibility timeout is over, and
+    then dropped, so that it is visible again; the trigger gets less concurrency meanwhile. By how much isn't
+    documented: here the place that holds a throttled message takes no other, and the ramp stands still.
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
@@ -94,37 +94,34 @@ class Engine:
 
     def run(self) -> Attempts:
         """Until no message is left. Raises ValueError for a flood that never ends."""
-        ends, asking, later = self.ends, self.asking, self.later
+        ends, asking, later, idle = self.ends, self.asking, self.later, self.environments.idle
         while self.left:
-            run_warm(self)
+            progress = 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
             ask_s = asking[0] if asking else inf
-            end_s = self._real_s(ends[0][0]) if ends else inf
-            call_s = later[0][0] if later else inf
-            now_s = min(ask_s, end_s, call_s)
-            if now_s == inf and self.left:
-                raise ValueError("this flood never ends: an operation takes for ever, and nothing cuts it off")
-            self.virtual_s += (now_s - self.now_s) * self._progress()
-            self.now_s = now_s
-            if not self.slowed:
-                self.virtual_s = now_s
-            if now_s == call_s:
-                _, _, what, argument = heappop(later)
+            end_s = ends[0][0] if ends else inf
+            if self.slowed and ends:  # rounding puts none into the past
+                end_s = self.now_s + (end_s - self.virtual_s) / progress if end_s > self.virtual_s else self.now_s
+            if later and later[0][0] <= ask_s and later[0][0] <= end_s:
+                at_s, _, what, argument = heappop(later)
+                self._pass(at_s, progress)
                 what(argument)
-            elif now_s == end_s:
+            elif (idle or end_s <= ask_s) and run_warm(self):
+                pass
+            elif end_s <= ask_s and end_s < inf:
                 one = heappop(ends)
-                self.virtual_s = one[0]
+                self.now_s, self.virtual_s = end_s, one[0]
                 self._end(one)
-            else:
-                asking.popleft()
+            elif ask_s < inf:
+                self._pass(asking.popleft(), progress)
                 self._ask()
+            else:
+                raise ValueError("this flood never ends: an operation takes for ever, and nothing cuts it off")
         return self.attempts
 
-    def _real_s(self, virtual_s: float) -> float:
-        """When that virtual moment is, if nothing else happens."""
-        return self.now_s + (virtual_s - self.virtual_s) / self._progress() if self.slowed else virtual_s
-
-    def _progress(self) -> float:
-        return 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
+    def _pass(self, until_s: float, progress: float) -> None:
+        """Nothing happens until then."""
+        self.virtual_s = self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
+        self.now_s = until_s
 
     def _call(self, at_s: float, what: Callable[[Any], None], argument: Any = None) -> None:
         self.calls += 1
@@ -276,7 +273,7 @@ class Engine:
         self.attempts.add(started_s, self.now_s, failed=outcome != DONE)
         if outcome == CUT_OFF:
             self._back(batch, received_s + self.flood.visibility_timeout_s)
-            self.environments.lose(environment)
+            self.environments.reset(environment)
         else:
             message = batch.pop()
             if outcome == DONE:
