@@ -79,6 +79,13 @@ WORDS = {
         "{many} and bytes are summed before they are divided; the maximum is that of any repeat, the time to full N "
         "the median of those repeats that reached it."
     ),
+    "prediction": (
+        "What the model said before the run, with the range that its parameters leave. A miss is a figure whose own "
+        "interval doesn't touch that range: of the mean of the {many} the interval above, widened to the means of the "
+        "repeats; of the others all repeats. Share at full N: the part of the time of all attempts that lies inside "
+        "the full-overlap window, 0 where N never ran at once. More than N at once counts as N, and a millisecond, "
+        "which is as fine as records tell time, is no miss. Repeats: the mean of their spans."
+    ),
 }
 
 
