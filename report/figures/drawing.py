@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 INK, MUTED, GRID, PAPER = "#1c2024", "#60646c", "#dfe1e6", "#ffffff"
 # Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; each series also
@@ -90,10 +90,10 @@ def ratio_axis(axes: Axes, label: str) -> None:
     axes.axvline(1, color=INK, linewidth=1)
     lowest, highest = axes.get_xlim()
     axes.set_xlim(min(lowest, 0.7), max(highest, 1.45))
-    places = (1, 2, 5) if highest / lowest > 6 else (0.7, 0.8, 0.9, 1, 1.2, 1.4, 2)
+    places = (1, 2, 5) if highest / lowest > 6 else (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)
     axes.xaxis.set_major_locator(LogLocator(subs=places))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g} ×"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(label)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -9,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from experiments.experiment import n_axis
-from report.cell_key import Key
+from report.cell_key import Key, told_apart
 from report.figures import drawing
 from report.figures.series import Drawn
 from report.phrases import listed, significant
@@ -21,11 +22,12 @@ TITLE = "Seconds for one {one}: measured over predicted"
 READING = (
     "Each line is one cell. At 1 the mean {one} took what the model predicted, right of it longer, left of it less. "
     "The shaded bar is the range that the model stated, the line through the marker what the measured mean’s own "
-    "interval leaves open. Filled: they touch; hollow: the model missed. On the right the seconds, measured and "
-    "predicted. The axis is logarithmic."
+    "interval leaves open. Filled: they touch; hollow: the model missed. On the right the seconds, predicted → "
+    "measured. The axis is logarithmic."
 )
 # Beyond this the picture is longer than anyone scrolls: those furthest off are drawn, and the table has them all.
 MOST_LINES = 40
+LINE_IN, NAME_LINE_IN, NAME_LETTERS = 0.3, 0.21, 32
 # How far a bar is drawn that begins at 0, which has no place on a logarithmic axis.
 LEAST = 0.1
 Row = Mapping[str, Any]
@@ -34,7 +36,7 @@ Row = Mapping[str, Any]
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     told = [f"{_seconds(row)} with {key.words}" for key, row in _lines(drawn)]
-    return f"Mean seconds of one {drawn.operation[0]} by cell, measured and predicted: {listed(told)}."
+    return f"Mean seconds of one {drawn.operation[0]} by cell, predicted → measured: {listed(told)}."
 
 
 @drawing.styled
@@ -45,7 +47,9 @@ def draw(drawn: Drawn) -> Figure | None:
         return None
     of_n = (n_axis(drawn.experiment.axes),)
     places = sorted({key.without(of_n) for key, _ in lines})
-    figure, axes = drawing.lines([key.words for key, _ in lines], rest_in=1.2)
+    names = [fill(name, NAME_LETTERS) for name in _names([key for key, _ in lines])]
+    line_in = max(LINE_IN, NAME_LINE_IN * (1 + max(name.count("\n") for name in names)))
+    figure, axes = drawing.lines(names, line_in, rest_in=1.2)
     for at, (key, row) in enumerate(lines):
         one, (colour, marker) = row["avg_s"], drawing.look(places.index(key.without(of_n)))
         if one["low"] is not None:
@@ -77,6 +81,13 @@ def _lines(drawn: Drawn) -> list[tuple[Key, Row]]:
     return [(Key.of_figures(axes, row), row) for row in rows if any(row is one for one in chosen)]
 
 
+def _names(keys: Sequence[Key]) -> list[str]:
+    """What tells these cells apart, beside N; the title says what they have in common."""
+    told, of_n = told_apart(keys), n_axis(keys[0].axes)
+    shared = [axis.name for axis in keys[0].axes if axis.name != of_n and len({key[axis.name] for key in keys}) == 1]
+    return [key.words_without(shared, told) or key.words for key in keys]
+
+
 def _comparable(drawn: Drawn) -> Sequence[Row]:
     """Those with a place on a logarithmic axis."""
     rows = [row for row in (drawn.numbers["prediction"] or {"cells": []})["cells"] if row["avg_s"]]
@@ -84,13 +95,13 @@ def _comparable(drawn: Drawn) -> Sequence[Row]:
 
 
 def _seconds(row: Row) -> str:
-    return f"{significant(row['avg_s']['measured'])} s, {significant(row['avg_s']['predicted'])} s predicted"
+    return f"{significant(row['avg_s']['predicted'])} → {significant(row['avg_s']['measured'])} s"
 
 
 def _legend() -> list[Line2D | Patch]:
     mark = {"color": drawing.MUTED, "marker": "o", "linestyle": "none", "markersize": 7}
     return [
-        Patch(facecolor=drawing.MUTED, alpha=0.22, label="predicted range"),
+        Patch(facecolor=drawing.MUTED, alpha=0.22, label="predicted"),
         Line2D([], [], label="measured", **mark),
-        Line2D([], [], label="measured, a miss", markerfacecolor=drawing.PAPER, **mark),
+        Line2D([], [], label="a miss", markerfacecolor=drawing.PAPER, **mark),
     ]

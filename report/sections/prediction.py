@@ -1,6 +1,6 @@
 """Did it go as predicted? What the model said before the run beside what was measured, and how well it could know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from model.parameters import KNOWN, Parameter
 from report.figures import picture, predicted_seconds
@@ -13,7 +13,8 @@ from report.statistics.prediction import between, percent, text
 
 # Of these a prediction knows no more than the runs that they come from, or less.
 UNSURE = ("guessed", "fitted")
-OVERLAP = {"most_at_once": "at once", "time_to_n_s": "time to N", "share_at_n": "share at full N", "span_s": "span"}
+TIMES = {"avg_s": ("seconds", "s"), "span_s": ("span", "s")}
+OVERLAP = {"most_at_once": ("at once", ""), "time_to_n_s": ("time to N", "s"), "share_at_n": ("share at full N", "%")}
 OWNERS = {"aws": "AWS’s parameters", "local": "this machine’s parameters"}
 
 
@@ -22,7 +23,7 @@ def render(page: Page) -> Block:
     predicted, numbers = page.run.prediction, page.numbers["prediction"]
     if predicted is None:
         return page.block("prediction", "Prediction", predicted=None, has_model=page.experiment.work is not None)
-    rows = numbers["cells"]
+    rows, one = numbers["cells"], page.experiment.operation[0]
     measured = sum(1 for cell in page.numbers["cells"] if cell["count"] or cell["parallelism"])
     return page.block(
         "prediction",
@@ -33,8 +34,8 @@ def render(page: Page) -> Block:
         basis=_basis(predicted),
         left_out=predicted_seconds.left_out(page.drawn),
         without=measured > len(rows),
-        seconds=_seconds(page, rows),
-        overlap=_overlap(page, rows),
+        times=_grid(page, "predicted-times", f"Mean {one} and span", TIMES, "binds"),
+        overlap=_grid(page, "predicted-overlap", "How many ran at once", OVERLAP),
         known=_known(predicted.parameters),
         unsure=_unsure(predicted.parameters),
     )
@@ -51,37 +52,36 @@ def _basis(predicted: Prediction) -> str:
 def _also(rows: Sequence[Figures]) -> str:
     """How the other figures did, as one sentence; "" where there is none of them."""
     told = []
-    for name, label in OVERLAP.items():
+    for name, (label, _) in (OVERLAP | {"span_s": TIMES["span_s"]}).items():
         known = [row[name]["inside"] for row in rows if row[name] and row[name]["inside"] is not None]
         if known:
             told.append(f"{label} in {sum(known)} of {len(known)}")
     return f"Of the other figures these lie within their ranges: {listed(told)}." if told else ""
 
 
-def _seconds(page: Page, rows: Sequence[Figures]) -> Grid:
-    columns = [Column("predicted", "s"), Column("range", "s"), Column("measured", "s"), Column("difference"),
-               Column("binds, by the model", words=True)]  # fmt: skip
-    lines = [(row, [*_beside("avg_s", row["avg_s"]), words(row["binds"])]) for row in rows]
-    return page.grid("predicted-seconds", f"Mean seconds for one {page.experiment.operation[0]}", columns, lines)
-
-
-def _overlap(page: Page, rows: Sequence[Figures]) -> Grid:
-    columns = [column for label in OVERLAP.values()
-               for column in (Column(label, "predicted"), Column("range"), Column(label, "measured"),
-                              Column("difference"))]  # fmt: skip
-    lines = [(row, [entry for name in OVERLAP for entry in _beside(name, row[name])]) for row in rows]
-    return page.grid("predicted-overlap", "How many at once, and how long it all took", columns, lines)
+def _grid(page: Page, name: str, caption: str, figures: Mapping[str, tuple[str, str]], more: str = "") -> Grid:
+    """Three columns for each of `figures`, and one for `more`, what else is said of a cell by name, in words."""
+    columns = [
+        column
+        for label, unit in figures.values()
+        for column in (Column(f"{label} predicted", unit), Column("measured", unit), Column("off by"))
+    ]
+    lines = []
+    for row in page.numbers["prediction"]["cells"]:
+        entries = [entry for name in figures for entry in _beside(name, row[name])]
+        lines.append((row, [*entries, words(row[more])] if more else entries))
+    return page.grid(name, caption, [*columns, Column(more, words=True)] if more else columns, lines)
 
 
 def _beside(name: str, row: Figures | None) -> list[Entry]:
-    """Predicted, its range, measured, and the difference, marked where the model missed."""
+    """Predicted with its range, measured, and the difference, marked where the model missed."""
     if row is None:
-        return [number(None)] * 4
+        return [number(None)] * 3
+    predicted, told = text(name, row["predicted"]), between(name, row)
     off = "" if row["difference"] is None else percent(row["difference"])
     missed = "✗ " if row["inside"] is False else ""
     return [
-        Entry(text(name, row["predicted"]), row["predicted"]),
-        number(row["low"], between(name, row), "interval"),
+        Entry(predicted if told in ("", predicted) else f"{predicted} ({told})", row["predicted"]),
         Entry(text(name, row["measured"]), row["measured"]),
         Entry((missed + off).strip() or NOTHING, row["difference"], "bad" if missed else ""),
     ]

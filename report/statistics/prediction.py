@@ -17,15 +17,13 @@ Figures = Mapping[str, Any]
 
 # Records hold whole milliseconds.
 RESOLUTION = {"avg_s": 0.0, "most_at_once": 0.0, "time_to_n_s": 0.001, "share_at_n": 0.0, "span_s": 0.001}
-UNITS = {"avg_s": " s", "most_at_once": "", "time_to_n_s": " s", "share_at_n": " %", "span_s": " s"}
 NEVER = "never"
-# How a figure is told in a sentence: `{0}` what was measured, `{1}` what was predicted, `{one}` the operation.
 SENTENCES = {
-    "avg_s": "{0} for one {one} ({1})",
-    "most_at_once": "{0} at once ({1})",
-    "time_to_n_s": "N reached after {0} ({1})",
-    "share_at_n": "{0} of the {one} time at full N ({1})",
-    "span_s": "{0} from first start to last end ({1})",
+    "avg_s": "{measured} s for one {one} ({predicted} s predicted{off})",
+    "most_at_once": "{measured} at once ({predicted} predicted{off})",
+    "time_to_n_s": "N reached after {measured} s ({predicted} s predicted{off})",
+    "share_at_n": "{measured} % of the {one} time at full N ({predicted} % predicted{off})",
+    "span_s": "{measured} s from first start to last end ({predicted} s predicted{off})",
 }
 
 
@@ -148,8 +146,8 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     outside = [row for row in timed if not row["avg_s"]["inside"]]
     worst = max(outside or timed, key=lambda row: _apart(row["avg_s"]))
     figures, held = worst["avg_s"], len(timed) - len(outside)
-    told = [f"{text('avg_s', figures['predicted'])} predicted ({between('avg_s', figures, '')})",
-            f"{text('avg_s', figures['measured'])} measured"]  # fmt: skip
+    told = [f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
+            f"{text('avg_s', figures['measured'])} s measured"]  # fmt: skip
     told += [] if figures["difference"] is None else [percent(figures["difference"])]
     if len(timed) == 1:
         says = "within its range" if held else "but not within its range"
@@ -172,16 +170,18 @@ def misses(predicted: Figures | None, experiment: Experiment) -> list[str]:
 
 
 def text(name: str, value: float | None) -> str:
-    """One of FIGURES for reading, with its unit; `never` for None."""
-    return NEVER if value is None else _plain(name, value) + UNITS[name]
+    """One of FIGURES for reading, without its unit; `never` for None, shares in percent."""
+    if value is None:
+        return NEVER
+    return {"most_at_once": f"{value:,.0f}", "share_at_n": f"{100 * value:.0f}"}.get(name) or significant(value)
 
 
-def between(name: str, row: Figures, unit: str | None = None) -> str:
-    """The range of a prediction for reading, with its unit (or `unit`); "" where it has none."""
+def between(name: str, row: Figures) -> str:
+    """The range of a prediction for reading, without its unit; "" where it has none."""
     if row["low"] is None:
         return ""
-    low, high = (_plain(name, row[end]) for end in ("low", "high"))
-    return (low if low == high else f"{low} to {high}") + (UNITS[name] if unit is None else unit)
+    low, high = (text(name, row[end]) for end in ("low", "high"))
+    return low if low == high else f"{low} to {high}"
 
 
 def percent(difference: float) -> str:
@@ -190,17 +190,15 @@ def percent(difference: float) -> str:
     return f"{'+' if rounded > 0 else '−' if rounded < 0 else ''}{abs(rounded):,} %"
 
 
-def _plain(name: str, value: float) -> str:
-    return {"most_at_once": f"{value:,.0f}", "share_at_n": f"{100 * value:.0f}"}.get(name) or significant(value)
-
-
 def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
-    expected = f"{between(name, row) or text(name, row['predicted'])} predicted"
+    """How one figure missed."""
+    measured, predicted = text(name, row["measured"]), between(name, row) or text(name, row["predicted"])
+    if measured == NEVER:
+        return f"N never reached (after {predicted} s predicted)"
+    if predicted == NEVER:
+        return f"N reached after {measured} s (never predicted)"
     off = "" if row["difference"] is None else f", {percent(row['difference'])}"
-    one = experiment.operation[0]
-    if name == "time_to_n_s" and row["measured"] is None:
-        return f"N never reached (after {expected})"
-    return SENTENCES[name].format(text(name, row["measured"]), expected + off, one=one)
+    return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=experiment.operation[0])
 
 
 def _apart(row: Figures) -> float:
