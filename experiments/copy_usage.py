@@ -62,14 +62,14 @@ def usage(values: Mapping[str, Any]) -> Usage:
             Use("S3", "LIST", "s3_put", per_cell=emptying)
             if values["from_manifest"]
             else Use("S3", "LIST", "s3_put", each=_pages(count) + emptying),
-            *_data(values, sources=sources, slices=_slices(values) if values["from_manifest"] else 0),
+            *_data(values, sources=sources, slices=slices_of(values) if values["from_manifest"] else 0),
         ),
     )
 
 
 def host_usage(values: Mapping[str, Any]) -> Usage:
     """The needs of a cell of N hosts, each of which copies its share of all slices."""
-    count, slices, hosts = values["object_count"], _slices(values), max(1, values["concurrency_value"])
+    count, slices, hosts = values["object_count"], slices_of(values), max(1, values["concurrency_value"])
     share = -(-slices // hosts)
     work = _Work(min(count, share * values["slice_rows"]), share, min(hosts, slices), count / hosts, slices / hosts)
     kms = KMS_CALLS_WITH_BUCKET_KEY if values["bucket_key"] else KMS_CALLS
@@ -119,7 +119,7 @@ def _work_of_functions(values: Mapping[str, Any]) -> _Work:
     count = values["object_count"]
     if not values["from_manifest"]:
         return _Work(count, 0, 1, count, 0)
-    slices = _slices(values)
+    slices = slices_of(values)
     return _Work(min(count, values["slice_rows"]), 1, min(values["concurrency_value"], slices), count / slices, 1)
 
 
@@ -185,7 +185,8 @@ def _data(values: Mapping[str, Any], *, sources: int, slices: int) -> tuple[Use,
     )
 
 
-def _slices(values: Mapping[str, Any]) -> int:
+def slices_of(values: Mapping[str, Any]) -> int:
+    """Of how many slices a manifest has."""
     return max(1, -(-values["object_count"] // max(1, values["slice_rows"])))
 
 

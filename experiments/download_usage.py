@@ -41,7 +41,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
         tmp_mb=values["ephemeral_storage_mb"],
         sized_by="object_size_mb",
         uses=(
-            Use("S3", "GET and HEAD", "s3_get", each=_gets(object_mb, values)),
+            Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
             Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
             Use("S3", "storage of the object", "s3_gb_month", per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH),
             Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=object_mb / GIB_IN_MIB),
@@ -81,7 +81,7 @@ def _local_s(object_mb: int, values: Mapping[str, Any]) -> float:
     return max(LOCAL_LEAST_S, values["concurrency_value"] * one_alone_s)
 
 
-def _gets(object_mb: int, values: Mapping[str, Any]) -> int:
+def requests(object_mb: int, values: Mapping[str, Any]) -> int:
     """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
     if values["method"] == "download_file":
         return 1 + -(-object_mb // GET_PART_MB)

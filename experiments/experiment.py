@@ -162,7 +162,7 @@ class Published:
     otherwise than ours. `cell` gives the values of axes that a row says in words of its own. `only` are the rows that
     count, by column; rows of one cell are several runs of it, shown as their mean, and so are the columns `runs_ms`.
     Whatever a cell has on the axes `beside_any`, the row stands beside it, for its speed. What isn't `in_figure` is in
-    the table alone.
+    the table alone. `work` is what the published program did, where that is another than the experiment's.
     """
 
     file: str
@@ -180,6 +180,7 @@ class Published:
     runs_ms: Sequence[str] = ()
     beside_any: Sequence[str] = ()
     in_figure: bool = True
+    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
 
 
 @dataclass(frozen=True)

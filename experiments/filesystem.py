@@ -15,6 +15,7 @@ from experiments.experiment import (
     StandIn,
 )
 from experiments.filesystem_usage import CONNECTIONS, THREADS, a_month, checks, objects, order, usage
+from experiments.filesystem_work import work
 
 LARGE, SMALL = "large", "small"
 LABEL = "AWS, published"
@@ -145,6 +146,7 @@ FILESYSTEM = Experiment(
     checks=checks,
     objects=objects,
     order=order,
+    work=work,
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 1228, "memory_size": 2048, "timeout_s": 60},
     told_by_records=("cache",),
     items=("dataset", "files"),

@@ -35,13 +35,13 @@ DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
 
 def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
     """Both data sets, from the stack's outputs."""
-    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *_small(outputs["small_files"])]
+    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *small_files(outputs["small_files"])]
 
 
 def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
     """Which data set is copied and how, and what has to arrive."""
     small = values["dataset"] == "small"
-    files = _small(values["small_files"]) if small else []
+    files = small_files(values["small_files"]) if small else []
     return {
         "dataset": values["dataset"],
         "threads": values["threads"],
@@ -53,9 +53,9 @@ def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
 
 def usage(values: Mapping[str, Any]) -> Usage:
     """The needs of a cell of these variables."""
-    small, mounted = values["dataset"] == "small", _is_mounted(values)
+    small, mounted = values["dataset"] == "small", is_mounted(values)
     files, large_mb = values["small_files"], values["large_file_mb"]
-    small_mb = -(-sum(one.size_bytes for one in _small(files)) // MEBIBYTE)
+    small_mb = -(-sum(one.size_bytes for one in small_files(files)) // MEBIBYTE)
     moved_mb = small_mb if small else large_mb
     data_gb = (large_mb + small_mb) / 1024
     gets = (2 * files if small else 1 + -(-large_mb // GET_PART_MB)) if not mounted else 0
@@ -98,11 +98,13 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
     return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
 
 
-def _small(files: int) -> list[DataObject]:
+def small_files(files: int) -> list[DataObject]:
+    """So many small files, as objects of S3."""
     return [DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files)]
 
 
-def _is_mounted(values: Mapping[str, Any]) -> bool:
+def is_mounted(values: Mapping[str, Any]) -> bool:
+    """Whether the storage is mounted, and not asked by requests."""
     return values["storage"] in ("efs", "s3files")
 
 

@@ -1,38 +1,38 @@
-"""The discrete-event core: a queue of messages, a trigger, environments, and operations that share limits."""
+"""The flood of one cell: a queue of messages, a trigger, environments, and operations that share limits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model.course import Course, course
+from model.engine import Engine
+from model.limits import Limit, Shared
+from model.operation import Operation
+from model.trigger import Trigger
+
+__all__ = ["Course", "Flood", "Limit", "Trigger", "run"]
 
 
-@dataclass(frozen=True)
-class Trigger:
-    """What hands messages to functions: `start` at once at first, `per_minute` more, `most` in the end."""
-
-    start: float
-    per_minute: float
-    most: float
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What all workers share: `name` in words for people, and its capacity a second from each of the times `at_s`."""
-
-    name: str
-    per_s: Sequence[float]
-    at_s: Sequence[float] = (0.0,)
+# They are counted in a byte; SQS allows 1,000.
+MOST_RECEIVES = 255
 
 
 @dataclass(frozen=True)
 class Flood:
     """One cell's flood. `trigger` None: workers that ask the queue themselves, N of them at once.
 
-    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. A message that
-    is throttled, or whose function is cut off at `timeout_s`, comes back after `visibility_timeout_s`; one that fails
-    after the pauses `redelivery_s`; after `receives` of them it is a dead letter. `failing` is the share of attempts
-    that end in an error. `hand_over_s` lie between two messages of one environment, `cold_start_s` before its first.
-    `barrier_s`: none begins before that.
+    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. The loader
+    sends `messages_per_s`, and an invocation takes up to `batch_size` that are there. A message that is throttled, or
+    whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails
+    after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
+    `failing` is the share of attempts that end in an error. `hand_over_s` lie between two messages of one environment,
+    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds. `barrier_s`: none
+    begins before that. Raises ValueError for a number that can't be.
+
+    Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice, and a trigger that
+    has grown doesn't shrink again.
     """
 
     messages: int
@@ -46,38 +46,33 @@ class Flood:
     redelivery_s: Sequence[float] = (2.0, 4.0, 8.0, 16.0, 32.0)
     failing: float = 0.0
     scale_out_per_10_s: float = 1000.0
-    account_concurrency: float = float("inf")
+    account_concurrency: float = math.inf
     cold_start_s: float = 0.0
     hand_over_s: float = 0.0
     barrier_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        least = {
+            "messages": 1, "concurrency": 1, "account_concurrency": 1, "batch_size": 1, "scale_out_per_10_s": 1,
+            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "cold_start_s": 0, "hand_over_s": 0, "barrier_s": 0,
+        }  # fmt: skip
+        for name, at_least in least.items():
+            if not getattr(self, name) >= at_least:
+                raise ValueError(f"a flood's {name} must be {at_least} or more, got {getattr(self, name)}")
+        for name in ("messages_per_s", "timeout_s"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"a flood's {name} must be above 0, got {getattr(self, name)}")
+        if self.failing > 1 or self.receives > MOST_RECEIVES:
+            raise ValueError(f"a flood's failing must be 1 at most and receives {MOST_RECEIVES}, got {self}")
+        if not self.redelivery_s or not min(self.redelivery_s) >= 0:
+            raise ValueError(f"a flood's redelivery_s must be pauses of 0 or more, got {self.redelivery_s}")
 
-@dataclass(frozen=True)
-class Course:
-    """What came of it. Times in seconds from the first message sent.
 
-    The seconds are those of the successful operations, cold starts apart, as records have them. The full-overlap
-    window, `time_to_n_s` to `window_end_s`, is from the first to the last moment at which N ran at once (None where
-    they never did), `share_at_n` the share of all operations' time that lies in it, `first_start_s` to `drain_s` the
-    span of the records. `binds` has by the name of each shared limit the share of operation time in which it was the
-    one that slowed all; `throttled` are receives that found no room.
+def run(flood: Flood, operation: Operation, limits: Sequence[Limit], seed: int) -> Course:
+    """Carry a flood out; `limits` are those that the operation's demands are on. The same seed gives the same course.
+
+    Raises ValueError for a demand on a limit that isn't there, and for a flood that never ends.
     """
-
-    succeeded: int
-    failed_attempts: int
-    dead_lettered: int
-    throttled: int
-    min_s: float
-    p25_s: float
-    avg_s: float
-    p75_s: float
-    max_s: float
-    time_to_n_s: float | None
-    window_end_s: float | None
-    share_at_n: float
-    most_at_once: int
-    first_start_s: float
-    drain_s: float
-    peak_requests_per_s: float
-    binds: Mapping[str, float] = field(default_factory=dict)
-    ramp: Sequence[tuple[float, int]] = ()
+    shared = Shared(limits, operation.demands)
+    attempts = Engine(flood, operation, shared, seed).run()
+    return course(attempts, flood.concurrency, operation.requests_per_s, shared)

@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from model import ranges, request_rate
+from model.advice import advise, sentence
+from model.binding import OWN, bindings
+from model.flood import Course
 from model.parameters import Parameters
+from model.scenario import Evaluation, Scenario, enough, evaluate
 from model.work import Work
+
+__all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
 # The figures of a prediction that have a range.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One cell as the model is asked about it.
-
-    `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with `pollers`, minimum and
-    maximum), or empty where workers ask the queue themselves or the messages go one after the other. What is None of
-    `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
-    "Network bandwidth per execution environment".
-    """
-
-    work: Callable[[Parameters], Work]
-    messages: int
-    concurrency: int
-    memory_mb: int
-    timeout_s: float
-    visibility_timeout_s: float
-    trigger: str = "standard"
-    pollers: tuple[int, int] | None = None
-    maximum_concurrency: int | None = None
-    account_concurrency: int | None = None
-    bandwidth_quota: bool = False
-    barrier_s: float = 0.0
-    failing: float = 0.0
+# A small flood is run so often, or until it has so many messages together.
+MOST_COURSES, MESSAGES_FOR_A_MEAN = 50, 500
+# Those of one operation, as the table has them.
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
 
 
 @dataclass(frozen=True)
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `max_s` the seconds of one operation, as the table has them. `span_s` is from the
-    first start to the last end, `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands
-    against `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and
-    `advice` what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured
-    figure outside is a miss. `ramp` are points (seconds, running at once), a few hundred at most, for the picture.
+    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them, None where
+    all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
+    `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
+    `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
+    what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
+    the picture.
     """
 
     count: int
-    min_s: float
-    p25_s: float
-    avg_s: float
-    p75_s: float
-    max_s: float
+    min_s: float | None
+    p25_s: float | None
+    avg_s: float | None
+    p75_s: float | None
+    max_s: float | None
     time_to_n_s: float | None
     share_at_n: float
     most_at_once: int
@@ -69,7 +59,95 @@ class Prediction:
     advice: str
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
+    window_end_s: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in run.json, under `prediction.cells.<cell>`."""
         return asdict(self)
+
+
+def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Prediction:
+    """What will happen in a cell. The same seed gives the same answer on any machine.
+
+    Raises ParameterError for a parameter that isn't there.
+    """
+    found = evaluate(scenario, parameters, seed)
+    bound = bindings(scenario, found, seed)
+    changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
+    course, expected = found.course, _expected(scenario, parameters, found, seed)
+    return Prediction(
+        count=scenario.messages,
+        **expected,
+        peak_requests_per_s=course.peak_requests_per_s,
+        requests_limit_per_s=requests_limit(found.work, parameters),
+        failed=course.failed_attempts,
+        dead_lettered=course.dead_lettered,
+        throttled=course.throttled,
+        binds="; ".join(one.words for one in bound),
+        advice=sentence(changes),
+        ranges=_ranges(scenario, parameters, course, expected, seed),
+        ramp=tuple((float(at), int(running)) for at, running in course.ramp),
+    )
+
+
+def _expected(
+    scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int
+) -> dict[str, float | int | None]:
+    """The figures of a course; of a small flood, where chance decides much, the mean of several."""
+    further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
+    courses = [found.course, *(evaluate(scenario, parameters, [seed, at]).course for at in range(1, further))]
+    every = [figures(course) for course in courses]
+    means = {name: _mean([one[name] for one in every]) for name in every[0]}
+    return means | {"most_at_once": found.course.most_at_once}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of those that there are, None where most aren't."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else None
+
+
+def _ranges(
+    scenario: Scenario,
+    parameters: Parameters,
+    course: Course,
+    expected: Mapping[str, float | None],
+    seed: int,
+) -> dict[str, tuple[float, float]]:
+    """Those of RANGED, from a part of the flood where it is large."""
+    tries = (course.succeeded + course.failed_attempts) / scenario.messages
+    part = enough(scenario, tries)
+    own = figures(evaluate(scenario, parameters, seed, part).course) if part < 1 else expected
+    number = ranges.count(part * scenario.messages)
+    others = [
+        figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course)
+        for at, drawn in enumerate(ranges.draws(parameters, number, seed))
+    ]
+    of_ranged = {name: expected[name] for name in RANGED}
+    return ranges.intervals(of_ranged, own, others, scenario.concurrency)
+
+
+def figures(course: Course) -> dict[str, float | int | None]:
+    """Those of a course that chance decides."""
+    return {
+        **{name: told(getattr(course, name)) for name in SECONDS},
+        "time_to_n_s": course.time_to_n_s,
+        "window_end_s": course.window_end_s,
+        "share_at_n": course.share_at_n,
+        "most_at_once": course.most_at_once,
+        "span_s": course.drain_s - course.first_start_s,
+        "drain_s": course.drain_s,
+    }
+
+
+def requests_limit(work: Work, parameters: Parameters) -> float | None:
+    """Requests a second that the limit of most of the work's requests lets through; None where none are counted."""
+    counted = [step for step in work.steps if step.rate and step.requests]
+    if not counted:
+        return None
+    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
+
+
+def told(seconds: float) -> float | None:
+    """None for what no operation was there to tell."""
+    return None if math.isnan(seconds) else seconds

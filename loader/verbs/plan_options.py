@@ -41,7 +41,11 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--repeats", metavar="N", type=positive_int, default=1, help="run every cell N times (default: %(default)s)"
     )
     group.add_argument(
-        "--seed", metavar="N", type=whole_number, default=1, help="seed of the cells' order (default: %(default)s)"
+        "--seed",
+        metavar="N",
+        type=whole_number,
+        default=1,
+        help="seed of the cells' order, and of the model's dice (default: %(default)s)",
     )
     group.add_argument(
         "--start-barrier-s",

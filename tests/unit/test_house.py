@@ -9,7 +9,7 @@ import pytest
 from experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("experiments", "loader", "queries", "report", "emulator")
+FOLDERS = ("experiments", "model", "loader", "queries", "report", "emulator")
 # `go mod download` is a command of Go's.
 EXCUSED = {"emulator/go_build.py"}
 
@@ -59,7 +59,7 @@ def namings(text, name, variables=()):
 def test_no_module_of_the_common_folders_names_an_experiment(name):
     found = {
         path: namings_of_it
-        for path, file in modules("loader", "queries", "report", "emulator").items()
+        for path, file in modules("loader", "model", "queries", "report", "emulator").items()
         if (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
     }
     assert {path: what for path, what in found.items() if path not in EXCUSED} == {}
@@ -121,6 +121,7 @@ def test_the_arrows_between_the_folders_have_no_circle():
     assert left == {}
 
 
-def test_the_experiments_import_no_other_folder_and_the_report_not_the_loader():
-    assert arrows()["experiments"] == set()
-    assert "loader" not in arrows()["report"] | arrows()["queries"] | arrows()["emulator"]
+def test_the_model_imports_no_other_folder_the_experiments_the_model_alone_and_the_report_not_the_loader():
+    found = arrows()
+    assert (found["model"], found["experiments"]) == (set(), {"model"})
+    assert "loader" not in found["report"] | found["queries"] | found["emulator"]

@@ -1,0 +1,142 @@
+"""What the model says of a plan's cells: each cell as a scenario, the parameters of a place, and their predictions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments import EXPERIMENTS, Experiment
+from experiments.finding import PROBLEM
+from loader.cost.demand import Demand, demands
+from loader.errors import UsageError
+from loader.run.plan import Cell, Plan, cell_name
+from model import parameters as known
+from model.parameters import ParameterError, Parameters
+from model.prediction import Prediction, Scenario, predict
+from model.scenario import PROVISIONED, STANDARD
+
+OF_EXPERIMENTS = known.AWS.parent.parent / "experiments" / "parameters"
+# What 10,000 provisioned pollers reach; the rule of infra/variables.tf.
+MOST_AT_ONCE = 100_000
+# Lambda leaves so much of the account's concurrency to functions that reserve none (quotas page).
+UNRESERVED = 100
+
+
+def parameters_of(experiment: Experiment, place: str, file: Path | None = None) -> Parameters:
+    """What the model knows of `place` (`aws` or `local`) and `experiment`, a user's `file` laid over it.
+
+    Raises UsageError for a file that can't be read, or a parameter that has no source or isn't above 0.
+    """
+    end = "" if place == "aws" else f"_{place}"
+    files = [known.AWS.with_name(f"parameters{end}.json"), OF_EXPERIMENTS / f"{experiment.name}{end}.json"]
+    rows = [row for path in files if path.exists() for row in known.read(path)]
+    parameters = Parameters(rows, place)
+    if file is None:
+        return parameters
+    try:
+        given = known.read(file)
+    except ParameterError as error:
+        raise UsageError(f"--parameters: {error}") from None
+    for row in given:
+        if row.name not in parameters:
+            raise UsageError(
+                f"--parameters: {file.name}: the model has no {row.name}; it has {', '.join(sorted(parameters))}"
+            )
+    return parameters.with_rows(given)
+
+
+@dataclass(frozen=True)
+class PredictedCell:
+    """A cell of a plan, what it asks for in numbers, and what the model says of it."""
+
+    cell: Cell
+    demand: Demand
+    prediction: Prediction
+
+
+def predictions(
+    plan: Plan, defaults: Mapping[str, Any], parameters: Parameters | None = None, seed: int = 1
+) -> dict[str, Prediction]:
+    """{cell: what the model says of it}, in the order of the plan; repeats of a cell have the same.
+
+    `defaults` are `infra_defaults()`; `parameters` are those of the plan's target where none are given. Raises
+    UsageError for an experiment without a model and for a matrix that no account can hold.
+    """
+    return {one.cell.name: one.prediction for one in predicted_cells(plan, defaults, parameters, seed)}
+
+
+def predicted_cells(
+    plan: Plan,
+    defaults: Mapping[str, Any],
+    parameters: Parameters | None = None,
+    seed: int = 1,
+    account_concurrency: int | None = None,
+) -> Iterator[PredictedCell]:
+    """As `predictions`, one after the other; `account_concurrency` is the account's, where it is known."""
+    experiment = EXPERIMENTS[plan.experiment]
+    if experiment.work is None:
+        having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
+        raise UsageError(f"{experiment.name}: has no model of its operation; choose one that has: {having}")
+    parameters = parameters or parameters_of(experiment, plan.target)
+    cells = list(zip(plan.cells(), demands(plan, defaults), strict=True))
+    if plan.target != "local":
+        refuse_impossible([demand for _, demand in cells], account_concurrency)
+    found: dict[str, Prediction] = {}
+    for cell, demand in cells:
+        once = cell_name(cell.coordinates)
+        if once not in found:
+            scenario = scenario_of(experiment, plan, demand, account_concurrency)
+            try:
+                found[once] = predict(scenario, parameters, seed)
+            except ParameterError as error:
+                raise UsageError(f"{cell.name}: {error}") from None
+        yield PredictedCell(cell, demand, found[once])
+
+
+def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, account_concurrency: int | None = None) -> Scenario:
+    """A cell of a plan as the model is asked about it."""
+    values = {**demand.values, "messages_per_concurrency": plan.messages_per_concurrency}
+    pollers = demand.pollers and (demand.pollers.minimum, demand.pollers.maximum)
+    in_lambda = demand.usage.in_lambda
+    most = values.get("maximum_concurrency") or max(2, demand.concurrency)
+    return Scenario(
+        work=partial(experiment.work, demand.values),
+        messages=demand.messages,
+        concurrency=1 if demand.usage.in_athena else demand.concurrency,
+        memory_mb=demand.memory_mb,
+        timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
+        visibility_timeout_s=values.get("visibility_timeout_s") or 6 * demand.timeout_s,
+        trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
+        pollers=pollers if in_lambda else None,
+        maximum_concurrency=most if in_lambda and not pollers else None,
+        account_concurrency=account_concurrency,
+        barrier_s=demand.barrier_s,
+        shares_a_list=experiment.messages is not None and experiment.messages(values) is not None,
+        operations=experiment.operation[1],
+    )
+
+
+def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None = None) -> None:
+    """Raise UsageError for cells that no account can hold, or not one of `account_concurrency`."""
+    # Not above: the checks estimate what a plan costs, and an estimate may rest on predictions.
+    from loader.checks import plan as rules
+
+    working = [cell for cell in cells if cell.usage.in_lambda]
+    if not working:
+        return
+    for finding in (rules.memory(working), rules.trigger(working)):
+        if finding.status == PROBLEM:
+            raise UsageError(f"{finding.check}: {finding.sentence}")
+    n = max(cell.concurrency for cell in working)
+    if n > MOST_AT_ONCE:
+        raise UsageError(f"concurrency_value {n}: an SQS trigger ends at {MOST_AT_ONCE}; sweep a smaller N")
+    if account_concurrency is not None and n > account_concurrency - UNRESERVED:
+        raise UsageError(
+            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} of them can be "
+            f"reserved, as {UNRESERVED} must not be, and concurrency_value is {n}; sweep a smaller N, or ask AWS for "
+            f"{n + UNRESERVED}"
+        )

@@ -1,0 +1,201 @@
+"""What `stampede simulate` prints: a row a cell, with the columns of the experiment's table and then the model's."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from experiments import Experiment
+from loader import cost
+from loader.predicting import PredictedCell
+from loader.run.plan import Cell, Plan
+from model.parameters import Parameters
+from model.prediction import Prediction
+from report.cell_key import SETTINGS, Key, told_apart
+from report.cell_settings import CellSettings
+from report.cells import SECONDS, number_text, published_columns
+from report.phrases import listed
+
+# What the model says beside the columns of the table, and what JSON alone has room for.
+ADDED = (
+    "time_to_n_s",
+    "share_at_n",
+    "most_at_once",
+    "drain_s",
+    "peak_requests_per_s",
+    "usd",
+    "binds",
+    "advice",
+)
+# More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
+DIGITS = 6
+WIDTH = 160
+
+
+@dataclass(frozen=True)
+class SimulatedRow:
+    """A cell with all its repeats: its coordinates, how many operations, what the model says and what it costs."""
+
+    key: Key
+    count: int
+    usd: float
+    prediction: Prediction
+
+    def figures(self) -> dict[str, Any]:
+        """By column, coordinates and all; None for what there isn't."""
+        own = {name: _rounded(getattr(self.prediction, name)) for name in (*SECONDS, *ADDED) if name != "usd"}
+        return {**self.key.figures(), "count": self.count, "usd": _rounded(self.usd), **own}
+
+
+def rows(
+    experiment: Experiment, plan: Plan, cells: Sequence[PredictedCell], defaults: Mapping[str, Any]
+) -> list[SimulatedRow]:
+    """A row for each cell, its repeats in one, in the order of the report's table."""
+    settings = CellSettings({"experiment": experiment.name, "plan": plan.as_dict()})
+    found: dict[Key, list[PredictedCell]] = {}
+    for one in cells:
+        found.setdefault(key_of(experiment, one, settings.others(one.cell.name)), []).append(one)
+    return [
+        SimulatedRow(
+            key,
+            sum(one.demand.messages for one in repeats),
+            cost.estimate(only(plan, repeats[0].cell), defaults).total_usd,
+            repeats[0].prediction,
+        )
+        for key, repeats in sorted(found.items())
+    ]
+
+
+def key_of(experiment: Experiment, one: PredictedCell, settings: str = "") -> Key:
+    """The coordinates of a cell as its records would have them."""
+    values = (one.demand.values.get(axis.variable) for axis in experiment.axes)
+    return Key.of(experiment.axes, values, settings)
+
+
+def only(plan: Plan, cell: Cell) -> Plan:
+    """The plan of one cell alone, with its repeats."""
+    return replace(plan, swept={name: [value] for name, value in cell.coordinates.items()}, also=[], order=[])
+
+
+def columns(experiment: Experiment, rows: Sequence[SimulatedRow]) -> list[str]:
+    """Those of the published table, the axes with a default from which a cell departs, then the model's."""
+    told = told_apart(row.key for row in rows)
+    ways = [axis.name for axis in experiment.axes if axis.is_way and axis.name in told]
+    swept = [SETTINGS] if any(row.key.settings for row in rows) else []
+    return [*published_columns(experiment), *ways, *swept, *ADDED]
+
+
+def print_rows(experiment: Experiment, rows: Sequence[SimulatedRow], parameters: Parameters, form: str) -> None:
+    """Print them on stdout as table, csv or json; in JSON with the ranges and what the parameters are of."""
+    names = columns(experiment, rows)
+    if form == "json":
+        found = [_as_json(row, names, parameters) for row in rows]
+        print(json.dumps(found, indent=2, allow_nan=False))
+    elif form == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([_text(row.figures().get(name)) for name in names] for row in rows)
+    else:
+        _print_table(experiment, rows, parameters)
+
+
+def _as_json(row: SimulatedRow, names: Sequence[str], parameters: Parameters) -> dict[str, Any]:
+    figures = row.figures()
+    ranges = {name: [_rounded(end) for end in ends] for name, ends in row.prediction.ranges.items()}
+    return {
+        **{name: figures.get(name) for name in names},
+        "requests_limit_per_s": row.prediction.requests_limit_per_s,
+        "span_s": _rounded(row.prediction.span_s),
+        "failed": row.prediction.failed,
+        "dead_lettered": row.prediction.dead_lettered,
+        "ranges": ranges,
+        "parameters_date": parameters_date(parameters),
+    }
+
+
+def parameters_date(parameters: Parameters) -> str:
+    """The date of the newest of them."""
+    return max(parameters.row(name).date for name in parameters)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else number_text(value)
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def _print_table(experiment: Experiment, rows: Sequence[SimulatedRow], parameters: Parameters) -> None:
+    told = told_apart(row.key for row in rows)
+    axes = [axis for axis in experiment.axes if not axis.is_way or axis.name in told]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+    for axis in axes:
+        name = "\n".join((axis.unit or axis.label).rsplit(" ", 1))
+        table.add_column(name, justify="right" if axis.kind is int else "left", overflow="fold")
+    if SETTINGS in told:
+        table.add_column(SETTINGS, overflow="fold")
+    for name in ("count", *SECONDS, "to N\ns", "at N\n%", "at\nonce", "drain\ns", "requests/s,\npeak of limit", "USD"):
+        table.add_column(name.replace("_s", " s"), justify="right", no_wrap=True)
+    table.add_column("binds", overflow="fold")
+    for row in rows:
+        settings = [row.key.settings] if SETTINGS in told else []
+        table.add_row(*(str(row.key[axis.name]) for axis in axes), *settings, *_shown(row))
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    console.print(table)
+    console.print()
+    for line in (*_advice(rows), *_caption(experiment, parameters)):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _shown(row: SimulatedRow) -> list[str]:
+    one = row.prediction
+    limit = "" if one.requests_limit_per_s is None else f" of {one.requests_limit_per_s:,.0f}"
+    return [
+        f"{row.count:,}",
+        *(_number(getattr(one, name), 2) for name in SECONDS),
+        _number(one.time_to_n_s, 0),
+        f"{100 * one.share_at_n:.0f}",
+        f"{one.most_at_once:,}",
+        _number(one.drain_s, 0),
+        f"{_number(one.peak_requests_per_s, 0)}{limit}" if limit else "-",
+        f"{row.usd:,.2f}",
+        one.binds,
+    ]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
+    """What to change, the cells with the same advice together."""
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        if row.prediction.advice:
+            cells.setdefault(row.prediction.advice, []).append(row.key.words)
+    return [f"{'; '.join(words)}: {advice}" for advice, words in cells.items()]
+
+
+def _caption(experiment: Experiment, parameters: Parameters) -> list[str]:
+    _, many = experiment.operation
+    known = Counter(parameters.row(name).known for name in parameters)
+    return [
+        f"“to N” is from the first start until N run at once, “at N” the share of the {many}’ time at full N, “drain” "
+        "from the first message to the last record.",
+        f"These are a model’s figures and nothing was measured: {len(parameters)} parameters as of "
+        f"{parameters_date(parameters)} ({listed([f'{count} {how}' for how, count in known.most_common()])}). "
+        "--format json has the ranges.",
+    ]

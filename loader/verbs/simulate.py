@@ -1,0 +1,103 @@
+"""`stampede simulate`: says what a sweep would find, cell by cell, before anything is created or spent.
+
+The model runs each flood from its first message to the last record: the seconds of one operation, when N is reached and
+how much of the work is done at N, how long it takes, what it costs, which limit binds, and what to change. Needs no
+account and asks nobody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments import EXPERIMENTS, Experiment
+from loader import predicting, simulated_table
+from loader.arguments import positive_int
+from loader.errors import UsageError, one_line
+from loader.infra_variables import infra_defaults
+from loader.progress import bar, say
+from loader.simulated_table import SimulatedRow
+from loader.tables import FORMATS
+from loader.verbs.plan_options import add_plan_options, plan_of
+
+PICTURES = (".svg", ".png")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument(
+        "experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=f"what would run: {', '.join(EXPERIMENTS)}"
+    )
+    parser.add_argument(
+        "--target",
+        choices=("local", "aws"),
+        default="aws",
+        help="where it would run; local is this machine, as the model knows it (default: %(default)s)",
+    )
+    add_plan_options(parser)
+    parser.add_argument(
+        "--parameters",
+        metavar="FILE",
+        type=Path,
+        help="parameters that take the place of the model's own, as JSON: a list of objects with name, value, low, "
+        "high, unit, known, source and date (default: the model's own)",
+    )
+    parser.add_argument(
+        "--account-concurrency",
+        metavar="N",
+        type=positive_int,
+        help="how many functions the account may run at once, of which 100 can't be reserved (default: enough)",
+    )
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=_picture,
+        help="draw how many would run at once over time, as the report does, into a file .svg or .png (default: none)",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the predictions on stdout, a row a cell; status 0."""
+    plan, experiment = plan_of(arguments), EXPERIMENTS[arguments.experiment]
+    parameters = predicting.parameters_of(experiment, plan.target, arguments.parameters)
+    defaults = infra_defaults(os.environ)
+    predicted = predicting.predicted_cells(plan, defaults, parameters, plan.seed, arguments.account_concurrency)
+    cells = []
+    with bar() as progress:
+        task = progress.add_task("cells", total=len(plan.cells()), note="")
+        for one in predicted:
+            cells.append(one)
+            progress.advance(task)
+    rows = simulated_table.rows(experiment, plan, cells, defaults)
+    simulated_table.print_rows(experiment, rows, parameters, arguments.format)
+    if arguments.picture:
+        _draw(experiment, rows, arguments.picture)
+    return 0
+
+
+def _picture(text: str) -> Path:
+    """A file that can be drawn into."""
+    path = Path(text)
+    if path.suffix.lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(PICTURES)}, got {text!r}")
+    return path
+
+
+def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
+    # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
+    from report.figures import drawing, predicted_ramp
+
+    figure, left_out = predicted_ramp.draw(experiment, [(row.key, row.prediction.as_dict()) for row in rows])
+    if figure is None:
+        say("no picture: nothing would run", style="yellow")
+        return
+    data = drawing.png(figure) if path.suffix.lower() == ".png" else drawing.svg(figure).encode()
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"--picture: {path} can't be written: {one_line(error)}") from None
+    more = f", without {left_out} cells that it has no room for" if left_out else ""
+    say(f"picture: {path}{more}")
