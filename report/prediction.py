@@ -9,8 +9,10 @@ from typing import Any
 from model.parameters import Parameter, ParameterError
 from report.phrases import some
 
-# What is set beside the measured, as the model names it. All but the first may be without a range.
+# What is set beside the measured, as the model names it, and which of it may be None: N is never reached, or no
+# operation succeeds.
 FIGURES = ("avg_s", "most_at_once", "time_to_n_s", "share_at_n", "span_s")
+MAY_LACK = ("avg_s", "time_to_n_s")
 # A year in seconds, and more functions than any account has: beyond it a figure is none.
 LARGEST = 1e8
 # A warning that names more than this is not read to its end.
@@ -19,8 +21,7 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Forecast:
-    """One cell: the value of each of FIGURES, its (low, high) where it has one, and the limit that binds, or "".
-    `time_to_n_s` is None where N is never reached."""
+    """One cell: the value of each of FIGURES, its (low, high) where it has one, and the limit that binds, or ""."""
 
     values: Mapping[str, float | None]
     ranges: Mapping[str, tuple[float, float]]
@@ -68,7 +69,7 @@ def _forecast(stored: object) -> Forecast | None:
     if not isinstance(ranges, dict):
         return None
     told = {name: ranges[name] for name in FIGURES if ranges.get(name) is not None}
-    if not all(_is_figure(value) or (value is None and name == "time_to_n_s") for name, value in values.items()):
+    if not all(_is_figure(value) or (value is None and name in MAY_LACK) for name, value in values.items()):
         return None
     if not all(isinstance(one, list) and len(one) == 2 and all(map(_is_figure, one)) and one[0] <= one[1]
                for one in told.values()):  # fmt: skip

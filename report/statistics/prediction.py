@@ -16,7 +16,9 @@ from report.statistics.selection import Cell
 Figures = Mapping[str, Any]
 
 # Records hold whole milliseconds.
-RESOLUTION = {"avg_s": 0.0, "most_at_once": 0.0, "time_to_n_s": 0.001, "share_at_n": 0.0, "span_s": 0.001}
+RESOLUTION_S = 0.001
+# So much of the span earlier or later decides nothing: clocks and hand-overs do as much.
+EARLY_OR_LATE = 0.01
 NEVER = "never"
 SENTENCES = {
     "avg_s": "{measured} s for one {one} ({predicted} s predicted{off})",
@@ -25,6 +27,8 @@ SENTENCES = {
     "share_at_n": "{measured} % of the {one} time at full N ({predicted} % predicted{off})",
     "span_s": "{measured} s from first start to last end ({predicted} s predicted{off})",
 }
+# Where the model said that none would.
+SUCCEEDED = "a {one} succeeded, in {measured} s"
 
 
 def axes_of(experiment: Experiment) -> list[Axis]:
@@ -105,6 +109,8 @@ def _beside(
     forecast: Forecast, own: Mapping[str, tuple[float | None, list[float | None]]], n: int
 ) -> dict[str, dict[str, Any] | None]:
     rows: dict[str, dict[str, Any] | None] = {}
+    span_s, _ = own.get("span_s", (0.0, []))
+    slack = {"time_to_n_s": max(RESOLUTION_S, EARLY_OR_LATE * span_s), "span_s": RESOLUTION_S}
     for name in FIGURES:
         if name not in own:
             rows[name] = None
@@ -120,13 +126,13 @@ def _beside(
             "measured": value,
             "interval": {"low": min(known), "high": max(known)} if len(around) > 1 and known else None,
             "difference": value / predicted - 1 if comparable else None,
-            "inside": _is_inside(name, forecast, around, n),
+            "inside": _is_inside(name, forecast, around, n, slack.get(name, 0.0)),
         }
     return rows
 
 
-def _is_inside(name: str, forecast: Forecast, around: Sequence[float | None], n: int) -> bool | None:
-    """Whether anything of what was measured lies in the range; None where there is none to tell by."""
+def _is_inside(name: str, forecast: Forecast, around: Sequence[float | None], n: int, slack: float) -> bool | None:
+    """Whether anything of what was measured, give or take `slack`, lies in the range; None where there is none."""
     known = [one for one in around if one is not None]
     least, _ = forecast.ranges.get("most_at_once", (n, n))
     if len(known) < len(around) and (forecast.values[name] is None or least < n):
@@ -134,17 +140,16 @@ def _is_inside(name: str, forecast: Forecast, around: Sequence[float | None], n:
     if name not in forecast.ranges:
         return None if known and forecast.values[name] is not None else False
     low, high = forecast.ranges[name]
-    slack = RESOLUTION[name]
     return bool(known) and min(known) - slack <= high and low <= max(known) + slack
 
 
 def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     """In how many cells the seconds lay within their range, and where they were furthest off."""
-    timed = [row for row in rows if row["avg_s"] and row["avg_s"]["inside"] is not None]
+    timed = [row for row in rows if row["avg_s"] and row["avg_s"]["low"] is not None]
     if not timed:
         return "No cell has both a prediction with its range and a time, so there is nothing to set side by side."
     outside = [row for row in timed if not row["avg_s"]["inside"]]
-    worst = max(outside or timed, key=lambda row: _apart(row["avg_s"]))
+    worst = max(outside or timed, key=lambda row: _apart("avg_s", row))
     figures, held = worst["avg_s"], len(timed) - len(outside)
     told = [f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
             f"{text('avg_s', figures['measured'])} s measured"]  # fmt: skip
@@ -162,7 +167,7 @@ def misses(predicted: Figures | None, experiment: Experiment) -> list[str]:
     figure that is so most."""
     found = []
     for row in predicted["cells"] if predicted else ():
-        outside = [(_apart(row[name]), name) for name in FIGURES if row[name] and row[name]["inside"] is False]
+        outside = [(_apart(name, row), name) for name in FIGURES if row[name] and row[name]["inside"] is False]
         if outside:
             apart, name = max(outside, key=lambda one: one[0])
             found.append((apart, f"{_sentence(name, row[name], experiment)} with {_named(row, experiment)}"))
@@ -173,7 +178,9 @@ def text(name: str, value: float | None) -> str:
     """One of FIGURES for reading, without its unit; `never` for None, shares in percent."""
     if value is None:
         return NEVER
-    return {"most_at_once": f"{value:,.0f}", "share_at_n": f"{100 * value:.0f}"}.get(name) or significant(value)
+    if name in ("most_at_once", "share_at_n"):
+        return f"{value:,.0f}" if name == "most_at_once" else f"{100 * value:.0f}"
+    return significant(value if name == "avg_s" else round(value, 3))
 
 
 def between(name: str, row: Figures) -> str:
@@ -185,27 +192,38 @@ def between(name: str, row: Figures) -> str:
 
 
 def percent(difference: float) -> str:
-    """A relative difference for reading: `+28 %`, `−3 %`."""
+    """A relative difference for reading: `+28 %`, `−3 %`; `24 ×` for more than ten times as much."""
     rounded = round(100 * difference)
+    if rounded >= 900:
+        return f"{difference + 1:,.0f} ×"
     return f"{'+' if rounded > 0 else '−' if rounded < 0 else ''}{abs(rounded):,} %"
 
 
 def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
     """How one figure missed."""
     measured, predicted = text(name, row["measured"]), between(name, row) or text(name, row["predicted"])
+    one = experiment.operation[0]
     if measured == NEVER:
         return f"N never reached (after {predicted} s predicted)"
     if predicted == NEVER:
-        return f"N reached after {measured} s (never predicted)"
+        what = (
+            f"N reached after {measured} s" if name == "time_to_n_s" else SUCCEEDED.format(one=one, measured=measured)
+        )
+        return f"{what} (never, by the prediction)"
     off = "" if row["difference"] is None else f", {percent(row['difference'])}"
-    return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=experiment.operation[0])
+    return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=one)
 
 
-def _apart(row: Figures) -> float:
-    """How far apart, for telling the worst: beyond all else where N was reached by one of both alone."""
-    if row["difference"] is not None:
-        return abs(row["difference"])
-    return float("inf") if None in (row["predicted"], row["measured"]) else abs(row["measured"] - row["predicted"])
+def _apart(name: str, row: Figures) -> float:
+    """How far off a figure of a cell is, for telling the worst: shares in points, the time to N as a part of the span,
+    the others in proportion; beyond all else where only one of both says that N was reached."""
+    one = row[name]
+    if None in (one["predicted"], one["measured"]):
+        return float("inf")
+    off = abs(one["measured"] - one["predicted"])
+    if name == "share_at_n":
+        return off
+    return off / max(row["span_s"]["measured"] if name == "time_to_n_s" else one["predicted"], rules.SHORTEST_S)
 
 
 def _named(row: Figures, experiment: Experiment) -> str:

@@ -91,6 +91,14 @@ def test_a_range_narrower_than_a_millisecond_is_met_by_the_nearest_one(tmp_path)
     assert row["span_s"]["inside"] is True
 
 
+def test_a_start_off_by_a_hundredth_of_the_span_is_no_miss_and_one_off_by_more_is(tmp_path):
+    late = [one | {"started_at_ms": one["started_at_ms"] + one["seq"] % 2 * 60} for one in waves()]
+    for number, (predicted_s, inside) in enumerate([(0.011, True), (0.009, False)]):
+        ranges = {"time_to_n_s": [predicted_s, predicted_s]}
+        row = one_cell(tmp_path / str(number), late, ranges=ranges, time_to_n_s=predicted_s)
+        assert (row["time_to_n_s"]["measured"], row["time_to_n_s"]["inside"]) == (0.06, inside)
+
+
 def test_repeats_have_one_prediction_and_an_interval_from_the_lowest_to_the_highest(tmp_path):
     records = [*waves(length_ms=1000, repeat=1), *waves(length_ms=1600, repeat=2)]
     cells = {f"{CELL.format(2)},repeat={repeat}": forecast(span_s=7.2, avg_s=1.6) for repeat in (1, 2)}
@@ -116,6 +124,15 @@ def test_an_n_that_is_never_reached_is_a_miss_only_where_the_model_was_sure_of_i
     assert one_cell(tmp_path, records, n, **said)["time_to_n_s"]["inside"] is inside
 
 
+def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_miss(tmp_path):
+    said = forecast(avg_s=None, ranges={"avg_s": None})
+    numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): said})
+    assert misses(numbers) == [
+        "The model missed by more than the uncertainty that it states: a download succeeded, in 1.00 s (never, by the "
+        "prediction) with 1024 MB, N = 2."
+    ]
+
+
 def test_without_ranges_nothing_is_a_miss(tmp_path):
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): LIKE_WAVES | {"avg_s": 3.0}})
     assert {numbers["prediction"]["cells"][0][name]["inside"] for name in LIKE_WAVES} == {None}
@@ -137,7 +154,7 @@ def test_a_prediction_without_cells_is_named_and_left_out(tmp_path, stored):
 
 @pytest.mark.parametrize(
     "damage",
-    [{"avg_s": None}, {"avg_s": "1"}, {"span_s": -1}, {"span_s": 10**400}, {"most_at_once": True}, {"ranges": [1]},
+    [{"share_at_n": None}, {"avg_s": "1"}, {"span_s": -1}, {"span_s": 10**400}, {"most_at_once": True}, {"ranges": [1]},
      {"ranges": {"avg_s": [2, 1]}}, {"ranges": {"avg_s": [1]}}, {"ranges": {"span_s": "12"}}],
     ids=str,
 )  # fmt: skip
