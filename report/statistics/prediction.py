@@ -17,6 +17,8 @@ Figures = Mapping[str, Any]
 
 # Records hold whole milliseconds.
 RESOLUTION_S = 0.001
+# What a share loses by being divided and multiplied.
+ROUNDING = 1e-9
 # So much of the span earlier or later decides nothing: clocks and hand-overs do as much.
 EARLY_OR_LATE = 0.01
 NEVER = "never"
@@ -27,8 +29,6 @@ SENTENCES = {
     "share_at_n": "{measured} % of the {one} time at full N ({predicted} % predicted{off})",
     "span_s": "{measured} s from first start to last end ({predicted} s predicted{off})",
 }
-# Where the model said that none would.
-SUCCEEDED = "a {one} succeeded, in {measured} s"
 
 
 def axes_of(experiment: Experiment) -> list[Axis]:
@@ -55,8 +55,8 @@ def prediction(run: Run, cells: Sequence[Cell], found: Sequence[Measured]) -> di
         pooled.setdefault(cell.key.on(axes), []).append((cell, one))
     rows = []
     for key, parts in pooled.items():
-        figures = _figures(parts, run.experiment)
-        if key in forecasts and (figures["count"] or figures["parallelism"]):
+        figures = _figures(parts, run.experiment) if key in forecasts else None
+        if figures and (figures["count"] or figures["parallelism"]):
             beside = _beside(forecasts[key], _own(figures, key.n), key.n)
             rows.append({**key.figures(), **beside, "binds": forecasts[key].binds})
     head = {"place": run.prediction.place, "seed": run.prediction.seed, "date": run.prediction.date}
@@ -110,7 +110,7 @@ def _beside(
 ) -> dict[str, dict[str, Any] | None]:
     rows: dict[str, dict[str, Any] | None] = {}
     span_s, _ = own.get("span_s", (0.0, []))
-    slack = {"time_to_n_s": max(RESOLUTION_S, EARLY_OR_LATE * span_s), "span_s": RESOLUTION_S}
+    slack = {"time_to_n_s": max(RESOLUTION_S, EARLY_OR_LATE * span_s), "span_s": RESOLUTION_S, "share_at_n": ROUNDING}
     for name in FIGURES:
         if name not in own:
             rows[name] = None
@@ -206,10 +206,8 @@ def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
     if measured == NEVER:
         return f"N never reached (after {predicted} s predicted)"
     if predicted == NEVER:
-        what = (
-            f"N reached after {measured} s" if name == "time_to_n_s" else SUCCEEDED.format(one=one, measured=measured)
-        )
-        return f"{what} (never, by the prediction)"
+        what = "N reached after" if name == "time_to_n_s" else f"one {one} succeeded in"
+        return f"{what} {measured} s (never, by the prediction)"
     off = "" if row["difference"] is None else f", {percent(row['difference'])}"
     return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=one)
 

@@ -128,7 +128,7 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
     said = forecast(avg_s=None, ranges={"avg_s": None})
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): said})
     assert misses(numbers) == [
-        "The model missed by more than the uncertainty that it states: a download succeeded, in 1.00 s (never, by the "
+        "The model missed by more than the uncertainty that it states: one download succeeded in 1.00 s (never, by the "
         "prediction) with 1024 MB, N = 2."
     ]
 
