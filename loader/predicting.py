@@ -25,6 +25,12 @@ MOST_AT_ONCE = 100_000
 # Lambda leaves so much of the account's concurrency to functions that reserve none (quotas page).
 UNRESERVED = 100
 
+# What a prediction for this machine is worth that is made before a run.
+UNCALIBRATED = (
+    "predicted for a machine of two cores, the one on which the model's parameters were measured; a sweep calibrates "
+    "this machine first, and predicts with what it finds"
+)
+
 
 def parameters_of(experiment: Experiment, place: str, file: Path | None = None) -> Parameters:
     """What the model knows of `place` (`aws` or `local`) and `experiment`, a user's `file` laid over it.

@@ -110,4 +110,4 @@ def _shared(found: Evaluation) -> Iterator[Binding]:
 
 def _amount(per_s: float) -> str:
     """A capacity in words; no limit of requests is as large as the smallest of bytes."""
-    return f"{per_s / 1e9:.1f} GB" if per_s >= 1e8 else f"{per_s:,.0f}"
+    return f"{per_s / 1e9:.1f} GB" if per_s >= 1e8 else f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.2g}"

@@ -135,6 +135,9 @@ def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
     """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source mappings")."""
     if not scenario.trigger:
         return None
+    if parameters.place == "local":
+        # MiniStack takes as many messages as the function may run, at once and from the beginning (lambda_svc).
+        return Trigger(scenario.concurrency, 0.0, scenario.concurrency)
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:
         each = parameters["invokes_per_poller"]
         least, most = (each * pollers for pollers in scenario.pollers)

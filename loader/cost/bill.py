@@ -65,7 +65,7 @@ class Item:
 
 
 def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
-    """The lines of the bill of `cells`, of which `around_s` seconds more are spent beside them."""
+    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them."""
 
     def item(service: str, what: str, price: str, quantity: float) -> Item:
         found = prices[price]
@@ -123,10 +123,9 @@ def _pollers_s(cells: list[Demand], around_s: float) -> float:
 
 def _billed_s(cell: Demand) -> float:
     """Seconds of Lambda in one cell: the operations, one cold start a function, and the wait at the start barrier."""
-    one_s = min(cell.usage.seconds["aws"], cell.timeout_s)
     preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
     environments = min(cell.concurrency, cell.operations)
-    return cell.operations * one_s + preparing_s + environments * (INIT_S + cell.barrier_s)
+    return cell.working_s + preparing_s + environments * (INIT_S + cell.barrier_s)
 
 
 def _gb_s(cells: list[Demand], architecture: str) -> float:

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the checks and the estimate on stdout; status 1 if there is a problem."""
     plan = plan_of(arguments)
     estimated = estimate(plan)
-    findings = [*checks.run(plan), checks.budget(estimated, arguments.budget_usd)]
+    findings = [*checks.run(plan, estimated=estimated), checks.budget(estimated, arguments.budget_usd)]
     if arguments.format == "json":
         rows = [finding.as_row() for finding in findings]
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
@@ -76,10 +76,10 @@ def estimate(plan: Plan) -> Estimate:
     return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
-def refuse_if_impossible(plan: Plan) -> None:
+def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
     """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
     the endpoint in its stead."""
-    problems = checks.problems(plan)
+    problems = checks.problems(plan, estimated=estimated)
     if not problems:
         return
     same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"

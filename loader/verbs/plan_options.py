@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from experiments import EXPERIMENTS
+from loader import target as targets
 from loader.arguments import positive_int, seconds, whole_number
 from loader.cost.demand import demands
+from loader.cost.enough_messages import with_enough_messages
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan, make_plan
@@ -23,12 +27,20 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="sweep or fix a Terraform variable or a part of the order; may be repeated (default: the experiment's)",
     )
-    group.add_argument(
+    number = group.add_mutually_exclusive_group()
+    number.add_argument(
         "--messages-per-concurrency",
         metavar="N",
         type=positive_int,
         help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
         "experiment's)",
+    )
+    number.add_argument(
+        "--messages",
+        metavar="auto",
+        choices=("auto",),
+        help="auto: for each cell the fewest messages that put 80 %% of its operations' time at full N, within the "
+        "budget where there is one (default: the experiment's)",
     )
     group.add_argument(
         "--warm-up-per-concurrency",
@@ -68,16 +80,21 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         seed=arguments.seed,
         start_barrier_s=arguments.start_barrier_s,
     )
-    if arguments.messages_per_concurrency is not None and experiment.key_plan is not None:
-        _refuse_another_count(plan)
+    defaults = infra_defaults(os.environ)
+    given = "--messages auto" if arguments.messages else "--messages-per-concurrency"
+    if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.key_plan is not None:
+        _refuse_another_count(plan, defaults, given)
+    if arguments.messages:
+        kind = targets.place(plan.target)["target"]
+        return with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None))
     return plan
 
 
-def _refuse_another_count(plan: Plan) -> None:
-    """Raise UsageError where a cell's messages are as many as the shares of its list of keys."""
-    for cell in demands(plan, infra_defaults(os.environ)):
+def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], given: str) -> None:
+    """Raise UsageError where a cell's messages are as many as the shares of its list of keys; `given` is the option."""
+    for cell in demands(plan, defaults):
         if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
             raise UsageError(
-                f"--messages-per-concurrency: {cell.name} takes {count:,} messages, which share one list of keys; "
+                f"{given}: {cell.name} takes {count:,} messages, which share one list of keys; "
                 "leave it out, and use --repeats for more runs"
             )

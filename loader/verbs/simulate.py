@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
             progress.advance(task)
     rows = simulated_table.rows(experiment, plan, cells, defaults)
     simulated_table.print_rows(experiment, rows, parameters, arguments.format)
+    if plan.target == "local":
+        say(predicting.UNCALIBRATED)
     if arguments.picture:
         _draw(experiment, rows, arguments.picture)
     return 0

@@ -1,0 +1,91 @@
+"""An operation on one machine, by hand arithmetic: client and embedded S3 at once or in turn, and what they share."""
+
+import numpy as np
+import pytest
+
+from model.flood import Flood, Limit, Trigger, run
+from model.machine import EMBEDDED, PROCESSORS, operation
+from model.operation import of
+from model.parameters import Parameter, Parameters
+from model.work import Step, Work
+
+GIB, MIB = 2**30, 2**20
+VALUES = {
+    "processors": 2.0,
+    "client_slowness": 1.0,
+    "embedded_request_cpu_s": 0.0008,
+    "embedded_role_slowness": 1.25,
+    "embedded_get_cpu_s_per_gib": 1.0,
+    "embedded_put_cpu_s_per_gib": 4.0,
+    "message_cpu_s": 0.02,
+    "hand_over_s": 0.05,
+    "socket_buffer_bytes": 2**18,
+}
+
+
+def parameters(**changed):
+    rows = (VALUES | changed).items()
+    return Parameters([Parameter(name, v, v, v, "", "guessed", "test", "2026") for name, v in rows], "local")
+
+
+def alone(*steps, changed=None, **work):
+    return operation(Work(steps, **work), 1024, parameters(**(changed or {})))[0]
+
+
+def test_requests_one_at_a_time_take_client_and_embedded_s3_in_turn():
+    one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3, threads=1))
+    assert one.mean_s == pytest.approx(0.3 + 100 * 0.001)
+    assert one.requests_per_s == pytest.approx(100 / 0.4)
+
+
+def test_requests_many_at_a_time_take_as_long_as_the_busier_of_client_and_embedded_s3():
+    many = {"requests": 1000, "rate": "s3_get", "at_once": 10}
+    client, server = alone(Step("gets", cpu_s=3.0, **many)), alone(Step("gets", cpu_s=0.2, **many))
+    assert (client.mean_s, client.binds) == (pytest.approx(3.0), "the client's processing")
+    assert (server.mean_s, server.binds) == (pytest.approx(1.0), EMBEDDED)
+
+
+def test_one_large_body_is_sent_and_received_at_the_same_time():
+    assert alone(Step("get", requests=1, rate="s3_get", bytes=GIB, cpu_s=0.5)).mean_s == pytest.approx(1.001)
+
+
+def test_what_the_embedded_s3_takes_costs_it_more_than_what_it_sends():
+    sent, taken = (alone(Step("it", requests=1, rate=rate, bytes=GIB)) for rate in ("s3_get", "s3_put"))
+    assert (sent.mean_s, taken.mean_s) == (pytest.approx(1.001), pytest.approx(4.001))
+
+
+def test_a_mount_and_a_cap_of_the_worker_s_own_are_no_work_of_the_embedded_s3():
+    mount = alone(Step("copy", requests=10, request_s=0.01, mount_bytes=300, mount_bytes_per_s=100, cpu_s=1))
+    assert (mount.mean_s, mount.binds) == (pytest.approx(3.0), "the mount")
+    assert mount.demands[EMBEDDED] == pytest.approx(0.02 / (3.0 + 0.05))
+    assert alone(Step("copies", requests=100, rate="s3_put"), calls_per_s_cap=20).mean_s == pytest.approx(5.0)
+
+
+def test_a_machine_that_is_busy_makes_the_client_slower_and_more_memory_changes_nothing():
+    work = Work([Step("it", cpu_s=2.0)])
+    slow = parameters(client_slowness=1.5)
+    assert [of(work, memory_mb, slow)[0].mean_s for memory_mb in (128, 10240)] == [pytest.approx(3.0)] * 2
+
+
+def test_demands_are_cpu_seconds_a_second_with_those_of_handing_messages_out():
+    one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3))
+    handing_out = 0.02 / (0.4 + 0.05)
+    expected = {PROCESSORS: 1.0 + handing_out, EMBEDDED: 0.25 + handing_out}
+    assert one.demands == {name: pytest.approx(value) for name, value in expected.items()}
+
+
+def test_ten_at_once_share_the_processors():
+    work = Work([Step("it", requests=1, rate="s3_get", at_once=9, bytes=GIB, cpu_s=2.0, threads=2)])
+    one, limits = operation(work, 1024, parameters(message_cpu_s=1e-9))
+    assert limits == [Limit(PROCESSORS, (2.0,)), Limit(EMBEDDED, (1.0,))]
+    flood = Flood(100, 10, 1e6, Trigger(10, 0, 10), 900, 900)
+    assert run(flood, one, limits, 1).avg_s == pytest.approx(10 * (2.0 + 1.001) / 2, rel=0.02)
+
+
+def test_the_first_operation_of_an_environment_may_be_another_and_all_scatter_around_their_mean():
+    later = Work([Step("it", cpu_s=1.0)], spread=0.2)
+    one = alone(Step("prepare", cpu_s=0.5), Step("it", cpu_s=1.0), repeat=later)
+    random = np.random.default_rng(1)
+    drawn = one.draw(random, 10_000, False)
+    assert one.draw(random, 2, True).tolist() == [1.5, 1.5]
+    assert (drawn.mean(), drawn.std()) == (pytest.approx(1.0, rel=0.01), pytest.approx(0.2, rel=0.05))
