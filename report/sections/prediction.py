@@ -1,6 +1,7 @@
 """Did it go as predicted? What the model said before the run beside what was measured, and how well it could know."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from model.parameters import KNOWN, Parameter
 from report.figures import picture, predicted_seconds
@@ -69,8 +70,9 @@ def _grid(page: Page, name: str, caption: str, figures: Mapping[str, tuple[str, 
     lines = []
     for row in page.numbers["prediction"]["cells"]:
         entries = [entry for name in figures for entry in _beside(name, row[name])]
-        lines.append((row, [*entries, words(row[more])] if more else entries))
-    return page.grid(name, caption, [*columns, Column(more, words=True)] if more else columns, lines)
+        lines.append((row, [*entries, words(row[more], "wrapped")] if more else entries))
+    grid = page.grid(name, caption, [*columns, Column(more, words=True)] if more else columns, lines)
+    return replace(grid, looks="wordy")
 
 
 def _beside(name: str, row: Figures | None) -> list[Entry]:
@@ -109,7 +111,7 @@ def _unsure(parameters: Sequence[Parameter]) -> Grid | None:
             words(one.name),
             number(one.value, quantity(one.value)),
             number(one.low, f"{quantity(one.low)} to {quantity(one.high)}", "interval"),
-            words(one.unit),
+            words(one.unit, "wrapped"),
             words(one.known),
             words(one.source, "long"),
             words(one.date),

@@ -19,6 +19,8 @@ Figures = Mapping[str, Any]
 RESOLUTION_S = 0.001
 # What a share loses by being divided and multiplied.
 ROUNDING = 1e-9
+# Below it nothing can be told in proportion.
+LEAST = {"time_to_n_s": RESOLUTION_S, "span_s": RESOLUTION_S}
 # So much of the span earlier or later decides nothing: clocks and hand-overs do as much.
 EARLY_OR_LATE = 0.01
 NEVER = "never"
@@ -118,7 +120,7 @@ def _beside(
         (value, around), predicted = own[name], forecast.values[name]
         known = [one for one in around if one is not None]
         low, high = forecast.ranges.get(name, (None, None))
-        comparable = value is not None and predicted is not None and predicted >= rules.SHORTEST_S
+        comparable = value is not None and predicted is not None and predicted >= LEAST.get(name, rules.SHORTEST_S)
         rows[name] = {
             "predicted": predicted,
             "low": low,

@@ -45,7 +45,8 @@ def figures(one, cell, n):
 
 def beside(name, one, measured, interval, inside):
     low, high = one["ranges"][name]
-    difference = (measured - one[name]) / one[name] if measured is not None and one[name] else None
+    least = 0.001 if name in ("time_to_n_s", "span_s") else 1e-9
+    difference = (measured - one[name]) / one[name] if measured is not None and one[name] >= least else None
     return {
         "predicted": one[name],
         "low": low,
