@@ -7,7 +7,8 @@ for AWS, go the way of `stampede simulate`, from the first message of the flood 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from loader.cost.demand import demands
 from loader.infra_variables import declared
 from loader.predicting import OF_EXPERIMENTS, parameters_of, scenario_of
 from loader.run.plan import make_plan
+from model import operation
 from model import parameters as known
 from model.parameters import Parameters
 from model.scenario import evaluate
@@ -29,8 +31,6 @@ from report.statistics.bootstrap import student_quantile
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
 MESSAGES = {"filesystem_large": 10, "filesystem_small": 10}
-# What the published setting has beside the row's own axes.
-SETTINGS: Mapping[str, Sequence[str]] = {}
 # Operations behind each of the model's averages: small floods are carried out several times, FLOODS at most.
 OPERATIONS, FLOODS = 300, 30
 
@@ -81,19 +81,18 @@ def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
 
 
 def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
-    """The model's mean seconds of an operation in a published cell."""
-    file = theirs.published.file
-    each = 1 if _is_first_read(theirs) else MESSAGES.get(file, experiment.messages_per_concurrency)
-    coordinates = [
-        f"{axis.variable}={theirs.key[axis.name]}"
-        for axis in experiment.axes
-        if axis.variable and axis.variable not in {one.partition("=")[0] for one in SETTINGS.get(file, ())}
-    ]
-    plan = make_plan(experiment, "aws", [*coordinates, *SETTINGS.get(file, ())], messages_per_concurrency=each)
-    (cell,), (demand,) = plan.cells(), demands(plan, {name: one.default for name, one in declared().items()})
-    scenario = scenario_of(experiment, plan, cell, demand)
+    """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
+    program's runs, one after the other."""
+    each = 1 if _is_first_read(theirs) else MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
+    coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
+    plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
+    (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
+    scenario = scenario_of(experiment, plan, demand)
+    if theirs.published.work:
+        work = theirs.published.work(demand.values, parameters)
+        return operation.of(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
-    work = (theirs.published.work or experiment.work)(demand.values, parameters)
+    work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
     return sum(evaluate(scenario, parameters, seed).course.avg_s for seed in range(1, floods + 1)) / floods
 
@@ -131,12 +130,14 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     own = [axis for axis in experiment.axes if not callable(axis.default)]
     axes = [axis for axis in own if len({row.key[axis.name] for row in rows}) > 1] or own[:1]
     heads = [f"{axis.label}, {axis.unit}" if axis.unit else axis.label for axis in axes]
+    fixed = [f"{axis.label} {published.fixed[axis.name]}" for axis in experiment.axes if axis.name in published.fixed]
+    title = ", ".join([f"**{experiment.name}**", *fixed])
     unit = rows[0].unit
     heads += [f"published, {unit}", f"model, {unit}", "difference"]
     if rows[0].of_runs:
         heads.append("by its runs, 95 %")
     lines = [
-        f"**{experiment.name}**: {published.setting}",
+        textwrap.fill(f"{title}: {published.setting}", width=118),
         "",
         f"| {' | '.join(heads)} |",
         f"|{' ---: |' * len(heads)}",
@@ -155,22 +156,24 @@ def _figure(value: float) -> str:
 
 
 def _parameters() -> str:
-    files = [("AWS", known.AWS), *((name, OF_EXPERIMENTS / f"{name}.json") for name in EXPERIMENTS)]
-    lines = []
-    for title, path in files:
-        if not path.exists():
-            continue
-        lines += [f"**{title}** (`{path.relative_to(DOCUMENT.parent.parent).as_posix()}`)", ""]
-        lines += [
-            "| name | value | low to high | unit | known | source | of |",
-            "| --- | ---: | --- | --- | --- | --- | --- |",
-        ]
-        for row in known.read(path):
-            told = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
-            parts = (f"`{row.name}`", _number(row.value), told, row.unit, row.known, row.source, row.date)
-            lines.append(f"| {' | '.join(parts)} |")
-        lines.append("")
-    return "\n".join(lines)
+    """The files of parameters, AWS's and each experiment's, and the same for a machine of one's own."""
+    files = [known.AWS, *(OF_EXPERIMENTS / f"{name}.json" for name in EXPERIMENTS)]
+    files += [path.with_name(f"{path.stem}_local.json") for path in files]
+    return "\n".join(_parameters_of(path) for path in files if path.exists())
+
+
+def _parameters_of(path: Path) -> str:
+    lines = [
+        f"`{path.relative_to(DOCUMENT.parent.parent).as_posix()}`",
+        "",
+        "| name | value | low to high | unit | known | source | of |",
+        "| --- | ---: | --- | --- | --- | --- | --- |",
+    ]
+    for row in known.read(path):
+        told = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
+        parts = (f"`{row.name}`", _number(row.value), told, row.unit, row.known, row.source, row.date)
+        lines.append(f"| {' | '.join(parts)} |")
+    return "\n".join([*lines, ""])
 
 
 def _number(value: float) -> str:

@@ -11,8 +11,11 @@ from typing import Any
 
 from experiments import go_program
 from experiments.copy_usage import CALLS_PER_S, KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY, calls_per_s
+from experiments.copy_work import turned_down
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from experiments.key_plan import KeyPlan, KeyPlanError
+from model import parameters as known
+from model.parameters import Parameters
 
 KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_order", "masters", "slice_rows")
 # Lambda's quotas page: 1,024 file descriptors a function. A call at once is a connection, and others need some too.
@@ -70,12 +73,12 @@ def rate(cells: Cells) -> Finding:
     )
     if asked_per_s(most) <= CALLS_PER_S:
         return Finding("rate", OK, found)
-    way_out = (
-        "beyond that it answers SlowDown"
-        if any(cell["pace"] == "fixed" for cell in cells)
-        else "the adaptive pace finds that limit"
-    )
-    return Finding("rate", OK, f"{found}, {way_out}")
+    if all(cell["pace"] == "adaptive" for cell in cells):
+        return Finding("rate", OK, f"{found}, the adaptive pace finds that limit")
+    fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=asked_per_s)
+    failed = turned_down(fixed, Parameters(known.read(known.AWS))).failed
+    ways = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
+    return Finding("rate", OK, f"{found}, beyond that it answers SlowDown: with {ways} {_share(failed)} may fail")
 
 
 def kms(cells: Cells) -> Finding:
@@ -141,6 +144,12 @@ def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
         f"({fewer * price:.2f} USD), and {calls:,.0f} without ({calls * price:.2f} USD)"
     )
     return [*advice(cells, prices), kms]
+
+
+def _share(failed: float) -> str:
+    if failed < 0.0001:
+        return "hardly an object"
+    return f"about {100 * failed:.2g} % of the objects"
 
 
 def _range(numbers: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiments.copy_work import OURS, connections, copies
+from experiments.copy_work import OURS, call_spread, connections, copies
 from model.parameters import Parameters
 from model.request_rate import KMS_CALLS_PER_COPY
 from model.work import Step, Work
@@ -26,7 +26,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return Work(
         [connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"]), copying],
         network="host",
-        spread=parameters["copy_spread"],
+        spread=call_spread(values, parameters, copying),
         calls_per_s_cap=values["calls_per_s"],
         attempts=values["retry_attempts"],
     )

@@ -23,11 +23,13 @@ MEGABYTE = 1e6
 OURS, PUBLISHED = "transfer", "go_sdk"
 # The Go program runs its code on one processor (functions/transfer/internal/process).
 THREADS = 1
+# ListObjectsV2 and DeleteObjects; and how many of the latter are under way (functions/transfer/internal/copy/empty.go).
+KEYS_A_REQUEST, DELETIONS_AT_ONCE = 1000, 4
 
 
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """One message by our Go program: the whole listing, or a slice of the manifest. Later messages of a function find
-    its connections open. As its record, it doesn't count the emptying and the listing before the first call."""
+    its connections open."""
     objects = objects_of_a_message(values)
     copying = copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"])
     later = Work(
@@ -36,6 +38,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
         calls_per_s_cap=values["calls_per_s"],
         attempts=values["retry_attempts"],
         cold_s=parameters["go_start_s"],
+        before_s=0.0 if values["from_manifest"] else emptying_s(objects, parameters),
     )
     connecting = connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"])
     return replace(later, steps=[connecting, copying], repeat=later)
@@ -50,19 +53,31 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
 
 def turned_down(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
     """What S3 turns down of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
-    step = work(values, parameters).steps[-1]
+    step = copies(values, parameters, values["object_count"], call_cpu_s=0.0)
     workers = max(1, values["concurrency_value"])
-    per_s = limit(step.rate, parameters).per_s[0]
-    wanted = workers * min(step.at_once / step.request_s, values["calls_per_s"] or math.inf)
+    per_s, wanted = limit(step.rate, parameters).per_s[0], wanted_per_s(values, step)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
     calls = Calls(wanted * step.request_s, step.request_s, values["retry_mode"], values["retry_attempts"], workers)
     return refusals(calls, per_s, parameters)
 
 
+def wanted_per_s(values: Mapping[str, Any], step: Step) -> float:
+    """The calls that all workers would make in a second if S3 took them all."""
+    return max(1, values["concurrency_value"]) * min(step.at_once / step.request_s, values["calls_per_s"] or math.inf)
+
+
 def objects_of_a_message(values: Mapping[str, Any]) -> float:
     """The objects of one message, on average."""
     return values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
+
+
+def emptying_s(count: float, parameters: Parameters) -> float:
+    """The seconds before the first call of a listing, which its record doesn't count: the destination is listed and
+    deleted, 1,000 keys a request and each of them a write to S3, and looked at again; then the source is listed."""
+    pages = math.ceil(count / KEYS_A_REQUEST)
+    deleting_s = max(pages * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
+    return deleting_s + (pages + 2) * parameters["s3_get_s"]
 
 
 def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
@@ -120,7 +135,13 @@ def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequenc
     run_s = sum(busy) + sum(one.tail_s for one in steps)
     meets_one = -math.expm1(-_stalls(values, parameters, objects))
     stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)
-    return math.hypot(parameters["copy_spread"], stalled / run_s)
+    return math.hypot(call_spread(values, parameters, steps[-1]), stalled / run_s)
+
+
+def call_spread(values: Mapping[str, Any], parameters: Parameters, step: Step) -> float:
+    """How much the calls of one run differ from another's, as far as it is they that decide how long it takes: where
+    S3's limit does, all wait for that."""
+    return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, step))
 
 
 def _stalls(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:

@@ -22,12 +22,14 @@ CRT_CONNECTIONS = 10
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """One download of the object by the method of `values`."""
     object_mb, method, sink = values["object_size_mb"], values["method"], values["sink"]
-    gets = requests(object_mb, values)
-    at_once = min(_connections(method, values), max(1, gets))
+    asked = requests(object_mb, values)
+    # boto3 asks for the object's size before it asks for parts.
+    heads = 1 if method == "download_file" else 0
+    at_once = min(_connections(method, values), asked - heads)
     step = Step(
         "downloading",
-        fixed_s=parameters["s3_get_s"],
-        requests=gets,
+        fixed_s=heads * parameters["s3_get_s"],
+        requests=asked,
         request_s=parameters["s3_get_s"],
         at_once=at_once,
         rate="s3_get",

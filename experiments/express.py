@@ -19,6 +19,7 @@ from experiments.experiment import (
 )
 from experiments.express_checks import advice, checks
 from experiments.express_usage import tariffs, usage
+from experiments.express_work import published, work
 from experiments.go_program import of_this_machine
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
@@ -55,6 +56,7 @@ def _published(storage_class: str) -> Published:
         objects_axis="object_count",
         only={"unit": "s"},
         beside_any=("object_count", "slices", "placement", "memory_size_mb", "concurrency"),
+        work=published,
     )
 
 
@@ -153,6 +155,7 @@ EXPRESS = Experiment(
     checks=checks,
     objects=lambda outputs: (),
     order=orders.order,
+    work=work,
     messages=orders.messages,
     of_message=orders.its_slice,
     placing=Placing("placing_function_name", orders.placing),

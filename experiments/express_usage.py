@@ -34,10 +34,8 @@ PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
 LISTED_PAGE_S, DELETED_PAGE_S = 0.1, 0.25  # guesses, rather too much
 # A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide); any_zone has none.
 SUBNET_S = 1200
-# The embedded AWS on a machine of two cores: calls as for copies, bytes between 105 MiB/s up and 400 down, and a query
-# of its Athena with what stands around it [tried].
-LOCAL_CALLS_PER_S, LOCAL_BYTES_PER_S, LOCAL_LEAST_S, LOCAL_QUERY_S = 400, 200 * MEBIBYTE, 0.15, 1.0
-LOCAL_QUERY_MB = 200
+# The embedded AWS on a machine of two cores: puts of small objects, and what its Athena takes [tried].
+LOCAL_CALLS_PER_S, LOCAL_QUERY_MB = 400, 200
 # The Go program as the copies measured it, and what a request's buffers take at most.
 PROCESS_MB, PROCESS_MB_PER_REQUEST = 20, 0.2
 
@@ -49,12 +47,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     uploads = values["operation"] == "upload"
     objects, mean = slice_objects(values)
     moved_gb = mean * values["object_bytes"] / BYTES_IN_A_GB
-    rate = per_s(values)
-    if values["storage_class"] == "standard":
-        rate = min(rate, STANDARD_PER_S.get(values["operation"], math.inf) / max(1, values["concurrency_value"]))
-    local_s = objects * max(1 / LOCAL_CALLS_PER_S, values["object_bytes"] / LOCAL_BYTES_PER_S)
     return Usage(
-        seconds={"aws": objects / rate + _one_s(values), "local": max(LOCAL_LEAST_S, local_s)},
         moved_mb=mebibytes(objects * values["object_bytes"]),
         uses=(*_transfers(values, mean, moved_gb, "each"), *_kept(values, placed=not uploads)),
         faster_by="more slices or a larger parallel_limit",
@@ -96,7 +89,6 @@ def _query(values: Mapping[str, Any]) -> Usage:
     scanned_bytes = max(LEAST_SCANNED_BYTES, set_bytes(values))
     read = _transfers(values | {"operation": "download"}, gets, set_bytes(values) / BYTES_IN_A_GB, "each")
     return Usage(
-        seconds={"aws": query_s(values), "local": LOCAL_QUERY_S},
         moved_mb=mebibytes(set_bytes(values)),
         within_s3=True,
         in_athena=True,

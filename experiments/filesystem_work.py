@@ -97,12 +97,13 @@ def _from_s3(values: Mapping[str, Any], parameters: Parameters) -> list[Step]:
 
 def _large_from_s3(values: Mapping[str, Any], parameters: Parameters, pool: bool) -> Step:
     moved = _bytes(values)
-    parts = 1 if pool else 1 + -(-values["large_file_mb"] // GET_PART_MB)
-    at_once = 1 if pool else min(PARTS_AT_ONCE, parts)
+    # The SDK asks for the object's size before it asks for parts.
+    heads, parts = (0, 1) if pool else (1, -(-values["large_file_mb"] // GET_PART_MB))
+    at_once = min(PARTS_AT_ONCE, parts)
     return Step(
         "copying the object",
-        fixed_s=parameters["s3_get_s"],
-        requests=parts,
+        fixed_s=heads * parameters["s3_get_s"],
+        requests=heads + parts,
         request_s=parameters["s3_get_s"],
         at_once=at_once,
         rate="s3_get",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from experiments import EXPERIMENTS, Experiment
 from experiments.finding import PROBLEM
 from loader.cost.demand import Demand, demands
 from loader.errors import UsageError
+from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan, cell_name
 from model import parameters as known
 from model.parameters import ParameterError, Parameters
@@ -24,6 +26,8 @@ OF_EXPERIMENTS = known.AWS.parent.parent / "experiments" / "parameters"
 MOST_AT_ONCE = 100_000
 # Lambda leaves so much of the account's concurrency to functions that reserve none (quotas page).
 UNRESERVED = 100
+# A message stays hidden for so many timeouts of the function (Lambda guide, services-sqs-configure).
+HOLDS = 6
 
 # What a prediction for this machine is worth that is made before a run.
 UNCALIBRATED = (
@@ -48,11 +52,15 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
     except ParameterError as error:
         raise UsageError(f"--parameters: {error}") from None
     for row in given:
-        if row.name not in parameters:
-            raise UsageError(
-                f"--parameters: {file.name}: the model has no {row.name}; it has {', '.join(sorted(parameters))}"
-            )
+        if row.name not in set(parameters):
+            near = difflib.get_close_matches(row.name, parameters, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"its names stand in {', '.join(map(_short, files))}"
+            raise UsageError(f"--parameters: {file.name}: the model has no {row.name}; {hint}")
     return parameters.with_rows(given)
+
+
+def _short(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 @dataclass(frozen=True)
@@ -81,21 +89,30 @@ def predicted_cells(
     parameters: Parameters | None = None,
     seed: int = 1,
     account_concurrency: int | None = None,
+    bandwidth_quota: bool = False,
 ) -> Iterator[PredictedCell]:
-    """As `predictions`, one after the other; `account_concurrency` is the account's, where it is known."""
+    """As `predictions`, one after the other; `account_concurrency` is the account's, where it is known, and
+    `bandwidth_quota` whether it has the one of the network for each environment."""
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
         having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
         raise UsageError(f"{experiment.name}: has no model of its operation; choose one that has: {having}")
     parameters = parameters or parameters_of(experiment, plan.target)
     cells = list(zip(plan.cells(), demands(plan, defaults), strict=True))
+    of_cells = [demand for _, demand in cells]
+    refuse_out_of_bounds(of_cells)
     if plan.target != "local":
-        refuse_impossible([demand for _, demand in cells], account_concurrency)
+        refuse_impossible(of_cells, account_concurrency)
+    for finding in experiment.checks([demand.values for demand in of_cells]):
+        if finding.status == PROBLEM:
+            raise UsageError(f"{finding.check}: {finding.sentence}")
     found: dict[str, Prediction] = {}
     for cell, demand in cells:
         once = cell_name(cell.coordinates)
         if once not in found:
-            scenario = scenario_of(experiment, plan, demand, account_concurrency)
+            scenario = replace(
+                scenario_of(experiment, plan, demand, account_concurrency), bandwidth_quota=bandwidth_quota
+            )
             try:
                 found[once] = predict(scenario, parameters, seed)
             except ParameterError as error:
@@ -115,7 +132,7 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, account_conc
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
         timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
-        visibility_timeout_s=values.get("visibility_timeout_s") or 6 * demand.timeout_s,
+        visibility_timeout_s=values.get("visibility_timeout_s") or HOLDS * demand.timeout_s,
         trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
         pollers=pollers if in_lambda else None,
         maximum_concurrency=most if in_lambda and not pollers else None,
@@ -124,6 +141,30 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, account_conc
         shares_a_list=experiment.messages is not None and experiment.messages(values) is not None,
         operations=experiment.operation[1],
     )
+
+
+def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
+    """Raise UsageError for a number that infra/ takes from nobody."""
+    for name, variable in declared().items():
+        for cell in cells:
+            value = cell.values.get(name)
+            if value is None or variable.type != "number":
+                continue
+            least, most = variable.least, variable.most
+            if (least is not None and value < least) or (most is not None and value > most):
+                rule = f"{least:,.0f} or more" if most is None else f"{least or 0:,.0f} to {most:,.0f}"
+                raise UsageError(f"{name}: must be {rule}, got {value}; correct --set {name}=...")
+    _refuse_short_holds(cells)
+
+
+def _refuse_short_holds(cells: Sequence[Demand]) -> None:
+    for cell in cells:
+        hold_s = cell.values.get("visibility_timeout_s")
+        if hold_s is not None and hold_s < HOLDS * cell.timeout_s:
+            raise UsageError(
+                f"visibility_timeout_s: must be at least {HOLDS} x timeout_s = {HOLDS * cell.timeout_s}, got {hold_s}; "
+                "leave it out, or use a shorter timeout_s"
+            )
 
 
 def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None = None) -> None:

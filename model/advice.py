@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from model.binding import MESSAGES, RAMP, REACH, RESERVED, SHARED, TIMEOUT, Binding
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import PROVISIONED, Evaluation, Scenario, enough, evaluate
+from model.scenario import PROVISIONED, Evaluation, Scenario, enough, evaluate, expect
 
 # What advice aims at: so much of the operations' time at full N.
 AIM = 0.9
@@ -22,7 +22,7 @@ POLLERS, INVOKES = range(2, 200 + 1), 10
 # Fewer workers are as fast where all of it takes at most so much longer.
 AS_FAST = 1.05
 ROUND = tuple(step * 10**power for power in range(5) for step in (1, 2, 3, 4, 5, 6, 8))
-SUBNETS = (2, 4, 8, 16)
+SUBNETS = (2, 4, 6)
 MOST_TIMEOUT_S = 900
 
 
@@ -68,7 +68,7 @@ class _Asking:
         """The course of the whole; None where that would take too long."""
         if scenario.messages > self._left:
             return None
-        course = evaluate(scenario, self._parameters, self._seed).course
+        course = expect(scenario, self._parameters, self._seed).course
         self._left -= course.succeeded + course.failed_attempts
         return course
 
@@ -76,16 +76,23 @@ class _Asking:
         return evaluate(scenario, self._parameters, self._seed, enough(scenario)).course
 
     def longer(self, _: Binding) -> Iterator[Change]:
-        """Time enough."""
-        patient = self._with_timeout(MOST_TIMEOUT_S)
-        slowest_s = self._about(patient).max_s
-        if not slowest_s < MOST_TIMEOUT_S / 2:
+        """Time enough, or a smaller N where Lambda's longest time isn't enough."""
+        slowest_s = self._about(self._with_timeout(MOST_TIMEOUT_S)).max_s
+        if slowest_s < MOST_TIMEOUT_S / 1.5:  # not where it is nan, because none ends
+            longer = self._with_timeout(math.ceil(1.5 * slowest_s))
+            yield from self._more_succeed(f"timeout_s = {longer.timeout_s:g}", longer)
             return
-        changed = self._with_timeout(math.ceil(1.5 * slowest_s))
-        course = self._ask(changed)
-        if course is not None and course.succeeded > self._found.course.succeeded:
-            many = f"{course.succeeded:,} instead of {self._found.course.succeeded:,}"
-            yield Change(f"timeout_s = {changed.timeout_s:g} lets {many} {self._scenario.operations} end", changed)
+        for n in (one for one in reversed(ROUND) if one < self._scenario.concurrency):
+            smaller = _of(self._scenario, n)
+            if not self._about(smaller).failed_attempts:
+                yield from self._more_succeed(f"N = {n:,}", smaller)
+                return
+
+    def _more_succeed(self, words: str, changed: Scenario) -> Iterator[Change]:
+        course, now = self._ask(changed), self._found.course
+        if course is not None and course.succeeded > now.succeeded:
+            many = f"{course.succeeded:,} instead of {now.succeeded:,}"
+            yield Change(f"{words} lets {many} {self._scenario.operations} end", changed)
 
     def _with_timeout(self, seconds: float) -> Scenario:
         return replace(self._scenario, timeout_s=seconds, visibility_timeout_s=6 * seconds)
@@ -163,8 +170,8 @@ class _Asking:
         now = self._found.course
         without = replace(self._scenario, without=(*self._scenario.without, bound.limit))
         free = self._ask(without)
-        if free is not None and free.avg_s and now.avg_s:
-            yield Change(f"without that limit one takes {free.avg_s:.1f} s instead of {now.avg_s:.1f} s", without)
+        if free is not None and free.succeeded and now.succeeded:
+            yield Change(f"without that limit one takes {free.avg_s:.3g} s instead of {now.avg_s:.3g} s", without)
         if self._found.work.network == "vpc":
             yield from self._subnets()
         yield from self._fewer_workers(bound)
@@ -172,9 +179,11 @@ class _Asking:
     def _subnets(self) -> Iterator[Change]:
         for subnets in SUBNETS:
             changed = self._scenario.with_work(subnets=subnets)
-            if subnets > self._found.work.subnets and (course := self._ask(changed)) is not None:
-                yield Change(f"in {subnets} subnets it takes {course.avg_s:.1f} s", changed)
-                return
+            if subnets <= self._found.work.subnets or (course := self._ask(changed)) is None:
+                continue
+            if course.avg_s < self._found.course.avg_s / AS_FAST:
+                yield Change(f"in {subnets} subnets it takes {course.avg_s:.3g} s", changed)
+            return
 
     def _fewer_workers(self, bound: Binding) -> Iterator[Change]:
         """The smallest round N that has what all share used up, and so takes no longer."""

@@ -13,6 +13,8 @@ from model.limits import Shared
 
 # Of the picture's curve: more than a screen shows.
 RAMP_POINTS = 300
+# How an attempt ends: as it should, with an error, or by the function's timeout.
+DONE, FAILED, CUT_OFF = range(3)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,11 @@ While a shared limit binds, all running operations are slowed by the same factor
 fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager 1993): virtual seconds pass at the rate of
 progress, and an operation of d seconds of its own, begun at the virtual moment V, ends at V + d whatever the rate does
 meanwhile. So a change of the rate costs nothing, however many run.
+
+Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released, so 100,000 messages
+by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
+10,000 processes that count a number down, takes 0.55; but then every change of the progress would have to interrupt
+whatever runs, and that is what virtual time is there to save.
 """
 
 from __future__ import annotations
@@ -20,21 +25,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.course import Attempts
+from model.course import CUT_OFF, DONE, FAILED, Attempts
 from model.environments import Environments
 from model.limits import Shared
 from model.messages import Messages
 from model.operation import Operation
+from model.warm import run_warm
 
 if TYPE_CHECKING:
     from model.flood import Flood
 
 # Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
 _CHUNK = 4096
-# The pause before a throttled invocation is tried again, twice as long each time. Lambda backs off, and how isn't
-# documented.
-_RETRY_S, _RETRY_MOST_S = 1.0, 20.0
-_DONE, _FAILED, _CUT_OFF = range(3)
+# The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
+# backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
+_RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation as a tuple: its messages, when they were received.
 Invocation = tuple[list[int], float]
 
@@ -42,11 +47,11 @@ Invocation = tuple[list[int], float]
 class Engine:
     """One flood on its way; `run` carries it out and gives the attempts.
 
-    What the guide says of a function error and of throttling (services-sqs-errorhandling): a message whose function
-    fails is visible again after the visibility timeout (ours shortens it to `redelivery_s`); one that is throttled is
-    tried again, with back-off, until its visibility timeout is over, and then dropped, so that it is visible again;
-    either way Lambda reduces the concurrency of the trigger. By how much isn't documented: here the place that holds a
-    throttled message takes no other, and the ramp stands still meanwhile.
+    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible again after the
+    visibility timeout, which our functions shorten to `redelivery_s`; they report batch item failures, so the trigger
+    isn't slowed by that. One that is throttled is tried again, with back-off, until its visibility timeout is over, and
+    then dropped, so that it is visible again; the trigger gets less concurrency meanwhile. By how much isn't
+    documented: here the place that holds a throttled message takes no other, and the ramp stands still.
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
@@ -91,7 +96,7 @@ class Engine:
         """Until no message is left. Raises ValueError for a flood that never ends."""
         ends, asking, later = self.ends, self.asking, self.later
         while self.left:
-            self._run_warm()
+            run_warm(self)
             ask_s = asking[0] if asking else inf
             end_s = self._real_s(ends[0][0]) if ends else inf
             call_s = later[0][0] if later else inf
@@ -114,63 +119,11 @@ class Engine:
                 self._ask()
         return self.attempts
 
-    def _run_warm(self) -> None:
-        """What nearly all events are, in one piece with nothing looked up twice: warm environments and next messages.
-
-        Stops before anything else. It is what _ask, _invoke, _begin and _end do then, at half the time.
-        """
-        if self.flood.batch_size > 1:
-            return
-        ends, asking, idle = self.ends, self.asking, self.environments.idle
-        slowed, at_full_speed, timeout_s = self.slowed, self.at_full_speed, self.flood.timeout_s
-        take, warm_s, fails, current = self.messages.take, self.warm_s, self.fails, self.current
-        start, end = self.attempts.started_s.append, self.attempts.ended_s.append
-        hand_over_s = self.flood.hand_over_s
-        call_s = self.later[0][0] if self.later else inf
-        now_s, virtual_s, running, begun, left = self.now_s, self.virtual_s, self.running, self.begun, self.left
-        while ends:
-            end_s = ends[0][0]
-            if slowed:
-                progress = at_full_speed / running if running > at_full_speed else 1.0
-                end_s = now_s + (end_s - virtual_s) / progress
-            if asking and asking[0] < end_s:
-                ask_s = asking[0]
-                if ask_s >= call_s or not idle or (message := take(ask_s)) is None:
-                    break
-                virtual_s = virtual_s + (ask_s - now_s) * progress if slowed else ask_s
-                now_s = asking.popleft()
-                own_s, outcome = next(warm_s), _FAILED if fails and next(fails) else _DONE
-                if own_s > timeout_s and not slowed:
-                    own_s, outcome = timeout_s, _CUT_OFF
-                begun += 1
-                running += 1
-                environment = idle.pop()
-                one = (virtual_s + own_s, begun, environment, [message], now_s, now_s + timeout_s, now_s, outcome)
-                heappush(ends, one)
-                if slowed:
-                    current[environment] = one
-                    if not self.watched[environment]:
-                        self._watch(environment, one[5])
-                        call_s = self.later[0][0] if self.later else inf
-            else:
-                one = ends[0]
-                environment = one[2]
-                if end_s >= call_s or one[7] or (slowed and current[environment] is not one):
-                    break
-                heappop(ends)
-                current[environment] = None
-                now_s, virtual_s = end_s, one[0]
-                running -= 1
-                left -= 1
-                start(one[6])
-                end(now_s)
-                idle.append(environment)
-                asking.append(now_s + hand_over_s)
-        self.now_s, self.virtual_s, self.running, self.begun, self.left = now_s, virtual_s, running, begun, left
-
     def _real_s(self, virtual_s: float) -> float:
-        """When that virtual moment is, if nothing else happens."""
-        return self.now_s + (virtual_s - self.virtual_s) / self._progress() if self.slowed else virtual_s
+        """When that virtual moment is, if nothing else happens; rounding doesn't make it lie in the past."""
+        if not self.slowed:
+            return virtual_s
+        return self.now_s + max(0.0, virtual_s - self.virtual_s) / self._progress()
 
     def _progress(self) -> float:
         return 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
@@ -239,8 +192,8 @@ class Engine:
         self.ramp_paused = bool(self.waiting or self.held)
         if not self.ramp_paused:
             self.places += 1
-            self.asking.appendleft(self.now_s)
             self._ramp_on()
+            self._ask()
 
     def _resume_ramp(self) -> None:
         if self.ramp_paused and not self.waiting and not self.held:
@@ -257,11 +210,12 @@ class Engine:
         invocation, until_s, pause_s = held
         if self.now_s >= until_s:
             self._back(invocation[0], self.now_s)
-            self.asking.appendleft(self.now_s)
+            self.held -= 1
+            self._ask()
         elif not self._invoke(*invocation):
             self._hold(invocation, min(2 * pause_s, _RETRY_MOST_S))
-            return
-        self.held -= 1
+        else:
+            self.held -= 1
         self._resume_ramp()
 
     # Environments, and what runs in them.
@@ -286,18 +240,18 @@ class Engine:
         environment, batch, received_s, deadline_s, cold = invocation
         now_s = self.now_s
         own_s = next(self.cold_s if cold else self.warm_s)
-        outcome = _FAILED if self.fails and next(self.fails) else _DONE
+        outcome = FAILED if self.fails and next(self.fails) else DONE
         if now_s + own_s > deadline_s and not self.slowed:
-            own_s, outcome = max(0.0, deadline_s - now_s), _CUT_OFF
+            own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1
         one = (self.virtual_s + own_s, self.begun, environment, batch, received_s, deadline_s, now_s, outcome)
         heappush(self.ends, one)
         self.running += 1
         if self.slowed:
             self.current[environment] = one
-            self._watch(environment, deadline_s)
+            self.watch(environment, deadline_s)
 
-    def _watch(self, environment: int, deadline_s: float) -> None:
+    def watch(self, environment: int, deadline_s: float) -> None:
         """While operations may be slowed, each environment has one look ahead of it, at a deadline or before."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
@@ -309,9 +263,9 @@ class Engine:
         if one is None:
             return
         if (deadline_s := one[5]) > self.now_s:
-            self._watch(environment, deadline_s)
+            self.watch(environment, deadline_s)
         else:
-            self._end((*one[:-1], _CUT_OFF))
+            self._end((*one[:-1], CUT_OFF))
 
     def _end(self, one: tuple) -> None:
         """An operation is done, has failed, or is cut off with whatever else its batch has."""
@@ -321,13 +275,13 @@ class Engine:
                 return  # it was cut off before
             self.current[environment] = None
         self.running -= 1
-        self.attempts.add(started_s, self.now_s, failed=outcome != _DONE)
-        if outcome == _CUT_OFF:
+        self.attempts.add(started_s, self.now_s, failed=outcome != DONE)
+        if outcome == CUT_OFF:
             self._back(batch, received_s + self.flood.visibility_timeout_s)
             self.environments.lose(environment)
         else:
             message = batch.pop()
-            if outcome == _DONE:
+            if outcome == DONE:
                 self.left -= 1
             else:
                 pauses_s = self.flood.redelivery_s

@@ -75,4 +75,7 @@ def run(flood: Flood, operation: Operation, limits: Sequence[Limit], seed: int) 
     """
     shared = Shared(limits, operation.demands)
     attempts = Engine(flood, operation, shared, seed).run()
-    return course(attempts, flood.concurrency, operation.requests_per_s, shared)
+    got = course(attempts, flood.concurrency, operation.requests_per_s, shared)
+    if got.succeeded + got.dead_lettered != flood.messages:
+        raise AssertionError(f"the model lost messages: {got.succeeded} + {got.dead_lettered} of {flood.messages}")
+    return got

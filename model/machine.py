@@ -31,13 +31,15 @@ def operation(work: Work, memory_mb: int, parameters: Parameters) -> tuple[Opera
     """
     del memory_mb
     first, later = _Seconds(work, parameters), _Seconds(work.repeat or work, parameters)
-    # What a message takes of the embedded AWS beside its operation, in each second of a worker's round.
-    handing_out = parameters["message_cpu_s"] / (later.mean_s + parameters["hand_over_s"])
-    demands = {
-        PROCESSORS: later.client_s_per_s + later.server_s_per_s + handing_out,
-        EMBEDDED: later.server_s_per_s + handing_out,
-    }
-    limits = [Limit(PROCESSORS, (parameters["processors"],)), Limit(EMBEDDED, (1.0,))]
+    # What it takes to hand a message out and to account for it, in each second of a worker's round.
+    round_s = later.mean_s + parameters["hand_over_s"]
+    handing_out = {EMBEDDED: parameters["message_cpu_s"] / round_s}
+    handing_out[PROCESSORS] = handing_out[EMBEDDED] + parameters["message_elsewhere_cpu_s"] / round_s
+    taken = {PROCESSORS: later.client_s_per_s + later.server_s_per_s, EMBEDDED: later.server_s_per_s}
+    capacity = {PROCESSORS: parameters["processors"], EMBEDDED: 1.0}
+    # A message is handed out to one worker while the others work, so it slows none that is alone.
+    demands = {name: min(taken[name] + handing_out[name], max(taken[name], per_s)) for name, per_s in capacity.items()}
+    limits = [Limit(name, (per_s,)) for name, per_s in capacity.items()]
     requests = sum(step.requests for step in (work.repeat or work).steps)
     alone = Operation(
         lambda random, count, cold: (first if cold else later).draw(random, count),
@@ -91,11 +93,15 @@ def _parts_s(step: Step, calls_per_s_cap: float, parameters: Parameters) -> dict
 
 
 def _server_s(step: Step, parameters: Parameters) -> float:
-    """CPU seconds of the embedded S3, for the requests that count against a rate and the bytes that it sends, or takes,
-    which is dearer."""
-    way = "put" if step.rate.endswith("_put") else "get"
+    """CPU seconds of the embedded S3, for the requests that count against a rate and the bytes that it sends or takes.
+
+    It is dearer to take bytes, and to send a body so large that the memory for it is new each time.
+    """
     # The function's role has policies to evaluate; a calibration asks with the account's own key.
     request_s = parameters["embedded_request_cpu_s"] * parameters["embedded_role_slowness"] if step.rate else 0.0
+    way = "put" if step.rate.endswith("_put") else "get"
+    if way == "get" and step.bytes / max(1.0, step.requests) > parameters["large_body_bytes"]:
+        way = "large_get"
     return step.requests * request_s + step.bytes / GIB * parameters[f"embedded_{way}_cpu_s_per_gib"]
 
 

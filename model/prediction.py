@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,17 +12,13 @@ from model.advice import advise, sentence
 from model.binding import OWN, bindings
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import Evaluation, Scenario, enough, evaluate
+from model.scenario import MOST_COURSES, SECONDS, Scenario, enough, evaluate, expect
 from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
 # The figures of a prediction that have a range.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
-# A small flood is run so often, or until it has so many messages together.
-MOST_COURSES, MESSAGES_FOR_A_MEAN = 50, 500
-# Those of one operation, as the table has them.
-SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
 
 
 @dataclass(frozen=True)
@@ -71,13 +67,13 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
 
     Raises ParameterError for a parameter that isn't there.
     """
-    found = evaluate(scenario, parameters, seed)
+    found = expect(scenario, parameters, seed)
     bound = bindings(scenario, found, seed)
     changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
-    course, expected = found.course, _expected(scenario, parameters, found, seed)
+    course = found.course
     return Prediction(
         count=scenario.messages,
-        **expected,
+        **figures(course),
         peak_requests_per_s=course.peak_requests_per_s,
         requests_limit_per_s=requests_limit(found.work, parameters),
         failed=course.failed_attempts,
@@ -85,46 +81,23 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         throttled=course.throttled,
         binds="; ".join(one.words for one in bound),
         advice=sentence(changes),
-        ranges=_ranges(scenario, parameters, course, expected, seed),
+        ranges=_ranges(scenario, parameters, course, seed),
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
     )
 
 
-def _expected(
-    scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int
-) -> dict[str, float | int | None]:
-    """The figures of a course; of a small flood, where chance decides much, the mean of several."""
-    further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
-    courses = [found.course, *(evaluate(scenario, parameters, [seed, at]).course for at in range(1, further))]
-    every = [figures(course) for course in courses]
-    means = {name: _mean([one[name] for one in every]) for name in every[0]}
-    return means | {"most_at_once": found.course.most_at_once}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean of those that there are, None where most aren't."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else None
-
-
-def _ranges(
-    scenario: Scenario,
-    parameters: Parameters,
-    course: Course,
-    expected: Mapping[str, float | None],
-    seed: int,
-) -> dict[str, tuple[float, float]]:
+def _ranges(scenario: Scenario, parameters: Parameters, course: Course, seed: int) -> dict[str, tuple[float, float]]:
     """Those of RANGED, from a part of the flood where it is large."""
     tries = (course.succeeded + course.failed_attempts) / scenario.messages
     part = enough(scenario, tries)
-    own = figures(evaluate(scenario, parameters, seed, part).course) if part < 1 else expected
+    own = evaluate(scenario, parameters, seed, part).course if part < 1 else course
     number = ranges.count(part * scenario.messages)
     others = [
         figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course)
         for at, drawn in enumerate(ranges.draws(parameters, number, seed))
     ]
-    of_ranged = {name: expected[name] for name in RANGED}
-    return ranges.intervals(of_ranged, own, others, scenario.concurrency)
+    of_ranged = {name: figures(course)[name] for name in RANGED}
+    return ranges.intervals(of_ranged, figures(own), others, scenario.concurrency)
 
 
 def figures(course: Course) -> dict[str, float | int | None]:

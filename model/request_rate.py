@@ -60,16 +60,6 @@ def limit(rate: str, parameters: Mapping[str, float]) -> Limit:
     return Limit(kind.words, tuple(per_s * 2**split for split in splits), tuple(every_s * split for split in splits))
 
 
-def least_s(requests: float, limit: Limit) -> float:
-    """The least seconds in which `limit` lets so many requests through."""
-    ends = (*limit.at_s[1:], float("inf"))
-    for per_s, begin, end in zip(limit.per_s, limit.at_s, ends, strict=True):
-        if requests <= per_s * (end - begin):
-            return begin + requests / per_s
-        requests -= per_s * (end - begin)
-    raise AssertionError("the last capacity has no end")
-
-
 @dataclass(frozen=True)
 class Calls:
     """Calls that all workers keep up, whatever S3 says: `at_once` of them, each of `call_s` when S3 takes it, tried

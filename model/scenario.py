@@ -14,8 +14,13 @@ from model.parameters import Parameters
 from model.work import Work
 
 STANDARD, PROVISIONED = "standard", "provisioned"
+# A small flood is run so often, or until it has so many messages together.
+MOST_COURSES, MESSAGES_FOR_A_MEAN = 50, 500
+# Those of one operation as the table has them, and those of the flood.
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
+SPANS = ("time_to_n_s", "window_end_s", "share_at_n", "first_start_s", "drain_s")
 # A part of a flood has at least so many of both.
-ENOUGH_MESSAGES, ENOUGH_WORKERS = 5000, 200
+ENOUGH_MESSAGES, ENOUGH_WORKERS = 5000, 100
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,14 @@ class Scenario:
     operations: str = "operations"
 
     def with_work(self, **changes: object) -> Scenario:
-        """The same, but for parts of its work."""
-        return replace(self, work=lambda parameters: replace(self.work(parameters), **changes))
+        """The same, but for parts of its work, and of what it repeats."""
+
+        def changed(parameters: Parameters) -> Work:
+            work = self.work(parameters)
+            again = work.repeat and replace(work.repeat, **changes)
+            return replace(work, repeat=again, **changes)
+
+        return replace(self, work=changed)
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,22 @@ def evaluate(
     if part < 1:
         flood, limits = part_of(flood, part), part_of_limits(limits, part)
     return Evaluation(work, operation, limits, flood, engine.run(flood, operation, limits, seed))
+
+
+def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
+    """As `evaluate`; of a small flood, where chance decides much, the figures are the means of several. A figure that
+    most of them don't have, none has."""
+    found = evaluate(scenario, parameters, seed)
+    further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
+    courses = [found.course, *(evaluate(scenario, parameters, [seed, at]).course for at in range(1, further))]
+    means = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
+    means |= {name: _mean([getattr(one, name) for one in courses], None) for name in SPANS}
+    return replace(found, course=replace(found.course, **means))
+
+
+def _mean(values: Sequence[float | None], otherwise: float | None) -> float | None:
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
 
 
 def enough(scenario: Scenario, tries: float = 1.0) -> float:
@@ -125,8 +152,8 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         failing=scenario.failing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
-        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s,
-        hand_over_s=parameters["hand_over_s"],
+        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s + work.before_s,
+        hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
     )
 

@@ -16,7 +16,8 @@ class Trigger:
     1,000 more a minute to the maximum.
 
     Whether the pollers of a minute come one by one or together isn't documented. They come one by one here, on a
-    straight line, which has N = 500 after (500 - 5) / 5 = 99 s; in steps of whole minutes it would be 120 s.
+    straight line, which has N = 500 after (500 - 5) / 5 = 99 s; in steps of whole minutes it would be 120 s. That a
+    provisioned poller asks ten times a second at most is left out: it matters to messages of less than a second.
     """
 
     start: float

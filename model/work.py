@@ -42,7 +42,8 @@ class Work:
     relative standard deviation of one operation's seconds from causes that aren't modelled. `calls_per_s_cap` is a cap
     that the worker keeps itself (0: none), `attempts` how often it tries a request that was turned down. `repeat` is
     what the same worker does when it has done a first one (from a page cache, say), None where that is the same.
-    `cold_s` is what a new environment takes before its first operation, beside the Lambda's own start.
+    `cold_s` is what a new environment takes before its first operation, beside the Lambda's own start, and `before_s`
+    what each message takes before the seconds of its record begin.
     """
 
     steps: Sequence[Step]
@@ -52,4 +53,5 @@ class Work:
     calls_per_s_cap: float = 0.0
     attempts: int = 1
     cold_s: float = 0.0
+    before_s: float = 0.0
     repeat: Work | None = field(default=None)

@@ -9,7 +9,7 @@ from typing import Any
 from experiments import EXPERIMENTS, Experiment
 from loader.cost.demand import Demand
 from loader.cost.estimates import Estimate, estimate
-from loader.cost.foreseen import UNANSWERED, Question, questions
+from loader.cost.foreseen import UNANSWERED, Question, asked, questions
 from loader.errors import UsageError
 from loader.progress import say
 from loader.run.plan import Plan
@@ -19,6 +19,8 @@ OPTION = "--messages auto"
 SHARE = 0.8
 # What an interval of a mean needs: MINIMUM_FOR_INTERVAL of report/statistics/rules.py.
 LEAST = 10
+# As NEARLY_FULL of the same rules.
+NEARLY_FULL = 0.9
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Chosen:
 
     def share_of(self, messages: int) -> float:
         """The share of the operations' time at full N with so many."""
-        return self.question.of(messages).course().share_at_n
+        return asked(self.question.of(messages)).share_at_n
 
 
 def with_enough_messages(plan: Plan, defaults: Mapping[str, Any], kind: str, budget_usd: float | None) -> Plan:
@@ -61,7 +63,7 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
         step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
     least = -(-max(cell.concurrency, LEAST) // step) * step
     try:
-        messages = fewest(lambda count: question.of(count).course(), SHARE, least, step)
+        messages = fewest(lambda count: asked(question.of(count)), SHARE, least, step)
     except NeverEnoughError as error:
         raise UsageError(_never(error, cell, question, experiment)) from None
     except UNANSWERED as error:
@@ -72,16 +74,17 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
 
 def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
     """Why no number of messages is enough, and the way out."""
-    course = error.course
-    came = (
-        f"at most {course.most_at_once:,} run at once"
-        if course.time_to_n_s is None
-        else _put(course.share_at_n, experiment)
-    )
+    found, n = error.found, cell.concurrency
+    why = f"what binds is {question.of(error.messages).binds()}"
+    if found.time_to_n_s is not None:
+        came = f"it is {_put(found.share_at_n, experiment)}"
+    else:
+        came = f"at most {found.most_at_once:,} run at once"
+        if found.most_at_once >= NEARLY_FULL * n:
+            why = f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for all to be at work at one moment"
     return (
-        f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {cell.concurrency:,}; with "
-        f"{error.messages:,} {came}, and what binds is {question.of(error.messages).binds()}; sweep a smaller N, or "
-        "use --messages-per-concurrency"
+        f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {n:,}; with "
+        f"{error.messages:,} {came}, and {why}; sweep a smaller N, or use --messages-per-concurrency"
     )
 
 

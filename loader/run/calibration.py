@@ -6,7 +6,6 @@ both passes a second when there are more clients than processors. Nothing of it 
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import subprocess
@@ -33,6 +32,8 @@ from model.parameters import Parameter, Parameters
 BUCKET = "stampede-calibration"
 LARGE_MB, SMALL_BYTES = 64, 10_000
 DOWNLOADS, ASKED, DOWNLOADS_TOGETHER = 4, 150, 6
+# For tests, of which each has better to do with its seconds: 1 leaves it out.
+LEFT_OUT = "STAMPEDE_NO_CALIBRATION"
 CLIENTS_AT_MOST = 8
 # Of one answer of a client; what takes longer is no machine to predict.
 PATIENCE_S = 30.0
@@ -69,6 +70,8 @@ class Measured:
 
 def calibrated(target: Target, known: Parameters) -> Parameters:
     """`known`, with what this machine gives now in the place of the file's; as it is, and said so, if that fails."""
+    if os.environ.get(LEFT_OUT) == "1":
+        return known
     began_s = time.monotonic()
     try:
         measured = measure(target)
@@ -120,23 +123,25 @@ def measure(target: Target) -> Measured:
     if emulator is None or cpu_seconds(emulator.pid) is None:
         raise CalibrationError("the system doesn't tell the embedded AWS's CPU seconds")
     s3 = target.client("s3")
-    count = min(CLIENTS_AT_MOST, (os.cpu_count() or 1) + 1)
-    with _objects(s3), _clients(target, count) as clients:
+    # With the embedded AWS itself there is more to do than there are processors.
+    with _clients(target, min(CLIENTS_AT_MOST, os.cpu_count() or 1)) as clients, _objects(s3):
+        for client in clients:
+            client.line()  # it is ready
 
         def took(asked: list[_Client], what: str, times: int) -> Took:
             began_s, server_s = time.monotonic(), cpu_seconds(emulator.pid) or 0.0
             for client in asked:
                 client.tell(what, times)
-            cpu_s = sum(client.answer()["cpu_s"] for client in asked)
+            cpu_s = sum(client.answer() for client in asked)
             return Took(time.monotonic() - began_s, cpu_s, (cpu_seconds(emulator.pid) or 0.0) - server_s)
 
         first = clients[:1]
-        took(clients, "download", 1)  # the first of a process is dearer
+        took(clients, LARGE, 1)  # the first of a process is dearer
         return Measured(
-            alone=took(first, "download", DOWNLOADS),
-            asked=took(first, "ask", ASKED),
-            together=took(clients, "download", DOWNLOADS_TOGETHER),
-            clients=count,
+            alone=took(first, LARGE, DOWNLOADS),
+            asked=took(first, SMALL, ASKED),
+            together=took(clients, LARGE, DOWNLOADS_TOGETHER),
+            clients=len(clients),
         )
 
 
@@ -168,9 +173,9 @@ class _Client:
         self._process.stdin.write(f"{what} {times}\n")
         self._process.stdin.flush()
 
-    def answer(self) -> dict[str, float]:
-        """What that took."""
-        return json.loads(self.line())
+    def answer(self) -> float:
+        """The CPU seconds that took. Raises ValueError for what is no number."""
+        return float(self.line())
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -180,12 +185,10 @@ class _Client:
 
 @contextmanager
 def _clients(target: Target, count: int) -> Iterator[list[_Client]]:
-    """So many, ready; they end with the block."""
+    """So many, on their way; they end with the block."""
     clients: list[_Client] = []
     try:
         clients += (_Client(target) for _ in range(count))
-        for client in clients:
-            client.line()
         yield clients
     finally:
         for client in clients:

@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many functions the account may run at once, of which 100 can't be reserved (default: enough)",
     )
     parser.add_argument(
+        "--bandwidth-quota",
+        action="store_true",
+        help='the account has the quota "Network bandwidth per execution environment": 625 Mbit/s at 2 GB of memory, '
+        "up to 3 Gbit/s at 10 GB, outside of VPCs (default: no, about 0.6 Gbit/s at every size)",
+    )
+    parser.add_argument(
         "--picture",
         metavar="FILE",
         type=_picture,
@@ -64,7 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
     plan, experiment = plan_of(arguments), EXPERIMENTS[arguments.experiment]
     parameters = predicting.parameters_of(experiment, plan.target, arguments.parameters)
     defaults = infra_defaults(os.environ)
-    predicted = predicting.predicted_cells(plan, defaults, parameters, plan.seed, arguments.account_concurrency)
+    if arguments.bandwidth_quota and plan.target == "local":
+        raise UsageError("--bandwidth-quota: has no meaning on this machine; leave it out, or use --target aws")
+    predicted = predicting.predicted_cells(
+        plan, defaults, parameters, plan.seed, arguments.account_concurrency, arguments.bandwidth_quota
+    )
     cells = []
     with bar() as progress:
         task = progress.add_task("cells", total=len(plan.cells()), note="")

@@ -17,6 +17,7 @@ from tests.contract.declaration import RECORD, ROOT, kinds
 
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
+ONE_S = 1.0
 TAG = "experiment 01"  # what the published query looks for
 
 
@@ -111,11 +112,11 @@ def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
 
 
 def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """The records of one cell: N functions take its messages in turn, `factor` times as long as expected."""
+    """The records of one cell: N functions take its messages in turn, about `factor` times ONE_S each."""
     free = [STARTED_MS + dice.randrange(50) for _ in range(demand.concurrency)]
     for at, seq in enumerate([0, *range(demand.messages)]):
         worker = at % demand.concurrency
-        seconds = demand.usage.seconds["local"] * factor * dice.lognormvariate(0, 0.1)
+        seconds = ONE_S * factor * dice.lognormvariate(0, 0.1)
         start, end = free[worker], free[worker] + max(1, round(seconds * 1000))
         free[worker] = end + dice.randrange(1, 15)
         happened = {

@@ -13,6 +13,7 @@ from experiments.key_plan import KeyPlan
 from loader import checks, cost
 from loader.command_line import main
 from loader.cost.demand import demands
+from loader.cost.foreseen import foreseen
 from loader.cost.prices import read_prices
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
@@ -131,11 +132,16 @@ def test_its_bill_has_a_price_for_every_line_and_a_total(plan):
     assert estimate.total_s > 0
 
 
-def test_what_a_cell_takes_is_known_for_both_targets(experiment, cells):
+def test_its_model_foresees_every_cell_of_its_default_matrix(plan, target):
+    for cell in foreseen(plan, infra_defaults({}), target):
+        assert cell.is_foreseen, cell.name
+        assert 0 < cell.longest_s <= cell.floods_s
+        assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
+
+
+def test_what_a_cell_takes_is_known(experiment, cells):
     known = infra_defaults({}).keys() | experiment.order_axes.keys()
     for usage in (cell.usage for cell in cells):
-        assert set(usage.seconds) == set(TARGETS)
-        assert all(seconds > 0 for seconds in usage.seconds.values())
         assert {use.price for use in usage.uses} <= read_prices().by_name.keys()
         assert usage.sized_by in known
         assert usage.moved_mb >= 0 and usage.data_mb >= 0 and usage.process_mb > 0 and usage.tmp_mb >= 512

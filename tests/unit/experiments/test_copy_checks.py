@@ -56,8 +56,11 @@ def test_calls_at_once_beyond_the_limit_of_s3_are_information_and_no_problem():
     assert (below.status, above.status) == (OK, OK)
     assert "ask for about 2,696 a second; S3 takes 3,500 a prefix" in below.found
     assert above.found.endswith(
-        "ask for about 13,481 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown"
+        "ask for about 13,481 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown: with 5 attempts and "
+        "legacy retries about 2.1 % of the objects may fail"
     )
+    many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
+    assert many.found.endswith("with 20 attempts and legacy retries hardly an object may fail")
     adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")
     four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]

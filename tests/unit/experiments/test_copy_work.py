@@ -12,6 +12,7 @@ from experiments.copy_host import COPY_HOST
 from model import operation
 from model import parameters as known
 from model.parameters import Parameters
+from model.scenario import Scenario, flood_of
 from tests.unit.experiments.copy_values import function, host, slices
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
@@ -117,6 +118,11 @@ def test_connections_of_a_later_message_are_open_already():
     assert first.repeat.steps == first.steps[1:]
 
 
+def test_a_listing_empties_its_destination_first_and_a_slice_does_not():
+    assert copy_work.work(function(), FUNCTIONS).before_s == pytest.approx(1000 / 3500 + 3 * FUNCTIONS["s3_get_s"])
+    assert copy_work.work(slices(), FUNCTIONS).before_s == 0
+
+
 def test_a_copy_without_a_bucket_key_counts_against_kms_where_that_is_less():
     few = HOSTS.with_rows([known.Parameter(**{**vars(HOSTS.row("kms_per_s")), "value": 5500})])
     assert copy_host_work.work(host(bucket_key=False), few).steps[-1].rate == "kms_copy"
@@ -126,6 +132,12 @@ def test_a_copy_without_a_bucket_key_counts_against_kms_where_that_is_less():
 
 def test_hosts_share_the_objects():
     assert copy_host_work.work(host(concurrency_value=4), HOSTS).steps[-1].requests == 219_120 / 4
+
+
+def test_runs_differ_by_their_calls_only_as_far_as_those_decide_how_long_they_take():
+    below, beyond = (copy_host_work.work(host(parallel_limit=at_once, concurrency_value=4), HOSTS).spread
+                     for at_once in (10, 2000))  # fmt: skip
+    assert below == HOSTS["copy_spread"] and beyond < 0.1 * below
 
 
 @pytest.mark.parametrize(("instance", "processors"), [("m5a.4xlarge", 16), ("c7g.large", 2), ("m5.xlarge", 4)])
@@ -154,3 +166,11 @@ def test_a_run_waits_for_stalled_calls_the_longer_the_more_bytes_it_copies():
 
 def test_the_declarations_have_their_work():
     assert COPY.work is copy_work.work and COPY_HOST.work is copy_host_work.work
+
+
+def test_what_a_message_does_before_its_record_begins_lies_between_two_records():
+    work = copy_work.work(function(), FUNCTIONS)
+    cell = Scenario(lambda _: work, 5, 1, 512, 900, 5400)
+    flood = flood_of(cell, work, FUNCTIONS)
+    assert flood.hand_over_s == FUNCTIONS["hand_over_s"] + work.before_s
+    assert flood.cold_start_s == FUNCTIONS["cold_start_s"] + work.cold_s + work.before_s

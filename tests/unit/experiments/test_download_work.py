@@ -47,7 +47,13 @@ def test_only_boto3_has_to_be_prepared_and_only_once():
 
 def test_a_small_object_has_no_more_connections_than_requests():
     assert of("ranges", "memory", object_size_mb=20).steps[0].at_once == 2
-    assert of("download_file", "tmp", object_size_mb=8).repeat.steps[0].at_once == 2
+    assert of("download_file", "tmp", object_size_mb=24).repeat.steps[0].at_once == 3
+
+
+def test_one_part_alone_has_none_that_is_later_than_the_others():
+    alone, two = (of("download_file", "tmp", object_size_mb=size).repeat.steps[0] for size in (8, 9))
+    assert (alone.requests, alone.at_once, alone.tail_s) == (2, 1, 0)
+    assert (two.requests, two.at_once, two.tail_s) == (3, 2, PARAMETERS["last_part_s"])
 
 
 def test_a_go_function_starts_faster():

@@ -45,6 +45,7 @@ def test_a_calibration_that_fails_is_said_and_the_file_s_parameters_stay(error, 
     def fail(target):
         raise error
 
+    monkeypatch.delenv(calibration.LEFT_OUT)
     monkeypatch.setattr(calibration, "measure", fail)
     assert calibrated(Target("local", {}), KNOWN) is KNOWN
     assert f"couldn't be calibrated ({error})" in " ".join(capsys.readouterr().err.split())
@@ -59,8 +60,5 @@ def test_nothing_is_measured_where_no_embedded_aws_runs(monkeypatch):
 def test_a_client_that_ends_without_a_word_is_an_error(monkeypatch):
     monkeypatch.setattr(calibration.sys, "executable", "true")
     target = Target("local", {"region": "us-east-1"}, "http://127.0.0.1:9")
-    with (
-        pytest.raises(calibration.CalibrationError, match="a client ended"),
-        calibration._clients(target, 1),
-    ):
-        pass
+    with calibration._clients(target, 1) as [client], pytest.raises(calibration.CalibrationError, match="ended"):
+        client.line()

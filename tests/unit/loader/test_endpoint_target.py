@@ -147,7 +147,7 @@ def verb(tmp_path, monkeypatch, capsys):
     return run
 
 
-PLAN = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1).as_dict()
+PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1).as_dict()
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 from experiments import EXPERIMENTS
 from loader.command_line import main
 from loader.cost import estimate
-from loader.cost.enough_messages import LEAST, with_enough_messages
-from loader.cost.foreseen import questions
+from loader.cost.enough_messages import LEAST, NEARLY_FULL, with_enough_messages
+from loader.cost.foreseen import asked, questions
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan, make_plan
-from report.statistics.rules import MINIMUM_FOR_INTERVAL
+from report.statistics import rules
 from tests.unit.loader.shares_experiment import SHARES
 
 DEFAULTS = infra_defaults({})
@@ -29,13 +29,13 @@ def enough(*settings, budget_usd=None, kind="aws", **options):
 
 
 def shares(of):
-    return {demand.alike: question.course().share_at_n for demand, question in questions(of, DEFAULTS, of.target)}
+    return {demand.alike: asked(question).share_at_n for demand, question in questions(of, DEFAULTS, of.target)}
 
 
 def test_each_cell_gets_the_fewest_messages_that_put_four_fifths_at_full_n(capsys):
     chosen = enough("concurrency_value=1,20,100")
     by_n = {chosen.concurrency(cell): chosen.messages(cell, {}) for cell in chosen.cells()}
-    assert by_n[1] == LEAST == MINIMUM_FOR_INTERVAL
+    assert by_n[1] == LEAST == rules.MINIMUM_FOR_INTERVAL and NEARLY_FULL == rules.NEARLY_FULL
     assert 100 < by_n[100] < 1000
     assert all(share >= 0.8 for share in shares(chosen).values())
     assert f"{by_n[100]:,} messages put 80 % of the downloads' time at full N" in capsys.readouterr().err

@@ -1,17 +1,21 @@
 """run.json: what the model said of a sweep before there was anything to set it against."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 
 import pytest
 
 from experiments import EXPERIMENTS
+from loader.command_line import main
 from loader.cost import estimate
+from loader.errors import RunError
 from loader.infra_variables import infra_defaults
 from loader.predicting import parameters_of, predictions
 from loader.run.description import RunDescription
 from loader.run.folder import RunFolder
 from loader.run.plan import make_plan
+from loader.verbs import sweep
 
 DOWNLOAD = EXPERIMENTS["download"]
 DEFAULTS = infra_defaults({})
@@ -53,3 +57,28 @@ def test_a_run_that_goes_on_keeps_the_prediction_that_it_began_with(folder):
 def test_without_a_prediction_run_json_has_none(folder):
     describe(folder).write()
     assert "prediction" not in folder.read_json("run.json")
+
+
+def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp_path, capsys):
+    noted = []
+
+    class Run:
+        def __init__(self, *_):
+            pass
+
+        def predicted(self, found, known):
+            noted.append((found, known))
+
+        def run(self):
+            noted.append("applied")
+            raise RunError("enough")
+
+    monkeypatch.setattr(sweep, "SweepRun", Run)
+    monkeypatch.setattr(sweep, "SweptStack", lambda *_, **__: None)
+    monkeypatch.setattr(sweep, "holding", lambda *_: nullcontext(lambda run_id: None))
+    monkeypatch.setattr(sweep.doctor, "refuse_if_impossible", lambda *_: None)
+    settings = ["--set", "memory_size=2048", "--set", "concurrency_value=100", "--messages-per-concurrency", "1"]
+    assert main(["sweep", "download", "--target", "aws", *settings, "--results-dir", str(tmp_path)]) == 1
+    [(found, known), applied] = noted
+    assert (known.place, applied, *found) == ("aws", "applied", "memory_size=2048,concurrency_value=100")
+    assert "share at full N: memory_size=2048,concurrency_value=100: 0 %" in capsys.readouterr().err

@@ -277,6 +277,7 @@ def test_a_calibration_that_fails_leaves_a_local_sweep_whole_with_a_prediction_f
     def fail(target):
         raise calibration.CalibrationError("a client ended")
 
+    monkeypatch.delenv(calibration.LEFT_OUT)
     monkeypatch.setattr(calibration, "measure", fail)
     _, run = sweep(succeed)
     aws.__dict__["kind"] = "local"

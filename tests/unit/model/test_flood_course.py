@@ -58,4 +58,4 @@ def test_memory_grows_by_arrays_alone():
         tracemalloc.stop()
         return peak
 
-    assert (peak_bytes(12_000) - peak_bytes(4_000)) / 8_000 < 160
+    assert (peak_bytes(6_000) - peak_bytes(2_000)) / 4_000 < 160

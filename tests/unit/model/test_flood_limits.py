@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from model.engine import Engine
 from model.flood import Flood, Limit, run
 from model.limits import Shared
 from model.operation import Operation
@@ -60,6 +61,37 @@ def test_every_environment_idles_between_messages_without_taking_of_a_limit():
     got = course(4, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, seconds=1, hand_over_s=0.5)
     assert got.drain_s == pytest.approx(2 + 0.5 + 2)
     assert got.binds[REQUESTS] == pytest.approx(1)
+
+
+def counted_down(own_s, workers, rooms):
+    """The end of each by counting down what is left of all that run, without virtual time: the plain way."""
+    waiting, left, now, ends = list(range(len(own_s))), {}, 0.0, []
+    while waiting or left:
+        while waiting and len(left) < workers:
+            one = waiting.pop(0)
+            left[one] = own_s[one]
+        room, until = next(one for one in rooms if one[1] > now)
+        rate = min(1.0, room / len(left))
+        step = min(min(left.values()) / rate, until - now)
+        now += step
+        left = {one: seconds - step * rate for one, seconds in left.items()}
+        ends += [now for seconds in left.values() if seconds <= 1e-9]
+        left = {one: seconds for one, seconds in left.items() if seconds > 1e-9}
+    return ends
+
+
+def test_virtual_time_ends_everything_when_counting_down_would():
+    own_s = np.random.default_rng(3).uniform(1, 20, 60).tolist()
+    rooms = [(3.0, 20.0), (1.5, 50.0), (6.0, 90.0), (20.0, float("inf"))]
+
+    def draw(random, count, cold):
+        return np.array(own_s[:8] if cold else own_s[8:])
+
+    flood = Flood(60, 8, float("inf"), None, timeout_s=1e6, visibility_timeout_s=6e6)
+    limit = Limit(REQUESTS, [2 * room for room, _ in rooms], [0.0, *(until for _, until in rooms[:-1])])
+    attempts = Engine(flood, Operation(draw, 10, {REQUESTS: 2.0}, 1, ""), Shared([limit], {REQUESTS: 2.0}), 1).run()
+    assert attempts.ended_s.tolist() == pytest.approx(counted_down(own_s, 8, rooms))
+    assert attempts.ended_s.tolist() == sorted(attempts.ended_s)  # to the last digit: the counting relies on it
 
 
 def test_an_environment_that_is_idle_at_the_deadline_of_its_last_message_has_nothing_to_be_cut_off():

@@ -16,8 +16,11 @@ VALUES = {
     "embedded_request_cpu_s": 0.0008,
     "embedded_role_slowness": 1.25,
     "embedded_get_cpu_s_per_gib": 1.0,
+    "embedded_large_get_cpu_s_per_gib": 2.0,
     "embedded_put_cpu_s_per_gib": 4.0,
+    "large_body_bytes": 2 * GIB,
     "message_cpu_s": 0.02,
+    "message_elsewhere_cpu_s": 0.01,
     "hand_over_s": 0.05,
     "socket_buffer_bytes": 2**18,
 }
@@ -67,16 +70,25 @@ def test_a_machine_that_is_busy_makes_the_client_slower_and_more_memory_changes_
     assert [of(work, memory_mb, slow)[0].mean_s for memory_mb in (128, 10240)] == [pytest.approx(3.0)] * 2
 
 
-def test_demands_are_cpu_seconds_a_second_with_those_of_handing_messages_out():
+def test_a_body_for_which_memory_is_new_costs_the_embedded_s3_more():
+    large = alone(Step("it", requests=2, rate="s3_get", bytes=2 * GIB), changed={"large_body_bytes": GIB / 2})
+    assert large.mean_s == pytest.approx(2 * 2.0 + 0.002)
+
+
+def test_handing_messages_out_is_work_beside_that_of_the_operations():
     one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3))
-    handing_out = 0.02 / (0.4 + 0.05)
-    expected = {PROCESSORS: 1.0 + handing_out, EMBEDDED: 0.25 + handing_out}
-    assert one.demands == {name: pytest.approx(value) for name, value in expected.items()}
+    assert one.demands[PROCESSORS] == pytest.approx(1.0 + 0.03 / (0.4 + 0.05))
+    assert one.demands[EMBEDDED] == pytest.approx(0.25 + 0.02 / (0.4 + 0.05))
+
+
+def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_handing_out():
+    one, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), 1024, parameters())
+    assert all(one.demands[limit.name] <= limit.per_s[0] + 1e-9 for limit in limits)
 
 
 def test_ten_at_once_share_the_processors():
     work = Work([Step("it", requests=1, rate="s3_get", at_once=9, bytes=GIB, cpu_s=2.0, threads=2)])
-    one, limits = operation(work, 1024, parameters(message_cpu_s=1e-9))
+    one, limits = operation(work, 1024, parameters(message_cpu_s=1e-9, message_elsewhere_cpu_s=1e-9))
     assert limits == [Limit(PROCESSORS, (2.0,)), Limit(EMBEDDED, (1.0,))]
     flood = Flood(100, 10, 1e6, Trigger(10, 0, 10), 900, 900)
     assert run(flood, one, limits, 1).avg_s == pytest.approx(10 * (2.0 + 1.001) / 2, rel=0.02)

@@ -4,11 +4,21 @@ import pytest
 
 from model import parameters as known
 from model.parameters import Parameters
-from model.request_rate import Calls, least_s, limit, refusals
+from model.request_rate import Calls, limit, refusals
 
 P = Parameters(known.read(known.AWS))
 # As published: 800 processes of boto3 with 1 MB copies, by retries beside the first try.
 PUBLISHED = {"at_once": 800, "call_s": 0.147, "retry_mode": "legacy"}
+
+
+def least_s(requests, limit):
+    """The least seconds in which `limit` lets so many requests through."""
+    ends = (*limit.at_s[1:], float("inf"))
+    for per_s, begin, end in zip(limit.per_s, limit.at_s, ends, strict=True):
+        if requests <= per_s * (end - begin):
+            return begin + requests / per_s
+        requests -= per_s * (end - begin)
+    raise AssertionError("the last capacity has no end")
 
 
 @pytest.mark.parametrize(("copies", "at_least_s"), [(219_120, 62.6), (2_191_200, 626.06)])
