@@ -100,11 +100,11 @@ def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
     known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": "made up", "date": "2026-05-01"}
     found = {}
     for one in cells:
-        seconds, span = one.usage.seconds["local"], one.usage.seconds["local"] * one.messages / one.concurrency
+        span = ONE_S * one.messages / one.concurrency
         found[one.name] = {
-            "avg_s": seconds, "time_to_n_s": 0.05, "share_at_n": 0.9, "most_at_once": one.concurrency, "span_s": span,
+            "avg_s": ONE_S, "time_to_n_s": 0.05, "share_at_n": 0.9, "most_at_once": one.concurrency, "span_s": span,
             "binds": "the client's CPU", "ranges": {
-                "avg_s": (0.8 * seconds, 1.2 * seconds), "time_to_n_s": (0, 0.1), "share_at_n": (0.5, 1),
+                "avg_s": (0.8 * ONE_S, 1.2 * ONE_S), "time_to_n_s": (0, 0.1), "share_at_n": (0.5, 1),
                 "most_at_once": (one.concurrency, one.concurrency), "span_s": (0.9 * span, 1.1 * span)},
         }  # fmt: skip
     parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
