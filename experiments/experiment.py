@@ -17,7 +17,16 @@ from model.work import Work
 # Of an axis that every cell has to tell.
 NEEDED = object()
 # What every report ends with.
-LAST_SECTIONS = ("server_side", "errors", "accounting", "cost", "environment", "counting", "downloads")
+LAST_SECTIONS = (
+    "prediction",
+    "server_side",
+    "errors",
+    "accounting",
+    "cost",
+    "environment",
+    "counting",
+    "downloads",
+)
 # The record's word for N, which all experiments have in common.
 CONCURRENCY = "concurrency_limit"
 

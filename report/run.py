@@ -13,9 +13,10 @@ import numpy as np
 from experiments import EXPERIMENTS, Experiment, of_run
 from experiments.experiment import StandIn
 from experiments.place import endpoint_words
-from report import cells, jsonl
+from report import cells, jsonl, prediction
 from report.cell_key import Key
 from report.cell_settings import CellSettings, Difference
+from report.prediction import Prediction
 from report.records import UNKNOWN, Group, Names, Reader, Records
 
 FORMAT = 1
@@ -66,6 +67,7 @@ class Run:
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     accounting: list[dict[str, Any]] | None = None
     stored_rows: list[dict[str, Any]] | None = None
+    prediction: Prediction | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -199,6 +201,7 @@ def load(run_dir: Path) -> Run:
         dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, experiment, warnings),
+        prediction=prediction.read(manifest, warnings),
         warnings=warnings,
     )
 

@@ -57,9 +57,12 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     return {name: values[name] for name in [*fields, *changes] if name in values}
 
 
-def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), unmeasured: int = 0) -> Path:
+def write(
+    folder: Path, experiment: Experiment, settings: Sequence[str] = (), unmeasured: int = 0, predicted: int = 0
+) -> Path:
     """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
-    message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan."""
+    message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
+    The first `predicted` cells were predicted."""
     folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=PER_N)
     cells = demands(plan, infra_defaults({}))
@@ -80,6 +83,8 @@ def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), un
         "cells": [one for one in plan.as_dict()["cells"] if one["cell"] in {cell.name for cell in measured}],
         "cost": cost.estimate(plan).as_dict(),
     }
+    if predicted:
+        manifest["prediction"] = prediction(cells[:predicted])
     files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
     if experiment.objects_account:
         files["failed_objects"] = failed_objects(made)
@@ -88,6 +93,22 @@ def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), un
     for name, content in {"run": manifest, "accounting": accounts}.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     return folder
+
+
+def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
+    """What run.json would hold of a model that knows none of these cells but by what the plan expects of one."""
+    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": "made up", "date": "2026-05-01"}
+    found = {}
+    for one in cells:
+        span = ONE_S * one.messages / one.concurrency
+        found[one.name] = {
+            "avg_s": ONE_S, "time_to_n_s": 0.05, "share_at_n": 0.9, "most_at_once": one.concurrency, "span_s": span,
+            "binds": "the client's CPU", "ranges": {
+                "avg_s": (0.8 * ONE_S, 1.2 * ONE_S), "time_to_n_s": (0, 0.1), "share_at_n": (0.5, 1),
+                "most_at_once": (one.concurrency, one.concurrency), "span_s": (0.9 * span, 1.1 * span)},
+        }  # fmt: skip
+    parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
+    return {"place": "local", "seed": 1, "date": "2026-05-01T10:00:00+00:00", "parameters": parameters, "cells": found}
 
 
 def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:

@@ -87,10 +87,14 @@ def built(experiment, saved, tmp_path_factory):
     return build
 
 
+# A picture of more takes longer and shows nothing else.
+MOST_PREDICTED = 5
+
+
 @pytest.fixture(scope="module")
 def default(built):
     """The report of the local matrix."""
-    return built(slides=True)
+    return built(slides=True, predicted=MOST_PREDICTED)
 
 
 def values(experiment, axis):
@@ -265,6 +269,20 @@ def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experimen
     told = [tuple(line.split("|")[:where]) for line in lines[2:] if "this machine" in line]
     assert len(set(told)) == len(told)
     assert "…" not in printed["table"]
+
+
+def test_what_was_predicted_stands_beside_what_was_measured(default, everything):
+    found = default.numbers["prediction"]
+    planned = json.loads((default.folder / "run.json").read_text())["plan"]["order"]
+    assert len(found["cells"]) == min(MOST_PREDICTED, len(planned))
+    assert ("Cells without a prediction are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
+    assert found["words"] in default.page.text
+    assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
+    assert "Predicted with this machine’s parameters on 2026-05-01 10:00:00 UTC, seed 1." in default.page.text
+    assert "It rests on 2 parameters: 1 measured and 1 guessed." in default.page.text
+    assert any(row[0] == "guessed_s" for row in default.page.rows)
+    assert everything.numbers["prediction"] is None
+    assert "Nothing was predicted for this run" in everything.page.text
 
 
 def test_a_planned_cell_without_a_record_keeps_its_line_and_is_named(built, experiment):
