@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-
-from model.flood import Course
+from typing import Protocol
 
 # No search goes beyond: nobody sends so many to one cell, and the model would take minutes.
 MOST_MESSAGES = 1_000_000
@@ -15,31 +14,39 @@ WITHIN = 0.01
 HARDLY_MORE, IN_A_ROW = 1.05, 3
 
 
+class Figures(Protocol):
+    """What the search has to know of a flood, as a Course or a Prediction has it."""
+
+    share_at_n: float
+    time_to_n_s: float | None
+    most_at_once: int
+
+
 class NeverEnoughError(ValueError):
-    """No number of messages does it. `course` is that of the largest that was tried, `messages` its number."""
+    """No number of messages does it. `messages` is the largest that was tried, and `found` what it gives."""
 
-    def __init__(self, messages: int, course: Course) -> None:
-        super().__init__(f"{messages:,} messages put {course.share_at_n:.0%} at full N")
-        self.messages, self.course = messages, course
+    def __init__(self, messages: int, found: Figures) -> None:
+        super().__init__(f"{messages:,} messages put {found.share_at_n:.0%} at full N")
+        self.messages, self.found = messages, found
 
 
-def fewest(course_of: Callable[[int], Course], share: float, least: int, step: int = 1) -> int:
+def fewest(figures_of: Callable[[int], Figures], share: float, least: int, step: int = 1) -> int:
     """The fewest messages, a multiple of `step` and at least `least`, whose `share_at_n` is at least `share`.
 
-    `course_of(messages)` asks the model. Where the time outside the full-overlap window is the ramp's and the tail's,
+    `figures_of(messages)` asks the model. Where the time outside the full-overlap window is the ramp's and the tail's,
     the share only grows with the messages, so they are found by bisection, to WITHIN or one step. Raises
     NeverEnoughError.
     """
     low = high = _up(least, step)
-    for messages, course in _growing(course_of, share, high, step):
+    for messages, found in _growing(figures_of, share, high, step):
         low, high = high, messages
-        if course.share_at_n >= share:
+        if found.share_at_n >= share:
             break
     while high - low > max(step, WITHIN * high):
         middle = _up((low + high) // 2, step)
         if middle >= high:
             break
-        if course_of(middle).share_at_n >= share:
+        if figures_of(middle).share_at_n >= share:
             high = middle
         else:
             low = middle
@@ -47,23 +54,23 @@ def fewest(course_of: Callable[[int], Course], share: float, least: int, step: i
 
 
 def _growing(
-    course_of: Callable[[int], Course], share: float, messages: int, step: int
-) -> Iterator[tuple[int, Course]]:
-    """Ever larger numbers and their courses: twice as many until N is reached, then what should do, and a little more.
+    figures_of: Callable[[int], Figures], share: float, messages: int, step: int
+) -> Iterator[tuple[int, Figures]]:
+    """Ever larger numbers and what they give: twice as many until N is reached, then what should do, and a little more.
 
     Raises NeverEnoughError instead of going on for ever.
     """
     most_before = in_vain = 0
     while True:
-        course = course_of(messages)
-        yield messages, course
-        is_reached = course.time_to_n_s is not None
-        in_vain = 0 if is_reached or course.most_at_once >= HARDLY_MORE * most_before else in_vain + 1
+        found = figures_of(messages)
+        yield messages, found
+        is_reached = found.time_to_n_s is not None
+        in_vain = 0 if is_reached or found.most_at_once >= HARDLY_MORE * most_before else in_vain + 1
         if in_vain >= IN_A_ROW or messages >= MOST_MESSAGES:
-            raise NeverEnoughError(messages, course)
-        most_before = course.most_at_once
+            raise NeverEnoughError(messages, found)
+        most_before = found.most_at_once
         # What lies outside the window stays the same, however many messages there are.
-        times = (1 + WITHIN) * (1 - course.share_at_n) / (1 - share) if is_reached else 2
+        times = (1 + WITHIN) * (1 - found.share_at_n) / (1 - share) if is_reached else 2
         messages = min(max(_up(int(messages * times), step), messages + step), _up(MOST_MESSAGES, step))
 
 

@@ -8,7 +8,7 @@ from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
 from loader.cost.foreseen import UNANSWERED, prediction, questions
 from loader.errors import UsageError
-from loader.predicting import refuse_impossible
+from loader.predicting import refuse_impossible, refuse_out_of_bounds
 from loader.run.plan import Plan, cell_name
 from model.parameters import ParameterError
 from model.prediction import Prediction
@@ -24,6 +24,7 @@ def predicted(plan: Plan, defaults: Mapping[str, object]) -> tuple[dict[str, Pre
         return {}, f"there is no model of {plan.experiment}"
     asked = list(questions(plan, defaults, plan.target))
     try:
+        refuse_out_of_bounds([cell for cell, _ in asked])
         if plan.target != "local":
             refuse_impossible([cell for cell, _ in asked])
         return {cell.name: prediction(question) for cell, question in asked}, ""

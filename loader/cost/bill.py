@@ -16,8 +16,6 @@ from loader.cost.prices import USUAL_REGION, Prices
 
 BATCH = 10  # messages in one SendMessageBatch
 FREE_TMP_MB = 512
-# Imports of boto3 at a cold start; AWS bills that phase since August 2025.
-INIT_S = 1.0
 # START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each event.
 LOG_BYTES_PER_MESSAGE = 1024
 # Every saved query once over all lines of the run.
@@ -122,10 +120,11 @@ def _pollers_s(cells: list[Demand], around_s: float) -> float:
 
 
 def _billed_s(cell: Demand) -> float:
-    """Seconds of Lambda in one cell: the operations, one cold start a function, and the wait at the start barrier."""
+    """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills since August 2025, and
+    the wait at the start barrier."""
     preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
     environments = min(cell.concurrency, cell.operations)
-    return cell.working_s + preparing_s + environments * (INIT_S + cell.barrier_s)
+    return cell.working_s + preparing_s + environments * (cell.start_s + cell.barrier_s)
 
 
 def _gb_s(cells: list[Demand], architecture: str) -> float:

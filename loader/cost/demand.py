@@ -33,7 +33,8 @@ class Demand:
 
     `alike` is its name without its repeat. What the model says of its floods, where it `is_foreseen`: `floods_s` are
     from the first message of each to its last record, `working_s` those of all operations together, those too that are
-    cut off at the time limit, and `longest_s` those of the slowest, were there no limit."""
+    cut off at the time limit, `longest_s` those of the slowest, were there no limit, and `start_s` those of an
+    environment's start that are billed."""
 
     name: str
     memory_mb: int
@@ -54,6 +55,7 @@ class Demand:
     floods_s: float = 0.0
     working_s: float = 0.0
     longest_s: float = 0.0
+    start_s: float = 0.0
 
     @property
     def operations(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from experiments import EXPERIMENTS, Experiment
 from loader.cost.demand import Demand
 from loader.cost.estimates import Estimate, estimate
-from loader.cost.foreseen import UNANSWERED, Question, questions
+from loader.cost.foreseen import UNANSWERED, Question, asked, questions
 from loader.errors import UsageError
 from loader.progress import say
 from loader.run.plan import Plan
@@ -34,7 +34,7 @@ class Chosen:
 
     def share_of(self, messages: int) -> float:
         """The share of the operations' time at full N with so many."""
-        return self.question.of(messages).course().share_at_n
+        return asked(self.question.of(messages)).share_at_n
 
 
 def with_enough_messages(plan: Plan, defaults: Mapping[str, Any], kind: str, budget_usd: float | None) -> Plan:
@@ -63,7 +63,7 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
         step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
     least = -(-max(cell.concurrency, LEAST) // step) * step
     try:
-        messages = fewest(lambda count: question.of(count).course(), SHARE, least, step)
+        messages = fewest(lambda count: asked(question.of(count)), SHARE, least, step)
     except NeverEnoughError as error:
         raise UsageError(_never(error, cell, question, experiment)) from None
     except UNANSWERED as error:
@@ -74,14 +74,14 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
 
 def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
     """Why no number of messages is enough, and the way out."""
-    course, n = error.course, cell.concurrency
+    found, n = error.found, cell.concurrency
     why = f"what binds is {question.of(error.messages).binds()}"
-    if course.time_to_n_s is not None:
-        came = f"it is {_put(course.share_at_n, experiment)}"
+    if found.time_to_n_s is not None:
+        came = f"it is {_put(found.share_at_n, experiment)}"
     else:
-        came = f"at most {course.most_at_once:,} run at once"
-        if course.most_at_once >= NEARLY_FULL * n:
-            why = f"{experiment.operation[1]} of {course.avg_s:.2g} s are too short for all to be at work at one moment"
+        came = f"at most {found.most_at_once:,} run at once"
+        if found.most_at_once >= NEARLY_FULL * n:
+            why = f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for all to be at work at one moment"
     return (
         f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {n:,}; with "
         f"{error.messages:,} {came}, and {why}; sweep a smaller N, or use --messages-per-concurrency"

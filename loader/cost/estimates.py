@@ -82,7 +82,9 @@ class Estimate:
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         if missing := sum(not cell.is_foreseen for cell in self.cells):
-            lines.append(f"not counted: the operations' own time in {missing} cells, of which the model says nothing")
+            lines.append(
+                f"not counted: the operations' own time in {missing} of {len(self.cells)} cells: no prediction"
+            )
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
         ]

@@ -14,18 +14,19 @@ from experiments import EXPERIMENTS
 # The module, and not what is in it: it asks this package for demands.
 from loader import predicting
 from loader.cost.demand import Demand, demands
+from loader.errors import UsageError
 from loader.run.plan import Plan
 from model.binding import bindings
-from model.flood import Course
 from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction, predict
-from model.scenario import Scenario, evaluate
+from model.scenario import Scenario, expect
 
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse:
 # those look at the same cells, and come later.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
 # Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
 MOST_KEPT = 1000
+SEED = 1
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,11 @@ class Question:
         """The same with another number of messages."""
         return replace(self, messages=messages, scenario=replace(self.scenario, messages=messages))
 
-    def course(self) -> Course:
-        """The model's answer. Raises one of UNANSWERED."""
-        return evaluate(self.scenario, self.parameters).course
-
     def binds(self) -> str:
-        """What binds, in words."""
-        return "; ".join(one.words for one in bindings(self.scenario, evaluate(self.scenario, self.parameters), seed=1))
+        """What binds, in words. Raises one of UNANSWERED."""
+        return "; ".join(
+            one.words for one in bindings(self.scenario, expect(self.scenario, self.parameters, SEED), SEED)
+        )
 
 
 def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[tuple[Demand, Question]]:
@@ -76,40 +75,58 @@ def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand
 @lru_cache(maxsize=MOST_KEPT)
 def prediction(question: Question) -> Prediction:
     """All that the model says of the flood, with its ranges and what to change. Raises one of UNANSWERED."""
-    return predict(question.scenario, question.parameters)
+    return predict(question.scenario, question.parameters, SEED)
 
 
 def _foreseen(demand: Demand, question: Question) -> Demand:
     warm_up = demand.warm_up_messages
     try:
+        predicting.refuse_out_of_bounds([demand])
         floods = [asked(question), *([asked(question.of(warm_up))] if warm_up else [])]
-    except UNANSWERED:
+    except (UsageError, *UNANSWERED):
         return demand
     return replace(
         demand,
         is_foreseen=True,
-        floods_s=sum(flood.seconds for flood in floods),
+        floods_s=sum(flood.drain_s for flood in floods),
         working_s=sum(flood.working_s for flood in floods),
         longest_s=max(flood.longest_s for flood in floods),
+        start_s=floods[0].start_s,
     )
 
 
 @dataclass(frozen=True)
-class Flooded:
-    """Seconds from the first message to the last record, of all attempts, and of the slowest without a time limit."""
+class Foreseen:
+    """One flood: what is to be expected of its figures (model/flood.py says what they are; `avg_s` is nan where nothing
+    succeeds), the seconds of all attempts, of the slowest without a time limit, and of a new environment's start."""
 
-    seconds: float
+    share_at_n: float
+    time_to_n_s: float | None
+    most_at_once: int
+    avg_s: float
+    drain_s: float
     working_s: float
     longest_s: float
+    start_s: float
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def asked(question: Question) -> Flooded:
-    """One flood as the model foresees it. Raises one of UNANSWERED."""
-    course = question.course()
-    succeeded_s = course.succeeded * course.avg_s if course.succeeded else 0.0
-    if not course.failed_attempts:
-        return Flooded(course.drain_s, succeeded_s, course.max_s)
-    limited = question.scenario
-    unlimited = replace(question, scenario=replace(limited, timeout_s=math.inf)).course()
-    return Flooded(course.drain_s, succeeded_s + course.failed_attempts * limited.timeout_s, unlimited.max_s)
+def asked(question: Question) -> Foreseen:
+    """What the model says of one flood. Raises one of UNANSWERED."""
+    limited, parameters = question.scenario, question.parameters
+    found = expect(limited, parameters, SEED)
+    course, longest_s = found.course, found.course.max_s
+    working_s = course.succeeded * (course.avg_s + found.work.before_s) if course.succeeded else 0.0
+    if course.failed_attempts:
+        working_s += course.failed_attempts * limited.timeout_s
+        longest_s = expect(replace(limited, timeout_s=math.inf), parameters, SEED).course.max_s
+    return Foreseen(
+        share_at_n=course.share_at_n,
+        time_to_n_s=course.time_to_n_s,
+        most_at_once=course.most_at_once,
+        avg_s=course.avg_s,
+        drain_s=course.drain_s,
+        working_s=working_s,
+        longest_s=longest_s,
+        start_s=found.work.cold_s,
+    )

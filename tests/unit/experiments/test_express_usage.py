@@ -144,7 +144,12 @@ def published_cells():
     small = {"object_bytes": SMALL, "object_count": 77_577, "slices": 6}
     large = {"object_bytes": LARGE, "object_count": 100}
     moved = [
-        demand(cell(operation, kind, concurrency_value=10, **size), messages=10 * size.get("slices", 1), working_s=1000)
+        demand(
+            cell(operation, kind, concurrency_value=10, **size),
+            messages=10 * size.get("slices", 1),
+            working_s=1000,
+            start_s=1.0,
+        )
         for operation in ("upload", "download")
         for kind in ("standard", "express")
         for size in (small, large)

@@ -9,7 +9,7 @@ from experiments import EXPERIMENTS
 from loader.command_line import main
 from loader.cost import estimate
 from loader.cost.enough_messages import LEAST, NEARLY_FULL, with_enough_messages
-from loader.cost.foreseen import questions
+from loader.cost.foreseen import asked, questions
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan, make_plan
@@ -29,7 +29,7 @@ def enough(*settings, budget_usd=None, kind="aws", **options):
 
 
 def shares(of):
-    return {demand.alike: question.course().share_at_n for demand, question in questions(of, DEFAULTS, of.target)}
+    return {demand.alike: asked(question).share_at_n for demand, question in questions(of, DEFAULTS, of.target)}
 
 
 def test_each_cell_gets_the_fewest_messages_that_put_four_fifths_at_full_n(capsys):

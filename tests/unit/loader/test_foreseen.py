@@ -52,9 +52,7 @@ def test_cells_that_cannot_be_are_not_foreseen_and_the_estimate_says_so_and_no_b
     impossible = plan("concurrency_value=1", "method=strem,stream")
     assert [cell.is_foreseen for cell in foreseen(impossible, DEFAULTS, "aws")].count(False) == 1
     estimated = cost.estimate(impossible, defaults=DEFAULTS)
-    assert estimated.sentences()[-1] == (
-        "not counted: the operations' own time in 1 cells, of which the model says nothing"
-    )
+    assert estimated.sentences()[-1] == ("not counted: the operations' own time in 1 of 2 cells: no prediction")
     with pytest.raises(UsageError, match=r"^--budget-usd 5: can't be kept, because the model doesn't know how long"):
         check_budget(estimated, 5)
 
@@ -64,5 +62,5 @@ def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
     [local], [aws] = (foreseen(here, DEFAULTS, place) for place in ("local", "aws"))
     estimated = cost.estimate(here, defaults=DEFAULTS)
     [item] = [item for item in estimated.items if item.what == "compute, x86_64"]
-    assert item.quantity == pytest.approx((aws.working_s + 2) * 2)  # a cold start each, 2 GB
+    assert item.quantity == pytest.approx((aws.working_s + 2 * aws.start_s) * 2)  # two functions of 2 GB
     assert estimated.cells == (local,) and local.working_s != aws.working_s
