@@ -35,7 +35,10 @@ class Binding:
 
 def bindings(scenario: Scenario, found: Evaluation, seed: int) -> list[Binding]:
     """What binds the cell, what keeps N from being reached first; its operation's own limit where nothing else does."""
-    every = [*_in_the_way(scenario, found), *_of_n(scenario, found, seed), *_shared(found)]
+    first = [*_in_the_way(scenario, found)]
+    # What is cut off comes again, and how many run at once says nothing.
+    cut_off = any(one.kind == TIMEOUT for one in first)
+    every = [*first, *(() if cut_off else _of_n(scenario, found, seed)), *_shared(found)]
     return every or [Binding(OWN, found.operation.binds)]
 
 
