@@ -189,7 +189,7 @@ class _Asking:
         """The smallest round N that has what all share used up, and so takes no longer."""
         now = self._found.course
         [limit] = [one for one in self._found.limits if one.name == bound.limit]
-        room = max(limit.per_s) / self._found.operation.demands[bound.limit]
+        room = limit.per_s[0] / self._found.operation.demands[bound.limit]
         for n in (one for one in ROUND if room <= one < self._scenario.concurrency):
             changed = _of(self._scenario, n)
             course = self._ask(changed)

@@ -94,39 +94,34 @@ class Engine:
 
     def run(self) -> Attempts:
         """Until no message is left. Raises ValueError for a flood that never ends."""
-        ends, asking, later = self.ends, self.asking, self.later
+        ends, asking, later, idle = self.ends, self.asking, self.later, self.environments.idle
         while self.left:
-            run_warm(self)
+            progress = 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
             ask_s = asking[0] if asking else inf
-            end_s = self._real_s(ends[0][0]) if ends else inf
-            call_s = later[0][0] if later else inf
-            now_s = min(ask_s, end_s, call_s)
-            if now_s == inf and self.left:
-                raise ValueError("this flood never ends: an operation takes for ever, and nothing cuts it off")
-            self.virtual_s += (now_s - self.now_s) * self._progress()
-            self.now_s = now_s
-            if not self.slowed:
-                self.virtual_s = now_s
-            if now_s == call_s:
-                _, _, what, argument = heappop(later)
+            end_s = ends[0][0] if ends else inf
+            if self.slowed and ends:  # rounding puts none into the past
+                end_s = self.now_s + (end_s - self.virtual_s) / progress if end_s > self.virtual_s else self.now_s
+            if later and later[0][0] <= ask_s and later[0][0] <= end_s:
+                at_s, _, what, argument = heappop(later)
+                self._pass(at_s, progress)
                 what(argument)
-            elif now_s == end_s:
+            elif (idle or end_s <= ask_s) and run_warm(self):
+                pass
+            elif end_s <= ask_s and end_s < inf:
                 one = heappop(ends)
-                self.virtual_s = one[0]
+                self.now_s, self.virtual_s = end_s, one[0]
                 self._end(one)
-            else:
-                asking.popleft()
+            elif ask_s < inf:
+                self._pass(asking.popleft(), progress)
                 self._ask()
+            else:
+                raise ValueError("this flood never ends: an operation takes for ever, and nothing cuts it off")
         return self.attempts
 
-    def _real_s(self, virtual_s: float) -> float:
-        """When that virtual moment is, if nothing else happens; rounding doesn't make it lie in the past."""
-        if not self.slowed:
-            return virtual_s
-        return self.now_s + max(0.0, virtual_s - self.virtual_s) / self._progress()
-
-    def _progress(self) -> float:
-        return 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
+    def _pass(self, until_s: float, progress: float) -> None:
+        """Nothing happens until then."""
+        self.virtual_s = self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
+        self.now_s = until_s
 
     def _call(self, at_s: float, what: Callable[[Any], None], argument: Any = None) -> None:
         self.calls += 1
@@ -278,7 +273,7 @@ class Engine:
         self.attempts.add(started_s, self.now_s, failed=outcome != DONE)
         if outcome == CUT_OFF:
             self._back(batch, received_s + self.flood.visibility_timeout_s)
-            self.environments.lose(environment)
+            self.environments.reset(environment)
         else:
             message = batch.pop()
             if outcome == DONE:

@@ -17,13 +17,16 @@ class Environments:
 
     def __init__(self, room: int, per_10_s: float) -> None:
         self.idle: list[int] = []
+        self._reset: list[int] = []
         self._unused = list(range(room - 1, -1, -1))
         self._most, self._tokens, self._at_s = per_10_s, per_10_s, 0.0
 
     def take(self, now_s: float) -> tuple[int, bool] | None:
-        """One for an invocation, and whether it is new; None where that is throttled."""
+        """One for an invocation, and whether it starts cold; None where that is throttled."""
         if self.idle:
             return self.idle.pop(), False
+        if self._reset:
+            return self._reset.pop(), True
         if not self._unused or not self._token(now_s):
             return None
         return self._unused.pop(), True
@@ -32,9 +35,12 @@ class Environments:
         """Its invocation has ended."""
         self.idle.append(one)
 
-    def lose(self, one: int) -> None:
-        """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts anew."""
-        self._unused.append(one)
+    def reset(self, one: int) -> None:
+        """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts cold.
+
+        It isn't a new one: its /tmp stays as it was (Lambda guide, lambda-runtime-environment).
+        """
+        self._reset.append(one)
 
     def _token(self, now_s: float) -> bool:
         if math.isinf(self._most):

@@ -12,7 +12,7 @@ import numpy as np
 from model.parameters import Parameters
 
 # Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of them.
-FEWEST, MOST, MESSAGES_IN_ALL = 12, 40, 10_000
+FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
 # A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
 DEVIATIONS = 1.96
 # What hardly ever reaches N has a share of 0 in some draws, of which there is no logarithm.

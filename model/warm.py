@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from model.engine import Engine
 
 
-def run_warm(engine: Engine) -> None:
+def run_warm(engine: Engine) -> bool:
     """As long as nothing else happens: ends of done messages, and next messages for environments that are warm.
 
     What the engine's _ask, _invoke, _begin and _end do then, in one piece with nothing looked up twice: half the time.
+    Returns whether there was any of it.
     """
     if engine.flood.batch_size > 1:
-        return
+        return False
     ends, asking, idle = engine.ends, engine.asking, engine.environments.idle
     slowed, at_full_speed, timeout_s = engine.slowed, engine.at_full_speed, engine.flood.timeout_s
     take, warm_s, fails, current = engine.messages.take, engine.warm_s, engine.fails, engine.current
@@ -64,4 +65,6 @@ def run_warm(engine: Engine) -> None:
             end(now_s)
             idle.append(environment)
             asking.append(now_s + hand_over_s)
+    any_of_it = begun > engine.begun or left < engine.left
     engine.now_s, engine.virtual_s, engine.running, engine.begun, engine.left = now_s, virtual_s, running, begun, left
+    return any_of_it

@@ -74,19 +74,20 @@ def calibrated(target: Target, known: Parameters) -> Parameters:
         return known
     began_s = time.monotonic()
     try:
-        measured = measure(target)
+        rows = parameters(measure(target), known, os.cpu_count() or 1)
     except (CalibrationError, BotoCoreError, ClientError, OSError, ValueError) as error:
         say(f"this machine couldn't be calibrated ({one_line(error)}): the prediction is for the machine of two cores "
             "on which the model's parameters were measured", style="yellow")  # fmt: skip
         return known
-    rows = parameters(measured, known, os.cpu_count() or 1)
     told = ", ".join(f"{row.name} {row.value:.3g}" for row in rows)
     say(f"calibrated this machine in {time.monotonic() - began_s:.1f} s: {told}", style="dim")
     return known.with_rows(rows)
 
 
 def parameters(measured: Measured, known: Parameters, processors: int) -> list[Parameter]:
-    """The parameters that follow for a machine of so many processors; `known` has what clients took elsewhere."""
+    """The parameters that follow for a machine of so many processors; `known` has what clients took elsewhere.
+
+    Raises ParameterError where something took no time at all."""
     alone, asked, together = measured.alone, measured.asked, measured.together
     object_gib, many = LARGE_MB * MEBIBYTE / GIB, measured.clients * DOWNLOADS_TOGETHER
     client_s = alone.client_s / DOWNLOADS
@@ -103,17 +104,31 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
     passed = many * (client_s + server_s) / together.seconds
     if together.server_s / together.seconds > BUSY:
         passed = float(processors)
+    capacity = min(passed, processors)
     found = {
-        "client_slowness": (slowness, slowness * (1 - SCATTER), slowness * (1 + SCATTER)),
-        "embedded_request_cpu_s": (request_s, request_s * (1 - SCATTER), request_s * (1 + SCATTER)),
-        "embedded_get_cpu_s_per_gib": (sent_s, sent_s * (1 - SCATTER), sent_s * (1 + SCATTER)),
-        "processors": (min(passed, processors), min(passed, processors) * (1 - SCATTER), float(processors)),
+        "client_slowness": (slowness, slowness * (1 + SCATTER)),
+        "embedded_request_cpu_s": (request_s, request_s * (1 + SCATTER)),
+        "embedded_get_cpu_s_per_gib": (sent_s, sent_s * (1 + SCATTER)),
+        "processors": (capacity, float(processors)),
     }
-    source = f"a calibration of this machine at the start of the run, {measured.clients} clients"
-    today = datetime.now(UTC).date().isoformat()
+    told = {
+        "known": "measured",
+        "source": f"a calibration of this machine at the start of the run, {measured.clients} clients",
+        "date": datetime.now(UTC).date().isoformat(),
+    }
     return [
-        Parameter(name, value, low, high, known.row(name).unit, "measured", source, today)
-        for name, (value, low, high) in found.items()
+        Parameter.of(
+            {
+                "name": name,
+                "value": value,
+                "low": value * (1 - SCATTER),
+                "high": high,
+                "unit": known.row(name).unit,
+                **told,
+            },
+            "the calibration",
+        )
+        for name, (value, high) in found.items()
     ]
 
 

@@ -95,6 +95,8 @@ def _picture(text: str) -> Path:
     path = Path(text)
     if path.suffix.lower() not in PICTURES:
         raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(PICTURES)}, got {text!r}")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, got {text!r}")
     return path
 
 

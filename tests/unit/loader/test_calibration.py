@@ -40,6 +40,14 @@ def test_an_embedded_aws_that_held_all_clients_up_tells_nothing_of_the_processor
     assert values(10.0, processors=16, server_s=9.5)["processors"] == 16
 
 
+def test_a_clock_too_coarse_for_what_was_measured_is_no_parameter(monkeypatch, capsys):
+    monkeypatch.delenv(calibration.LEFT_OUT)
+    nothing = Took(0.5, ASKED.client_s, 0.0)
+    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, nothing, Took(9.0, 9.0, 1.0), 3))
+    assert calibrated(Target("local", {}), KNOWN) is KNOWN
+    assert "embedded_request_cpu_s: value must be a number above 0" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize("error", [calibration.CalibrationError("a client ended"), OSError("no room")])
 def test_a_calibration_that_fails_is_said_and_the_file_s_parameters_stay(error, monkeypatch, capsys):
     def fail(target):
