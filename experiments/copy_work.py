@@ -54,11 +54,10 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
 def turned_down(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
     """What S3 turns down of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
     step = copies(values, parameters, values["object_count"], call_cpu_s=0.0)
-    workers = max(1, values["concurrency_value"])
     per_s, wanted = limit(step.rate, parameters).per_s[0], wanted_per_s(values, step)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
-    calls = Calls(wanted * step.request_s, step.request_s, values["retry_mode"], values["retry_attempts"], workers)
+    calls = Calls(wanted * step.request_s, step.request_s, values["retry_mode"], values["retry_attempts"])
     return refusals(calls, per_s, parameters)
 
 

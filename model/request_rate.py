@@ -18,10 +18,10 @@ MINUTE_S = 60.0
 MOST_SPLITS = 6
 # S3 asks KMS for the key of the source (Decrypt) and for one of the copy (GenerateDataKey), where no bucket key is.
 KMS_CALLS_PER_COPY = 2
-# botocore's standard mode, and our Go program's: of a worker's 500 tokens a retry takes 5, which come back if it
-# succeeds; a call that succeeds at once gives 1. No pause is longer than 20 s. Its legacy mode has neither.
+# botocore's standard mode, and our Go program's: a retry takes 5 of a worker's tokens, which come back if it succeeds,
+# and a call that succeeds at once gives 1. No pause is longer than 20 s. Its legacy mode has neither.
 LEGACY, STANDARD = "legacy", "standard"
-TOKENS, RETRY_TOKENS, LONGEST_PAUSE_S = 500, 5, 20.0
+RETRY_TOKENS, LONGEST_PAUSE_S = 5, 20.0
 # Halvings of an interval until the answer is exact enough.
 HALVINGS = 50
 
@@ -69,7 +69,6 @@ class Calls:
     call_s: float
     retry_mode: str
     attempts: int
-    workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,9 @@ def _state(calls: Calls, first: float, granted: float, parameters: Mapping[str, 
     paused_s = sum(share * _pause_s(retry, calls.retry_mode) for retry, share in enumerate(retries, 1))
     answer_s = parameters["slowdown_s"]
     cycle_s = through * calls.call_s + turned_down * answer_s + paused_s
-    # Tokens that retries under way hold, and what an object takes of them in the end.
-    held = RETRY_TOKENS * calls.at_once * (paused_s + tried_again * answer_s) / cycle_s
-    lost = RETRY_TOKENS * (tried_again - after_retry) - (1 - first)
-    return _Balance(first, turned_down, through, cycle_s, held <= TOKENS * calls.workers and lost <= 0)
+    # What is there of tokens at first is soon gone: what counts is that no more are lost than calls at once give.
+    lost = RETRY_TOKENS * (tried_again - after_retry)
+    return _Balance(first, turned_down, through, cycle_s, lost <= 1 - first)
 
 
 def _pause_s(retry: int, mode: str) -> float:
