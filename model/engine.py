@@ -97,6 +97,9 @@ class Engine:
         ends, asking, later, idle = self.ends, self.asking, self.later, self.environments.idle
         while self.left:
             progress = 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
+            if self.slowed:
+                while ends and self.current[ends[0][2]] is not ends[0]:
+                    heappop(ends)  # it was cut off before
             ask_s = asking[0] if asking else inf
             end_s = ends[0][0] if ends else inf
             if self.slowed and ends:  # rounding puts none into the past
@@ -264,11 +267,8 @@ class Engine:
 
     def _end(self, one: tuple) -> None:
         """An operation is done, has failed, or is cut off with whatever else its batch has."""
-        _, attempt, environment, batch, received_s, deadline_s, started_s, outcome = one
-        if self.slowed:
-            if self.current[environment] is None or self.current[environment][1] != attempt:
-                return  # it was cut off before
-            self.current[environment] = None
+        _, _, environment, batch, received_s, deadline_s, started_s, outcome = one
+        self.current[environment] = None
         self.running -= 1
         self.attempts.add(started_s, self.now_s, failed=outcome != DONE)
         if outcome == CUT_OFF:
