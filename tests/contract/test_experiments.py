@@ -11,14 +11,16 @@ from experiments.experiment import Axis, Compare, Matrix, Metric, Placing, Publi
 from experiments.finding import PROBLEM
 from experiments.key_plan import KeyPlan
 from loader import checks, cost
+from loader.checks import share
 from loader.command_line import main
 from loader.cost.demand import demands
-from loader.cost.foreseen import foreseen
+from loader.cost.foreseen import foreseen, prediction, questions
 from loader.cost.prices import read_prices
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
 from queries.insights import check
 from tests.contract.declaration import ROOT, outputs, wrong
+from tests.unit.loader.predicted_cells import AT_HALF
 
 TARGETS = ("aws", "local")
 # What the loader says in every work order.
@@ -116,11 +118,12 @@ def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
     assert [one.sentence for one in problems if one.way_out != "run `make functions`"] == []
 
 
-def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys):
+def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys, monkeypatch):
+    monkeypatch.setattr(share, "prediction", lambda question: AT_HALF)  # the next test asks the model
     assert main(["sweep", experiment.name, "--target", target, "--dry-run", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["cell"] for row in json.loads(printed.out)] == [cell.name for cell in plan.cells()]
-    assert all(row["messages"] > 0 for row in json.loads(printed.out))
+    assert all(row["messages"] > 0 and row["share_at_n"] == 0.5 for row in json.loads(printed.out))
     assert "duration: about" in printed.err and "USD" in printed.err
 
 
@@ -137,6 +140,9 @@ def test_its_model_foresees_every_cell_of_its_default_matrix(plan, target):
         assert cell.is_foreseen, cell.name
         assert 0 < cell.longest_s <= cell.floods_s
         assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
+    _, question = next(questions(plan, infra_defaults({}), target))
+    said = prediction(question)
+    assert said.binds and said.min_s <= said.avg_s <= said.max_s and "avg_s" in said.ranges
 
 
 def test_what_a_cell_takes_is_known(experiment, cells):

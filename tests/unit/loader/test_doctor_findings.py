@@ -17,11 +17,14 @@ from loader import checks, endpoints
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
 from loader.checks import plan as checks_plan
+from loader.checks import share
 from loader.cost.demand import Pollers
 from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 from tests.unit.loader.download_cells import a_cell
+from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.loader.predicted_cells import AT_HALF
 
 
 def plan(*settings, target="aws", **options):
@@ -447,8 +450,10 @@ def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monke
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Tools that are there, so that only the account decides."""
+    """Tools that are there, so that only the account decides, and a model that says so much of every cell."""
     monkeypatch.setattr(checks_machine, "tools", list)
+    each_takes(monkeypatch, 13.24)
+    monkeypatch.setattr(share, "prediction", lambda question: AT_HALF)
 
 
 def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine, monkeypatch, capsys):
@@ -469,14 +474,14 @@ def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(a
     checked = [line.split()[0] for line in lines[: lines.index("")]]
     assert set(checked) == {"ok"} and len(checked) == 16 + 12  # a share at full N for each cell
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
-    assert any(line.startswith("cost: about 5.02 USD") and "prices of 2026-05" in line for line in lines)
+    assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
 
 
 def test_json_is_one_object_with_checks_and_cost(machine, capsys):
     assert run_doctor("--format", "json") == 1  # no credentials
     printed = json.loads(capsys.readouterr().out)
     assert printed["checks"][-1]["check"] == "budget"
-    assert printed["cost"]["total_usd"] == pytest.approx(5.02, abs=0.01)
+    assert printed["cost"]["total_usd"] == pytest.approx(5.15, abs=0.01)
 
 
 def test_csv_has_a_row_for_each_check(machine, capsys):

@@ -16,6 +16,7 @@ from loader.checks import machine as checks_machine
 from loader.checks import plan as checks_plan
 from loader.run.plan import make_plan
 from tests.unit.loader.copy_cells import a_cell_of, cells_of
+from tests.unit.loader.foreseen_floods import each_takes
 
 VCPUS = {"m5a.4xlarge": 16, "m5a.8xlarge": 32, "p4d.24xlarge": 96}
 WHO = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
@@ -101,6 +102,7 @@ def aws(monkeypatch):
     """Credentials, and a function that lets the doctor look at a stub."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    each_takes(monkeypatch, 13.24)
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def findings(stub, *settings):

@@ -11,29 +11,9 @@ from loader import checks
 from loader.checks import share
 from loader.command_line import main
 from loader.run.plan import make_plan
-from model.prediction import Prediction
+from tests.unit.loader.predicted_cells import AT_HALF
 
 DOWNLOAD = EXPERIMENTS["download"]
-AT_HALF = Prediction(
-    count=5000,
-    min_s=9.0,
-    p25_s=12.0,
-    avg_s=12.8,
-    p75_s=13.0,
-    max_s=14.4,
-    time_to_n_s=99.2,
-    share_at_n=0.5,
-    most_at_once=500,
-    span_s=190.0,
-    drain_s=191.0,
-    peak_requests_per_s=4900.0,
-    requests_limit_per_s=5500.0,
-    failed=0,
-    dead_lettered=0,
-    throttled=0,
-    binds="the trigger's ramp",
-    advice="20 x N messages put 78 % there",
-)
 
 
 def plan(*settings, **options):
