@@ -34,17 +34,18 @@ def render(page: Page) -> Block | None:
     """Nothing where S3's access logs weren't asked for, or have told nothing."""
     run = page.run
     told = read_json(run.directory / FILE, dict, run.warnings) if (run.directory / FILE).exists() else None
-    rows = [_whole(row) for row in (told or {}).get("rows") or () if isinstance(row, dict)]
+    stored = told.get("rows") if told else None
+    rows = [_whole(row) for row in stored if isinstance(row, dict)] if isinstance(stored, list) else []
     rows = [row for row in rows if _is_row(row)]
     if not rows:
         return None
-    own = [row for row in rows if row.get("role") == told.get("role")]
-    records = _said(run)
+    role = told.get("role")
+    own = [row for row in rows if role and row.get("role") == role]
     return page.block(
         "server_side",
         "S3’s own count",
-        beside=_beside(seen(own), records),
-        operations=_operations(rows, told.get("role")),
+        beside=_beside(seen(own), _said(run)),
+        operations=_operations(rows, role),
         asked_at=told.get("asked_at"),
         spoke_of=_times(own),
         repeated=_repeated(rows),

@@ -89,6 +89,13 @@ def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder
     assert server_side.stored(folder)["rows"] == [row(258)]
 
 
+@pytest.mark.parametrize("rows", [5, [7], [{"request": "x"}], [{"request": "x", "requests": "7"}]])
+def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
+    folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": rows})
+    assert query(LogsStub(["Complete"], as_answered(row(3)))) == 0
+    assert server_side.stored(folder)["rows"] == [row(3)]
+
+
 def test_a_part_of_the_rows_is_not_kept(query, folder):
     assert query(LogsStub(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
     assert server_side.stored(folder) is None

@@ -78,7 +78,7 @@ def test_lines_that_came_twice_and_a_run_without_own_lines_are_told(downloads):
 
 
 @pytest.mark.parametrize(
-    "told", ['{"role": "r", "rows": []}', '{"rows": [7, {"request": 1, "requests": "x"}]}', "[]", "{"]
+    "told", ['{"role": "r", "rows": []}', '{"rows": 5}', '{"rows": [7, {"request": 1, "requests": "x"}]}', "[]", "{"]
 )
 def test_what_s3_has_not_told_or_can_not_be_read_leaves_no_section(downloads, told):
     (downloads / server_side.FILE).write_text(told)
