@@ -2,7 +2,10 @@
 
 import pytest
 
+from experiments import EXPERIMENTS
 from report import load, statistics
+from report.figures import predicted_seconds
+from report.figures.series import drawn
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
 
@@ -140,6 +143,7 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
         "The model missed by more than the uncertainty that it states: one download succeeded in 1.00 s (never, by the "
         "prediction) with 1024 MB, N = 2."
     ]
+    assert predicted_seconds.draw(drawn(EXPERIMENTS["download"], numbers)) is None
 
 
 def test_without_ranges_nothing_is_a_miss(tmp_path):
