@@ -8,6 +8,7 @@ from report import jsonl
 from report.grid import Column, Entry, Grid, Row, number, single_lines, words
 from report.phrases import NOTHING
 from report.run import Run, read_json
+from report.sections.environment import moment
 from report.sections.page import Block, Page
 
 FILE = "server_side.json"
@@ -46,7 +47,7 @@ def render(page: Page) -> Block | None:
         "S3’s own count",
         beside=_beside(seen(own), _said(run)),
         operations=_operations(rows, role),
-        asked_at=told.get("asked_at"),
+        asked_at=moment(told.get("asked_at")),
         spoke_of=_times(own),
         repeated=_repeated(rows),
         own=bool(own),
@@ -136,10 +137,10 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 
 
 def _times(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """When S3 got the first and the last of these requests, in its own words."""
+    """When S3 got the first and the last of these requests."""
     first = [row["first_request"] for row in rows if isinstance(row.get("first_request"), str)]
     last = [row["last_request"] for row in rows if isinstance(row.get("last_request"), str)]
-    return (min(first), max(last)) if first and last else None
+    return (moment(min(first)), moment(max(last))) if first and last else None
 
 
 def _repeated(rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -3,9 +3,12 @@
 import pytest
 
 from experiments import EXPERIMENTS
+from model.parameters import CALIBRATION, Parameter
 from report import load, statistics
 from report.figures import predicted_seconds
 from report.figures.series import drawn
+from report.prediction import Prediction
+from report.sections.prediction import _basis
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
 
@@ -176,6 +179,19 @@ def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
     numbers, warnings = predicted(tmp_path, [*waves(1), *waves()], cells)
     assert f"run.json: what was predicted can’t be read of {CELL.format(1)}; left out." in warnings
     assert [row["concurrency"] for row in numbers["prediction"]["cells"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "words"),
+    [
+        ("local", f"{CALIBRATION} at the start", "this machine’s parameters, seed 1; a calibration"),
+        ("local", "docs", "parameters of another machine, as this one wasn’t calibrated, seed 1."),
+        ("aws", "docs", "AWS’s parameters, seed 1."),
+    ],
+)
+def test_it_is_told_whose_parameters_they_are(place, source, words):
+    row = Parameter("hand_over_s", 1.0, 1.0, 2.0, "s", "measured", source, "2026-05")
+    assert words in _basis(Prediction(place, 1, "", [row], {}))
 
 
 def test_a_parameter_without_a_source_is_named(tmp_path):
