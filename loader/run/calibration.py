@@ -27,7 +27,7 @@ from loader.errors import one_line
 from loader.progress import say
 from loader.run.calibration_client import LARGE, SMALL
 from loader.target import LOCAL_CREDENTIALS, Target
-from model.parameters import Parameter, Parameters
+from model.parameters import CALIBRATION, Parameter, Parameters
 
 BUCKET = "stampede-calibration"
 LARGE_MB, SMALL_BYTES = 64, 10_000
@@ -113,7 +113,7 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
     }
     told = {
         "known": "measured",
-        "source": f"a calibration of this machine at the start of the run, {measured.clients} clients",
+        "source": f"{CALIBRATION} at the start of the run, {measured.clients} clients",
         "date": datetime.now(UTC).date().isoformat(),
     }
     return [
