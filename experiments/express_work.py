@@ -54,8 +54,8 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
 
 
 def _query(values: Mapping[str, Any], parameters: Parameters) -> Work:
-    """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object; an aggregate its share of a
-    count's seconds."""
+    """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object; an
+    aggregate its share of a count's seconds."""
     kind = values["storage_class"]
     share = parameters["athena_aggregate_share"] if values["operation"] == AGGREGATE else 1.0
     reading = Step(
