@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -140,9 +140,10 @@ def measure(target: Target) -> Measured:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None or cpu_seconds(emulator.pid) is None:
         raise CalibrationError("the system doesn't tell the embedded AWS's CPU seconds")
-    s3 = target.client("s3")
+    # A bucket in any other region must be asked for otherwise, and may not be there before (after a kill -9).
+    target = replace(target, outputs=target.outputs | {"region": "us-east-1"})
     count = min(CLIENTS_AT_MOST, 2 * (os.cpu_count() or 1))
-    with _clients(target, count) as clients, _objects(s3):
+    with _clients(target, count) as clients, _objects(target.client("s3")):
         for client in clients:
             client.line()  # it is ready
 

@@ -1,5 +1,7 @@
 """What a calibration's figures mean for the model, by hand arithmetic; and one that fails is only said."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from experiments import EXPERIMENTS
@@ -63,6 +65,18 @@ def test_nothing_is_measured_where_no_embedded_aws_runs(monkeypatch):
     monkeypatch.setattr(calibration.ministack, "running", lambda folder: None)
     with pytest.raises(calibration.CalibrationError, match="doesn't tell"):
         measure(Target("local", {}))
+
+
+def test_a_stack_in_another_region_is_measured_where_buckets_need_no_location(monkeypatch):
+    def end(target, count):
+        raise CalibrationError(f"{count} clients in {target.region}")
+
+    monkeypatch.setattr(calibration.ministack, "running", lambda folder: SimpleNamespace(pid=1))
+    monkeypatch.setattr(calibration, "cpu_seconds", lambda pid: 1.0)
+    monkeypatch.setattr(calibration.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(calibration, "_clients", end)
+    with pytest.raises(CalibrationError, match="2 clients in us-east-1"):
+        measure(Target("local", {"region": "eu-west-1"}, "http://127.0.0.1:9"))
 
 
 def clients(monkeypatch, tmp_path, program, deadline_s=calibration.DEADLINE_S):
