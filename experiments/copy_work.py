@@ -38,7 +38,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
         calls_per_s_cap=values["calls_per_s"],
         attempts=values["retry_attempts"],
         cold_s=parameters["go_start_s"],
-        before_s=0.0 if values["from_manifest"] else emptying_s(objects, parameters),
+        before_s=_before_s(values, parameters),
     )
     connecting = connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"])
     return replace(later, steps=[connecting, copying], repeat=later)
@@ -79,11 +79,20 @@ def objects_of_a_message(values: Mapping[str, Any]) -> float:
 
 
 def emptying_s(count: float, parameters: Parameters) -> float:
-    """The seconds before the first call of a listing, which its record doesn't count: the destination is listed and
-    deleted, 1,000 keys a request and each of them a write to S3, and looked at again; then the source is listed."""
+    """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request and each of them a
+    write to S3, and looked at again."""
     pages = math.ceil(count / KEYS_A_REQUEST)
     deleting_s = max(pages * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
-    return deleting_s + (pages + 2) * parameters["s3_get_s"]
+    return max(pages * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
+
+
+def _before_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """The seconds before the first call, which a record doesn't count: without a manifest the destination is emptied,
+    then the source is listed."""
+    if values["from_manifest"]:
+        return 0.0
+    pages = math.ceil(values["object_count"] / KEYS_A_REQUEST)
+    return emptying_s(values["object_count"], parameters) + pages * parameters["list_page_s"]
 
 
 def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:

@@ -12,13 +12,14 @@ from typing import Any
 from experiments.by_size import Tariff
 from experiments.express_orders import PLACING_AT_ONCE, QUERIES, UPLOAD, placing_step, set_bytes, slice_objects
 from experiments.express_work import alone
+from experiments.knowledge import knowledge
 from experiments.usage import HOURS_IN_A_MONTH, Usage, Use
 
 MEBIBYTE, BYTES_IN_A_GB, BYTES_IN_A_TB = 2**20, 2**30, 2**40
 # Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't told: guessed.
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
 PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
-LISTED_PAGE_S, DELETED_PAGE_S = 0.1, 0.25  # guesses, rather too much
+DELETED_PAGE_S = 0.25  # a guess, rather too much
 # A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide); any_zone has none.
 SUBNET_S = 1200
 # The embedded AWS on a machine of two cores: puts of small objects, and what its Athena takes [tried].
@@ -77,6 +78,7 @@ def _query(values: Mapping[str, Any]) -> Usage:
 
 def _common(values: Mapping[str, Any]) -> dict[str, Any]:
     count, placed = values["object_count"], values["operation"] != UPLOAD
+    listed_s = _listed(values) * knowledge("express")["list_page_s"]
     put_s = {"aws": _placing_s(values), "local": count / LOCAL_CALLS_PER_S} if placed else {"aws": 0, "local": 0}
     return {
         "data_mb": 0,
@@ -85,9 +87,8 @@ def _common(values: Mapping[str, Any]) -> dict[str, Any]:
         "sized_by": "object_count",
         "stack_s": SUBNET_S if values["placement"] == "same_zone" else 0,
         "placed": _set(values),
-        "placing_s": {"aws": put_s["aws"] + _listed(values) * LISTED_PAGE_S + _pages(count) * DELETED_PAGE_S,
-                      "local": put_s["local"]},
-    }  # fmt: skip
+        "placing_s": {"aws": put_s["aws"] + listed_s + _pages(count) * DELETED_PAGE_S, "local": put_s["local"]},
+    }
 
 
 def _placing_s(values: Mapping[str, Any]) -> float:

@@ -74,7 +74,7 @@ def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -
         at_once=max(1.0, min(values["parallel_limit"], objects)),
         rate=rate,
         bytes=moved,
-        cpu_s=objects * parameters["request_cpu_s"] + moved / GIB * parameters["cpu_s_per_gib"],
+        cpu_s=objects * parameters["request_cpu_s"] + moved / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
         threads=math.inf,
     )
 

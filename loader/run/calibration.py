@@ -22,7 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from emulator import ministack, stack
 from emulator.process import cpu_seconds
 from experiments.objects import MEBIBYTE
-from experiments.usage import GET_PART_MB
+from experiments.reading import HEADS, parts
 from loader.errors import one_line
 from loader.progress import say
 from loader.run.calibration_client import LARGE, SMALL
@@ -92,13 +92,13 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
     object_gib, many = LARGE_MB * MEBIBYTE / GIB, measured.clients * DOWNLOADS_TOGETHER
     client_s = alone.client_s / DOWNLOADS
     slowness = (
-        client_s / object_gib / known["calibration_cpu_s_per_gib"]
+        client_s / object_gib / known["download_file_tmp_cpu_s_per_gib"]
         + asked.client_s / ASKED / known["calibration_request_cpu_s"]
     ) / 2
     request_s = asked.server_s / ASKED
     # Counted in ticks of 10 ms, so over all downloads.
     server_s = (alone.server_s + together.server_s) / (DOWNLOADS + many)
-    sent_s = max(server_s - (1 + LARGE_MB / GET_PART_MB) * request_s, server_s / 2) / object_gib
+    sent_s = max(server_s - (HEADS + parts(LARGE_MB)) * request_s, server_s / 2) / object_gib
     # What passed together, in the CPU seconds that the same takes alone: beside other work, and on processors that
     # share a core, they are more.
     passed = many * (client_s + server_s) / together.seconds

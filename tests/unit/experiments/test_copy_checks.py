@@ -56,7 +56,7 @@ def test_calls_at_once_beyond_the_limit_of_s3_are_information_and_no_problem():
     assert (below.status, above.status) == (OK, OK)
     assert "ask for about 2,888 a second; S3 takes 3,500 a prefix" in below.found
     assert above.found.endswith(
-        "ask for about 13,481 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown: with 5 attempts and "
+        "ask for about 14,440 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown: with 5 attempts and "
         "legacy retries about 2.1 % of the objects may fail"
     )
     many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]

@@ -114,7 +114,7 @@ def test_connections_of_a_later_message_are_open_already():
 
 
 def test_a_listing_empties_its_destination_first_and_a_slice_does_not():
-    assert copy_work.work(function(), FUNCTIONS).before_s == pytest.approx(1000 / 3500 + 3 * FUNCTIONS["s3_get_s"])
+    assert copy_work.work(function(), FUNCTIONS).before_s == pytest.approx(1000 / 3500 + 2 * FUNCTIONS["list_page_s"])
     assert copy_work.work(slices(), FUNCTIONS).before_s == 0
 
 

@@ -28,7 +28,7 @@ def test_sixty_four_at_a_time_take_a_sixty_fourth_until_the_processors_bind():
     assert many == pytest.approx(one / 64, rel=0.001)
     quick, _ = of("download", "express", parallel_limit=64, memory_mb=512)
     assert quick.mean_s == pytest.approx(
-        (77_577 * P["request_cpu_s"] + 0.7758e9 / 2**30 * P["cpu_s_per_gib"]) / (512 / 1769), rel=0.01
+        (77_577 * P["request_cpu_s"] + 0.7758e9 / 2**30 * P["go_stream_tmp_cpu_s_per_gib"]) / (512 / 1769), rel=0.01
     )
 
 

@@ -12,7 +12,7 @@ KNOWN = parameters_of(EXPERIMENTS["download"], "local")
 DOWNLOADED_GIB = calibration.DOWNLOADS * calibration.LARGE_MB / 1024
 # Four downloads of 64 MiB (nine requests each) and 150 requests by a client twice as slow as the one of the file, at an
 # embedded AWS that takes 1 ms a request and 2 s a GiB.
-ALONE = Took(0.9, 2 * KNOWN["calibration_cpu_s_per_gib"] * DOWNLOADED_GIB, 36 * 0.001 + 2 * DOWNLOADED_GIB)
+ALONE = Took(0.9, 2 * KNOWN["download_file_tmp_cpu_s_per_gib"] * DOWNLOADED_GIB, 36 * 0.001 + 2 * DOWNLOADED_GIB)
 MANY = 3 * calibration.DOWNLOADS_TOGETHER
 ASKED = Took(0.5, 2 * KNOWN["calibration_request_cpu_s"] * 150, 150 * 0.001)
 
