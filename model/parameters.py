@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +43,10 @@ class Parameter:
         for part in ("unit", "source", "date"):
             if not isinstance(row.get(part), str) or not row[part].strip():
                 raise ParameterError(f"{where}: {name} has no {part}; say where its value is from, and of when it is")
+        if not re.fullmatch(r"\d{4}(-\d\d){0,2}", row["date"]):
+            raise ParameterError(
+                f"{where}: {name}: date must be a year, month or day (2026-11-22), got {row['date']!r}"
+            )
         if row.get("known") not in KNOWN:
             raise ParameterError(f"{where}: {name}: known must be one of {', '.join(KNOWN)}, got {row.get('known')!r}")
         for part in ("value", "low", "high"):
@@ -89,4 +95,8 @@ def read(path: Path) -> list[Parameter]:
         raise ParameterError(f"{path}: can't be read as JSON: {error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ParameterError(f"{path}: must be a list of objects, one a parameter")
-    return [Parameter.of(row, path.name) for row in rows]
+    found = [Parameter.of(row, path.name) for row in rows]
+    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
+    if twice:
+        raise ParameterError(f"{path.name}: {twice[0]} stands there twice; keep one of them")
+    return found
