@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.express_orders import QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from experiments.express_orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.knowledge import knowledge
 from model import operation
 from model.operation import Operation
@@ -80,12 +80,14 @@ def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -
 
 
 def _query(values: Mapping[str, Any], parameters: Parameters) -> Work:
-    """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object."""
+    """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object; an
+    aggregate its share of a count's seconds."""
     kind = values["storage_class"]
+    share = parameters["athena_aggregate_share"] if values["operation"] == AGGREGATE else 1.0
     reading = Step(
         "reading objects",
-        fixed_s=parameters[f"athena_{kind}_s"] * max(1.0, set_bytes(values) / LARGE_BYTES),
+        fixed_s=share * parameters[f"athena_{kind}_s"] * max(1.0, set_bytes(values) / LARGE_BYTES),
         requests=values["object_count"],
-        request_s=parameters[f"athena_{kind}_object_s"],
+        request_s=share * parameters[f"athena_{kind}_object_s"],
     )
     return Work([reading], network="host", spread=parameters["query_spread"])

@@ -19,6 +19,7 @@ from loader.errors import UsageError, one_line
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan
 from model import parameters as known
+from model.enough import MOST_MESSAGES
 from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction, Scenario, predict
 from model.scenario import PROVISIONED, STANDARD, Evaluation, expect
@@ -194,7 +195,7 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
 
 
 def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
-    """Raise UsageError for a number that infra/ takes from nobody."""
+    """Raise UsageError for a number that infra/ takes from nobody, and for more messages than the model can take."""
     for name, variable in declared().items():
         for cell in cells:
             value = cell.values.get(name)
@@ -205,6 +206,13 @@ def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
                 rule = f"{least:,.0f} or more" if most is None else f"{least or 0:,.0f} to {most:,.0f}"
                 raise UsageError(f"{name}: must be {rule}, got {value}; correct --set {name}=...")
     _refuse_short_holds(cells)
+    for cell in cells:
+        for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
+            if count > MOST_MESSAGES:
+                raise UsageError(
+                    f"{cell.alike}: {count:,} messages, and the model takes {MOST_MESSAGES:,} in one flood at most; "
+                    f"use a smaller --{of}-per-concurrency"
+                )
 
 
 def _refuse_short_holds(cells: Sequence[Demand]) -> None:

@@ -180,7 +180,7 @@ def _shown(row: SimulatedRow) -> dict[str, str]:
     limit = "" if one.requests_limit_per_s is None else f" of {one.requests_limit_per_s:,.0f}"
     return {
         "count": f"{row.count:,}",
-        **{name: _number(getattr(one, name), 2) for name in SECONDS},
+        **{name: _seconds(getattr(one, name)) for name in SECONDS},
         "time_to_n_s": _number(one.time_to_n_s, 0),
         "share_at_n": f"{100 * one.share_at_n:.0f}",
         "most_at_once": f"{one.most_at_once:,}",
@@ -189,6 +189,10 @@ def _shown(row: SimulatedRow) -> dict[str, str]:
         "usd": f"{row.usd:,.2f}" if row.usd >= 1 else f"{row.usd:.4f}",
         "binds": one.binds,
     }
+
+
+def _seconds(value: float | None) -> str:
+    return _number(value, 2 if value is None or value >= 1 else 3)
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -205,11 +209,13 @@ def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
 
 
 def _caption(experiment: Experiment, parameters: Parameters) -> list[str]:
+    """How to read it, and what it rests on."""
     _, many = experiment.operation
     known = Counter(parameters.row(name).known for name in parameters)
     return [
         f"“to N” is from the first start until N run at once, “at N” the share of the {many}’ time at full N, “drain” "
-        "from the first message to the last record.",
+        "from the first message to the last record"
+        + ("." if parameters.place == "aws" else "; USD is what the same would cost on AWS."),
         f"These are a model’s figures and nothing was measured: {len(parameters)} parameters as of "
         f"{parameters_date(parameters)} ({listed([f'{count} {how}' for how, count in known.most_common()])}). "
         "--format json has the ranges.",

@@ -281,7 +281,8 @@ def test_what_was_predicted_stands_beside_what_was_measured(default, everything)
     assert ("Cells without a prediction are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
     assert found["words"] in default.page.text
     assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
-    assert "Predicted with this machine’s parameters on 2026-05-01 10:00:00 UTC, seed 1." in default.page.text
+    said = "Predicted with this machine’s parameters on 2026-05-01 10:00:00 UTC, seed 1; a calibration"
+    assert said in default.page.text
     assert "It rests on 2 parameters: 1 measured and 1 guessed." in default.page.text
     assert any(row[0] == "guessed_s" for row in default.page.rows)
     assert everything.numbers["prediction"] is None

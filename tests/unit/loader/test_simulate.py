@@ -162,6 +162,18 @@ REFUSED = {
         "not allowed with argument --messages",
     ),
     "no messages": (["download", "--messages-per-concurrency", "0"], "must be a whole number of 1 or more, got '0'"),
+    "messages for weeks": (
+        ["download", "--messages-per-concurrency", "1000000000"],
+        "5,000,000,000 messages, and the model takes 1,000,000 in one flood at most; use a smaller --messages-per",
+    ),
+    "a warm-up for weeks": (
+        ["download", "--warm-up-per-concurrency", "1000000000"],
+        "5,000,000,000 messages, and the model takes 1,000,000 in one flood at most; use a smaller --warm-up-per",
+    ),
+    "processors that aren't there": (
+        ["download", "--set", "architecture=mips"],
+        "architecture: must be x86_64 or arm64, got 'mips'",
+    ),
     "a seed below 0": (["download", "--seed", "-1"], "must be a whole number of 0 or more, got '-1'"),
     "a barrier that outlasts the timeout": (
         ["download", "--start-barrier-s", "60"],
