@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from experiments.finding import PROBLEM
 from loader.cost.demand import Demand, demands
 from loader.errors import UsageError
 from loader.infra_variables import declared
-from loader.run.plan import Cell, Plan, cell_name
+from loader.run.plan import Cell, Plan
 from model import parameters as known
 from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction, Scenario, predict
 from model.scenario import PROVISIONED, STANDARD
+from model.work import Work
 
 OF_EXPERIMENTS = known.AWS.parent.parent / "experiments" / "parameters"
 # What 10,000 provisioned pollers reach; the rule of infra/variables.tf.
@@ -106,28 +107,45 @@ def predicted_cells(
     for finding in experiment.checks([demand.values for demand in of_cells]):
         if finding.status == PROBLEM:
             raise UsageError(f"{finding.check}: {finding.sentence}")
-    found: dict[str, Prediction] = {}
     for cell, demand in cells:
-        once = cell_name(cell.coordinates)
-        if once not in found:
-            scenario = replace(
-                scenario_of(experiment, plan, demand, account_concurrency), bandwidth_quota=bandwidth_quota
-            )
-            try:
-                found[once] = predict(scenario, parameters, seed)
-            except ParameterError as error:
-                raise UsageError(f"{cell.name}: {error}") from None
-        yield PredictedCell(cell, demand, found[once])
+        scenario = scenario_of(experiment, plan, demand, account_concurrency, bandwidth_quota)
+        try:
+            yield PredictedCell(cell, demand, predict(scenario, parameters, seed))
+        except ParameterError as error:
+            raise UsageError(f"{cell.name}: {error}") from None
 
 
-def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, account_concurrency: int | None = None) -> Scenario:
-    """A cell of a plan as the model is asked about it."""
+@dataclass(frozen=True)
+class WorkOf:
+    """What a message of an experiment does with these values; equal where both are."""
+
+    work: Callable[[Mapping[str, Any], Parameters], Work]
+    text: str
+    values: Mapping[str, Any] = field(compare=False)
+
+    @classmethod
+    def of(cls, experiment: Experiment, values: Mapping[str, Any]) -> WorkOf:
+        """That of a cell."""
+        return cls(experiment.work, json.dumps(values, sort_keys=True, default=asdict), values)
+
+    def __call__(self, parameters: Parameters) -> Work:
+        return self.work(self.values, parameters)
+
+
+def scenario_of(
+    experiment: Experiment,
+    plan: Plan,
+    demand: Demand,
+    account_concurrency: int | None = None,
+    bandwidth_quota: bool = False,
+) -> Scenario:
+    """A cell of a plan as the model is asked about it; of the account as `predicted_cells`."""
     values = {**demand.values, "messages_per_concurrency": plan.messages_per_concurrency}
     pollers = demand.pollers and (demand.pollers.minimum, demand.pollers.maximum)
     in_lambda = demand.usage.in_lambda
     most = values.get("maximum_concurrency") or max(2, demand.concurrency)
     return Scenario(
-        work=partial(experiment.work, demand.values),
+        work=WorkOf.of(experiment, demand.values),
         messages=demand.messages,
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
@@ -137,7 +155,9 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, account_conc
         pollers=pollers if in_lambda else None,
         maximum_concurrency=most if in_lambda and not pollers else None,
         account_concurrency=account_concurrency,
+        bandwidth_quota=bandwidth_quota,
         barrier_s=demand.barrier_s,
+        warm_up=demand.warm_up_messages,
         shares_a_list=experiment.messages is not None and experiment.messages(values) is not None,
         operations=experiment.operation[1],
     )

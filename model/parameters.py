@@ -69,6 +69,13 @@ class Parameters(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all is the same, ranges and sources too."""
+        return isinstance(other, Parameters) and (self.place, self._rows) == (other.place, other._rows)
+
+    def __hash__(self) -> int:
+        return hash((self.place, frozenset(self._rows.values())))
+
     def row(self, name: str) -> Parameter:
         """All of one parameter. Raises ParameterError."""
         try:

@@ -117,8 +117,9 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | None = None) -> Estimate:
-    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target.
+def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | None = None, **known: Any) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target. `known` of AWS as
+    `questions` takes it.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
     duration of AWS. Raises UsageError for values that aren't numbers.
@@ -126,7 +127,7 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | 
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     prices = read_prices(str(setting(plan, "region", defaults)))
-    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws")
+    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", **known)
     here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target)
     advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,70 +18,71 @@ from loader.run.plan import Plan
 from model.binding import bindings
 from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction, predict
-from model.scenario import Scenario, expect
+from model.scenario import ENOUGH_ATTEMPTS, Evaluation, Scenario, expect
 
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse:
 # those look at the same cells, and come later.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
 # Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
 MOST_KEPT = 1000
-SEED = 1
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the model is asked about one flood. Questions are the same where what decides the answer is."""
+    """What the model is asked about one flood."""
 
-    experiment: str
-    place: str
-    values: str
-    messages: int
-    barrier_s: float
-    scenario: Scenario = field(compare=False)
-    parameters: Parameters = field(compare=False)
+    scenario: Scenario
+    parameters: Parameters
+    seed: int
 
     def of(self, messages: int) -> Question:
         """The same with another number of messages."""
-        return replace(self, messages=messages, scenario=replace(self.scenario, messages=messages))
+        return replace(self, scenario=replace(self.scenario, messages=messages))
+
+    def warm_up(self) -> Question:
+        """The flood before it, which makes its environments."""
+        return replace(self, scenario=replace(self.scenario, messages=self.scenario.warm_up, warm_up=0, barrier_s=0.0))
+
+    def found(self) -> Evaluation:
+        """The flood, carried out. Raises one of UNANSWERED."""
+        return expect(self.scenario, self.parameters, self.seed)
 
     def binds(self) -> str:
         """What binds, in words. Raises one of UNANSWERED."""
-        return "; ".join(
-            one.words for one in bindings(self.scenario, expect(self.scenario, self.parameters, SEED), SEED)
-        )
+        return "; ".join(one.words for one in bindings(self.scenario, self.found(), self.seed))
 
 
-def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[tuple[Demand, Question]]:
+def questions(
+    plan: Plan, defaults: Mapping[str, Any], place: str, parameters: Parameters | None = None, **account: Any
+) -> Iterator[tuple[Demand, Question]]:
     """Every cell of `plan`, in the order in which they run, and what the model is asked about its measured messages at
-    `place`. Raises UsageError as `demands` does."""
+    `place`, with its `parameters` where none are given and the `account` as `predicting.scenario_of` takes it. Raises
+    UsageError as `demands` does."""
     experiment = EXPERIMENTS[plan.experiment]
-    parameters = predicting.parameters_of(experiment, place)
+    parameters = parameters or predicting.parameters_of(experiment, place)
     there = replace(plan, target=place)
     for demand in demands(plan, defaults):
-        scenario = predicting.scenario_of(experiment, there, demand)
-        values = json.dumps(demand.values, sort_keys=True, default=asdict)
-        yield demand, Question(experiment.name, place, values, demand.messages, demand.barrier_s, scenario, parameters)
+        yield demand, Question(predicting.scenario_of(experiment, there, demand, **account), parameters, plan.seed)
 
 
-def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand]:
+def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str, **known: Any) -> list[Demand]:
     """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
-    nothing where the experiment has no model, or where a cell can't be. Raises UsageError as `demands` does."""
+    nothing where the experiment has no model, or where a cell can't be. `known` of it as `questions` takes it. Raises
+    UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
         return demands(plan, defaults)
-    return [_foreseen(demand, question) for demand, question in questions(plan, defaults, place)]
+    return [_foreseen(demand, question) for demand, question in questions(plan, defaults, place, **known)]
 
 
-@lru_cache(maxsize=MOST_KEPT)
 def prediction(question: Question) -> Prediction:
     """All that the model says of the flood, with its ranges and what to change. Raises one of UNANSWERED."""
-    return predict(question.scenario, question.parameters, SEED)
+    return predict(question.scenario, question.parameters, question.seed)
 
 
 def _foreseen(demand: Demand, question: Question) -> Demand:
-    warm_up = demand.warm_up_messages
     try:
         predicting.refuse_out_of_bounds([demand])
-        floods = [asked(question), *([asked(question.of(warm_up))] if warm_up else [])]
+        floods = [asked(question), *([asked(question.warm_up())] if demand.warm_up_messages else [])]
     except (UsageError, *UNANSWERED):
         return demand
     return replace(
@@ -113,13 +113,13 @@ class Foreseen:
 @lru_cache(maxsize=MOST_KEPT)
 def asked(question: Question) -> Foreseen:
     """What the model says of one flood. Raises one of UNANSWERED."""
-    limited, parameters = question.scenario, question.parameters
-    found = expect(limited, parameters, SEED)
+    limited, found = question.scenario, question.found()
     course, longest_s = found.course, found.course.max_s
     working_s = course.succeeded * (course.avg_s + found.work.before_s) if course.succeeded else 0.0
     if course.failed_attempts:
         working_s += course.failed_attempts * limited.timeout_s
-        longest_s = expect(replace(limited, timeout_s=math.inf), parameters, SEED).course.max_s
+        without = replace(limited, timeout_s=math.inf)
+        longest_s = expect(without, question.parameters, question.seed, ENOUGH_ATTEMPTS).course.max_s
     return Foreseen(
         share_at_n=course.share_at_n,
         time_to_n_s=course.time_to_n_s,

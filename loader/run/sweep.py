@@ -66,7 +66,7 @@ class SweepRun:
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
-        self._description.predicted(predictions, parameters)
+        self._description.predicted(predictions, parameters, self._plan.seed)
 
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
@@ -141,7 +141,8 @@ class SweepRun:
             return
         try:
             parameters = calibrated(target, parameters_of(experiment, "local"))
-            self.predicted(predictions(self._plan, infra_defaults(os.environ), parameters), parameters)
+            foreseen = predictions(self._plan, infra_defaults(os.environ), parameters, self._plan.seed)
+            self.predicted(foreseen, parameters)
         except (UsageError, ParameterError) as error:
             say(f"nothing is predicted for this run: {error}", style="yellow")
 

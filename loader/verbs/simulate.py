@@ -81,7 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
         for one in predicted:
             cells.append(one)
             progress.advance(task)
-    rows = simulated_table.rows(experiment, plan, cells, defaults)
+    known = {}
+    if plan.target == "aws":
+        account = {"account_concurrency": arguments.account_concurrency, "bandwidth_quota": arguments.bandwidth_quota}
+        known = {"parameters": parameters, **account}
+    rows = simulated_table.rows(experiment, plan, cells, defaults, **known)
     simulated_table.print_rows(experiment, rows, parameters, arguments.format)
     if plan.target == "local":
         say(predicting.UNCALIBRATED)
@@ -103,8 +107,11 @@ def _picture(text: str) -> Path:
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
     # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
     from report.figures import drawing, predicted_ramp
+    from report.statistics.prediction import axes_of
 
-    figure, left_out = predicted_ramp.draw(experiment, [(row.key, row.prediction.as_dict()) for row in rows])
+    # One of each cell: rows of it that only records tell apart have the same curve.
+    cells = {row.key.on(axes_of(experiment)): (row.key, row.prediction.as_dict()) for row in reversed(rows)}
+    figure, left_out = predicted_ramp.draw(experiment, list(reversed(cells.values())))
     if figure is None:
         say("no picture: nothing would run", style="yellow")
         return

@@ -10,7 +10,7 @@ def each_takes(monkeypatch: pytest.MonkeyPatch, one_s: float) -> None:
     environment starts in one second."""
 
     def asked(question: foreseen.Question) -> foreseen.Foreseen:
-        n, work_s = question.scenario.concurrency, question.messages * one_s
+        n, work_s = question.scenario.concurrency, question.scenario.messages * one_s
         return foreseen.Foreseen(
             share_at_n=1.0,
             time_to_n_s=0.0,
