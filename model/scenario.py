@@ -157,7 +157,8 @@ def enough(scenario: Scenario, course: Course | None = None, attempts: float = E
     """The part of a large flood that tells about the same as the whole, in about so many `attempts` where a message is
     tried as often as in the `course` of it; 1 for a small flood."""
     in_all = scenario.messages if course is None else course.succeeded + course.failed_attempts
-    return min(1.0, max(attempts / in_all, ENOUGH_WORKERS / scenario.concurrency))
+    workers = math.ceil(max(attempts / in_all * scenario.concurrency, ENOUGH_WORKERS))
+    return min(1.0, workers / scenario.concurrency)
 
 
 def part_of(flood: Flood, part: float) -> Flood:
@@ -165,7 +166,9 @@ def part_of(flood: Flood, part: float) -> Flood:
     if part >= 1:
         return flood
     trigger = flood.trigger and Trigger(
-        max(1.0, part * flood.trigger.start), part * flood.trigger.per_minute, max(1.0, part * flood.trigger.most)
+        max(1.0, part * flood.trigger.start),
+        part * flood.trigger.per_minute,
+        max(1.0, round(part * flood.trigger.most, 6)),  # at N, where the whole's is
     )
     return replace(
         flood,
@@ -174,7 +177,7 @@ def part_of(flood: Flood, part: float) -> Flood:
         messages_per_s=part * flood.messages_per_s,
         trigger=trigger,
         scale_out_per_10_s=max(1.0, part * flood.scale_out_per_10_s),
-        account_concurrency=max(1.0, part * flood.account_concurrency),
+        account_concurrency=max(1.0, round(part * flood.account_concurrency, 6)),
         warm=round(part * flood.warm),
     )
 

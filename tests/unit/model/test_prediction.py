@@ -8,8 +8,8 @@ import pytest
 
 from model import ranges
 from model.prediction import OF_KINDS, RANGED, predict
-from model.scenario import enough, evaluate
-from model.work import Step
+from model.scenario import enough, evaluate, flood_of, part_of
+from model.work import Step, Work
 from tests.unit.model.scenarios import AWS, a_cell
 
 WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
@@ -95,6 +95,14 @@ def test_a_part_of_a_large_flood_goes_as_the_whole_does():
     whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
     for name in ("avg_s", "time_to_n_s", "share_at_n", "drain_s"):
         assert getattr(part, name) == pytest.approx(getattr(whole, name), rel=0.05), name
+
+
+@pytest.mark.parametrize("n", [455, 500, 777])
+def test_a_part_of_a_flood_reaches_its_n_as_the_whole_does(n):
+    for each in range(7, 200, 9):
+        cell = a_cell(concurrency=n, account_concurrency=n, each=each)
+        part = part_of(flood_of(cell, Work([]), AWS), enough(cell))
+        assert int(part.trigger.most) == int(part.account_concurrency) == part.concurrency
 
 
 def test_what_a_part_counts_is_told_as_of_the_whole():
