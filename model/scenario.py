@@ -28,8 +28,8 @@ COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
 ENOUGH_ATTEMPTS, ENOUGH_WORKERS = 5000, 100
 # A larger flood is told by a part of it: nobody waits minutes for an answer.
 MOST_ATTEMPTS = 200_000
-# Answers that are kept for whoever asks again.
-MOST_KEPT = 100
+# Answers that are kept for whoever asks again: about 30 KB each.
+MOST_KEPT = 1000
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from experiments import EXPERIMENTS
@@ -23,8 +22,6 @@ from model.scenario import ENOUGH_ATTEMPTS, Evaluation, Scenario, expect
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse:
 # those look at the same cells, and come later.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
-# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
-MOST_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,6 @@ class Foreseen:
     start_s: float
 
 
-@lru_cache(maxsize=MOST_KEPT)
 def asked(question: Question) -> Foreseen:
     """What the model says of one flood. Raises one of UNANSWERED."""
     limited, found = question.scenario, question.found()
