@@ -84,7 +84,7 @@ def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
 def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
     """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
     program's runs, one after the other."""
-    each = 1 if _is_first_read(theirs) else MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
+    each = MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
     coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
     (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
@@ -95,11 +95,12 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
-    return sum(evaluate(scenario, parameters, seed).course.avg_s for seed in range(1, floods + 1)) / floods
+    courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
+    return mean(one.of_first["avg_s"] if _is_first_read(theirs) else one.avg_s for one in courses)
 
 
 def _is_first_read(theirs: Theirs) -> bool:
-    """Whether a row counts only reads that no page cache could answer: each is the one message of an environment."""
+    """Whether a row counts only reads that no page cache could answer: the first of each environment."""
     cell = theirs.key.figures()
     return theirs.published.file == "filesystem_large" and (cell["storage"], cell["read"]) == ("efs", "first")
 

@@ -39,7 +39,8 @@ class Axis:
     `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
     value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`, and `allowed`
     are the values that there are (a range, or a few texts) where only those of `kind` and more don't work. Where
-    `variable` is empty, only records tell it.
+    `variable` is empty, only records tell it; where it is how an environment's first operation differs from later ones,
+    those have the value that `later` gives from a cell's values, and the first ones the default.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
     before it, and most runs, don't tell: together such axes are the cell's way, named only where a run departs from
@@ -56,6 +57,7 @@ class Axis:
     default: Any = NEEDED
     in_order: bool = False
     allowed: Sequence[Any] = ()
+    later: Callable[[Mapping[str, Any]], Any] | None = None
 
     def takes(self, value: Any) -> bool:
         """Whether `value` is one of this axis."""

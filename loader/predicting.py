@@ -80,12 +80,14 @@ class Question:
     told: tuple[Hashable, ...]
     messages: int
     timeout_s: float
+    barrier_s: float
+    warm_up: int
     seed: int
     scenario: Scenario = field(compare=False)
     parameters: Parameters = field(compare=False)
 
     def varied(self, **changes: float) -> Question:
-        """The same with another number of `messages`, or another `timeout_s`."""
+        """The same with another number of `messages`, say, or without a `timeout_s`."""
         return replace(self, scenario=replace(self.scenario, **changes), **changes)
 
 
@@ -110,8 +112,9 @@ def questions(
     for demand in demands(plan, defaults):
         scenario = scenario_of(experiment, plan, demand, given)
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
-        told = (experiment.work, values, demand.barrier_s, given.account_concurrency, given.bandwidth_quota, rows)
-        yield demand, Question(told, scenario.messages, scenario.timeout_s, plan.seed, scenario, parameters)
+        told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, rows)
+        varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
+        yield demand, Question(told, **varied, seed=plan.seed, scenario=scenario, parameters=parameters)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -170,6 +173,7 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
         account_concurrency=given.account_concurrency,
         bandwidth_quota=given.bandwidth_quota,
         barrier_s=demand.barrier_s,
+        warm_up=demand.warm_up_messages,
         shares_a_list=experiment.messages is not None and experiment.messages(values) is not None,
         operations=experiment.operation[1],
     )

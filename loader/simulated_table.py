@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from loader import cost
 from loader.predicting import Given, PredictedCell
 from loader.run.plan import Cell, Plan
 from model.parameters import Parameters
-from model.prediction import Prediction
+from model.prediction import RANGED, Prediction
 from report.cell_key import SETTINGS, Key, told_apart
 from report.cell_settings import CellSettings
 from report.cells import SECONDS, number_text, published_columns
@@ -48,7 +48,11 @@ BINDS_WIDTH = 20
 
 @dataclass(frozen=True)
 class SimulatedRow:
-    """A cell with all its repeats: its coordinates, how many operations, what the model says and what it costs."""
+    """A cell with all its repeats: its coordinates, how many operations, what the model says and what it costs.
+
+    Where records tell the first operation of an environment from later ones, each kind has a row with its own seconds
+    and its part of the bill; the other figures are the cell's.
+    """
 
     key: Key
     count: int
@@ -64,20 +68,40 @@ class SimulatedRow:
 def rows(
     experiment: Experiment, plan: Plan, cells: Sequence[PredictedCell], defaults: Mapping[str, Any], given: Given
 ) -> list[SimulatedRow]:
-    """A row for each cell, its repeats in one, in the order of the report's table."""
+    """A row for each cell, its repeats in one, in the order of the report's table. The bill is of what is `given`
+    beside the plan."""
     settings = CellSettings({"experiment": experiment.name, "plan": plan.as_dict()})
     found: dict[Key, list[PredictedCell]] = {}
     for one in cells:
         found.setdefault(key_of(experiment, one, settings.others(one.cell.name)), []).append(one)
-    return [
-        SimulatedRow(
-            key,
-            sum(one.demand.messages for one in repeats),
-            cost.estimate(only(plan, repeats[0].cell), defaults, given=given).total_usd,
-            repeats[0].prediction,
-        )
-        for key, repeats in sorted(found.items())
-    ]
+    return sorted(
+        (row for key, repeats in found.items() for row in _rows_of(experiment, plan, key, repeats, defaults, given)),
+        key=lambda row: row.key,
+    )
+
+
+def _rows_of(
+    experiment: Experiment,
+    plan: Plan,
+    key: Key,
+    repeats: Sequence[PredictedCell],
+    defaults: Mapping[str, Any],
+    given: Given,
+) -> Iterator[SimulatedRow]:
+    """A cell's row, or its rows."""
+    count, told = sum(one.demand.messages for one in repeats), repeats[0].prediction
+    usd = cost.estimate(only(plan, repeats[0].cell), defaults, given=given).total_usd
+    later = {axis.name: axis.later(repeats[0].demand.values) for axis in experiment.axes if axis.later}
+    of_later = replace(key, values=tuple(later.get(axis.name, key[axis.name]) for axis in key.axes))
+    kinds = [("first", key, told.of_first), ("later", of_later, told.of_later)] if later else []
+    kinds = [(kind, its_key, seconds) for kind, its_key, seconds in kinds if seconds["count"]]
+    if not kinds:  # they are all alike, or none succeeds
+        yield SimulatedRow(key, count, usd, told)
+    for kind, its_key, seconds in kinds:
+        share = seconds["count"] / sum(one["count"] for _, _, one in kinds)
+        ranges = {**told.ranges, "avg_s": told.ranges.get(f"{kind}_avg_s")}
+        its = replace(told, **{name: seconds[name] for name in SECONDS}, ranges=ranges)
+        yield SimulatedRow(its_key, round(share * count), share * usd, its)
 
 
 def key_of(experiment: Experiment, one: PredictedCell, settings: str = "") -> Key:
@@ -115,7 +139,8 @@ def print_rows(experiment: Experiment, rows: Sequence[SimulatedRow], parameters:
 
 def _as_json(row: SimulatedRow, names: Sequence[str], parameters: Parameters) -> dict[str, Any]:
     figures = row.figures()
-    ranges = {name: [_rounded(end) for end in ends] for name, ends in row.prediction.ranges.items()}
+    ends = row.prediction.ranges
+    ranges = {name: [_rounded(end) for end in ends[name]] for name in RANGED if ends.get(name)}
     return {
         **{name: figures.get(name) for name in names},
         "requests_limit_per_s": row.prediction.requests_limit_per_s,

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from model.binding import MESSAGES, RAMP, REACH, RESERVED, SHARED, TIMEOUT, Binding
+from model.binding import MESSAGES, RAMP, REACH, RESERVED, SHARED, SHORT, TIMEOUT, Binding
 from model.flood import Course
 from model.parameters import Parameters
 from model.scenario import PROVISIONED, Evaluation, Scenario, enough, evaluate, expect
 
 # What advice aims at: so much of the operations' time at full N.
 AIM = 0.9
-# Messages a worker that are worth trying.
+# Messages a worker that are worth trying, and messages in all that anybody sends for that.
 EACH = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600, 800, 1000)
-# Attempts that the questions about one cell may have together: nobody waits minutes for advice.
-MOST_ATTEMPTS = 200_000
+MOST_MESSAGES = 200_000
+# About so many attempts are behind a figure that is told, where there are more: nobody waits minutes for advice.
+TOLD_ATTEMPTS = 20_000
 # Lambda's provisioned mode: the least that is kept ready can be 2 to 200 pollers, of ten invocations each.
 POLLERS, INVOKES = range(2, 200 + 1), 10
 # Fewer workers are as fast where all of it takes at most so much longer.
@@ -45,6 +47,7 @@ def advise(
         REACH: asking.farther,
         MESSAGES: asking.overlap,
         RAMP: asking.overlap,
+        SHORT: asking.smaller,
         SHARED: asking.relief,
     }
     if any(one.kind == TIMEOUT for one in bound):  # what of them ends at all comes first
@@ -58,19 +61,14 @@ def sentence(changes: Sequence[Change]) -> str:
 
 
 class _Asking:
-    """The model, asked again with one thing changed: of a part of a large flood to search, of the whole to say it."""
+    """The model, asked again with one thing changed: of a small part of a large flood to search, of a larger one to say
+    it."""
 
     def __init__(self, scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int) -> None:
         self._scenario, self._parameters, self._found, self._seed = scenario, parameters, found, seed
-        self._left = MOST_ATTEMPTS
 
-    def _ask(self, scenario: Scenario) -> Course | None:
-        """The course of the whole; None where that would take too long."""
-        if scenario.messages > self._left:
-            return None
-        course = expect(scenario, self._parameters, self._seed).course
-        self._left -= course.succeeded + course.failed_attempts
-        return course
+    def _ask(self, scenario: Scenario) -> Course:
+        return expect(scenario, self._parameters, self._seed, TOLD_ATTEMPTS).course
 
     def _about(self, scenario: Scenario) -> Course:
         return evaluate(scenario, self._parameters, self._seed, enough(scenario)).course
@@ -90,7 +88,7 @@ class _Asking:
 
     def _more_succeed(self, words: str, changed: Scenario) -> Iterator[Change]:
         course, now = self._ask(changed), self._found.course
-        if course is not None and course.succeeded > now.succeeded:
+        if course.succeeded > now.succeeded:
             many = f"{course.succeeded:,} instead of {now.succeeded:,}"
             yield Change(f"{words} lets {many} {self._scenario.operations} end", changed)
 
@@ -105,7 +103,7 @@ class _Asking:
         pollers = (min(self._scenario.pollers[0], most), most)
         changed, now = replace(self._scenario, pollers=pollers), self._found.course.dead_lettered
         course = self._ask(changed)
-        if course is not None and course.dead_lettered < now:
+        if course.dead_lettered < now:
             left = f"{course.dead_lettered:,} instead of {now:,} dead letters"
             yield Change(f"provisioned pollers {_words(pollers)} leave {left}", changed)
 
@@ -115,7 +113,8 @@ class _Asking:
         if self._scenario.maximum_concurrency is None or self._scenario.maximum_concurrency >= n:
             return
         changed = replace(self._scenario, maximum_concurrency=n)
-        if (course := self._ask(changed)) is not None and course.most_at_once > self._found.course.most_at_once:
+        course = self._ask(changed)
+        if course.most_at_once > self._found.course.most_at_once:
             yield Change(f"maximum_concurrency = {n:,} lets {course.most_at_once:,} run at once", changed)
 
     def overlap(self, _: Binding) -> Iterator[Change]:
@@ -126,15 +125,24 @@ class _Asking:
             pollers = (min(most, POLLERS[-1]), most)
             faster = replace(self._scenario, trigger=PROVISIONED, pollers=pollers, maximum_concurrency=None)
             ways += self._faster(faster, f"provisioned pollers {_words(pollers)}")
-        ways = ways or [*self._smaller()]
-        for words, share, scenario in ways:
-            yield Change(f"{words} put {math.floor(100 * share)} % of the {scenario.operations} at full N", scenario)
+        if ways:
+            yield from (self._put(*way) for way in ways)
+        else:
+            yield from self.smaller(_)
+
+    def smaller(self, _: Binding) -> Iterator[Change]:
+        """More of the time at full N by a smaller N."""
+        for way in self._smaller():
+            yield self._put(*way)
+
+    def _put(self, words: str, share: float, scenario: Scenario) -> Change:
+        return Change(f"{words} put {math.floor(100 * share)} % of the {scenario.operations} at full N", scenario)
 
     def _faster(self, faster: Scenario, words: str) -> Iterator[tuple[str, float, Scenario]]:
         if faster.pollers == self._scenario.pollers:
             return
         course = self._ask(faster)
-        if course is not None and course.share_at_n >= AIM:
+        if course.share_at_n >= AIM:
             yield words, course.share_at_n, faster
             return
         for more, share, scenario in self._more_messages(faster):
@@ -142,15 +150,14 @@ class _Asking:
 
     def _more_messages(self, scenario: Scenario) -> Iterator[tuple[str, float, Scenario]]:
         """The fewest messages, of the numbers that are tried, that reach the aim."""
+        if scenario.shares_a_list:
+            return
         n = scenario.concurrency
-        for each in EACH if not scenario.shares_a_list else ():
-            changed = replace(scenario, messages=each * n)
-            if each * n > self._left:
-                return
-            if each * n <= scenario.messages or self._about(changed).share_at_n < AIM:
-                continue
-            if (course := self._ask(changed)) is not None and course.share_at_n >= AIM:
-                yield f"{each} x N messages", course.share_at_n, changed
+        more = [replace(scenario, messages=each * n) for each in EACH if scenario.messages < each * n <= MOST_MESSAGES]
+        for changed in more[bisect_left(more, True, key=lambda one: self._about(one).share_at_n >= AIM) :]:
+            course = self._ask(changed)
+            if course.share_at_n >= AIM:
+                yield f"{changed.messages // n} x N messages", course.share_at_n, changed
                 return
 
     def _smaller(self) -> Iterator[tuple[str, float, Scenario]]:
@@ -161,7 +168,8 @@ class _Asking:
             changed = replace(_of(self._scenario, n), messages=messages)
             if self._about(changed).share_at_n < AIM:
                 continue
-            if (course := self._ask(changed)) is not None and course.share_at_n >= AIM:
+            course = self._ask(changed)
+            if course.share_at_n >= AIM:
                 yield f"N = {n:,} would", course.share_at_n, changed
                 return
 
@@ -170,7 +178,7 @@ class _Asking:
         now = self._found.course
         without = replace(self._scenario, without=(*self._scenario.without, bound.limit))
         free = self._ask(without)
-        if free is not None and free.succeeded and now.succeeded:
+        if not math.isnan(free.avg_s) and not math.isnan(now.avg_s):
             yield Change(f"without that limit one takes {free.avg_s:.3g} s instead of {now.avg_s:.3g} s", without)
         if self._found.work.network == "vpc":
             yield from self._subnets()
@@ -179,8 +187,9 @@ class _Asking:
     def _subnets(self) -> Iterator[Change]:
         for subnets in SUBNETS:
             changed = self._scenario.with_work(subnets=subnets)
-            if subnets <= self._found.work.subnets or (course := self._ask(changed)) is None:
+            if subnets <= self._found.work.subnets:
                 continue
+            course = self._ask(changed)
             if course.avg_s < self._found.course.avg_s / AS_FAST:
                 yield Change(f"in {subnets} subnets it takes {course.avg_s:.3g} s", changed)
             return
@@ -193,8 +202,6 @@ class _Asking:
         for n in (one for one in ROUND if room <= one < self._scenario.concurrency):
             changed = _of(self._scenario, n)
             course = self._ask(changed)
-            if course is None:
-                return
             if course.drain_s <= now.drain_s * AS_FAST and course.succeeded >= now.succeeded:
                 yield Change(
                     f"N = {n:,} has all done in {course.drain_s:,.0f} s, this N in {now.drain_s:,.0f} s", changed

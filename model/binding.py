@@ -18,9 +18,11 @@ SLOWED = 0.2
 CUT_OFF = 0.02
 # What is taken away decides something when so much more of the time then lies in the window.
 GAIN = 0.05
+# Of so many times the messages the tail is a fourth as much of the time.
+MORE = 4
 
-TIMEOUT, RESERVED, REACH, MESSAGES, RAMP, SHARED, OWN = (
-    "timeout", "reserved", "reach", "messages", "ramp", "shared", "own"
+TIMEOUT, RESERVED, REACH, MESSAGES, RAMP, SHORT, SHARED, OWN = (
+    "timeout", "reserved", "reach", "messages", "ramp", "short", "shared", "own"
 )  # fmt: skip
 
 
@@ -90,7 +92,10 @@ def _of_overlap(scenario: Scenario, found: Evaluation, seed: int) -> Binding:
     for words, change in _ways_to_n(scenario, found.flood, flood):
         if share(**change) >= now + GAIN:
             return Binding(RAMP, words)
-    a_worker = scenario.messages / scenario.concurrency
+    a_worker, own_s = scenario.messages / scenario.concurrency, found.operation.mean_s
+    if share(messages=MORE * flood.messages) < now + GAIN:
+        words = f"the length of the operations: {own_s:.2g} s, too short for N = {scenario.concurrency:,} at one moment"
+        return Binding(SHORT, words)
     return Binding(MESSAGES, f"the number of messages: {a_worker:,.3g} for each of N, so that most of the time is tail")
 
 

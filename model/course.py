@@ -13,8 +13,9 @@ from model.limits import Shared
 
 # Of the picture's curve: more than a screen shows.
 RAMP_POINTS = 300
-# How an attempt ends: as it should, with an error, or by the function's timeout.
-DONE, FAILED, CUT_OFF = range(3)
+# How an attempt ends: as it should, with an error, by the function's timeout, or as it should where it was the first of
+# a new environment.
+DONE, FAILED, CUT_OFF, FIRST = range(4)
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Course:
     the span of the records. `binds` has by the name of each shared limit the share of operation time in which it was
     the one that slowed all; `throttled` are receives that found no room. `peak_requests_per_s` is the most there was at
     once of running x progress, times what one asks. `ramp` is the curve of how many ran at once from each moment on.
+    `of_first` and `of_later` have the seconds, and the `count`, of the operations that were the first of their
+    environment and of those that weren't.
     """
 
     succeeded: int
@@ -48,22 +51,26 @@ class Course:
     peak_requests_per_s: float
     binds: Mapping[str, float] = field(default_factory=dict)
     ramp: Sequence[tuple[float, int]] = ()
+    of_first: Mapping[str, float] = field(default_factory=dict)
+    of_later: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class Attempts:
-    """Every attempt of an operation, by its end: start and end in seconds, and which failed; 16 bytes each."""
+    """Every attempt of an operation, by its end: start and end in seconds, 16 bytes each, which failed, and which were
+    the first of their environment."""
 
     started_s: array[float] = field(default_factory=lambda: array("d"))
     ended_s: array[float] = field(default_factory=lambda: array("d"))
     failed: array[int] = field(default_factory=lambda: array("q"))
+    first: array[int] = field(default_factory=lambda: array("q"))
     throttled: int = 0
     dead_lettered: int = 0
 
-    def add(self, started_s: float, ended_s: float, *, failed: bool) -> None:
+    def add(self, started_s: float, ended_s: float, outcome: int) -> None:
         """One more."""
-        if failed:
-            self.failed.append(len(self.ended_s))
+        if outcome:
+            (self.first if outcome == FIRST else self.failed).append(len(self.ended_s))
         self.started_s.append(started_s)
         self.ended_s.append(ended_s)
 
@@ -71,8 +78,10 @@ class Attempts:
 def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) -> Course:
     """Count everything; `n` is the concurrency that is asked for."""
     starts, ends = (np.frombuffer(times, dtype=float) for times in (attempts.started_s, attempts.ended_s))
-    done = np.ones(len(ends), dtype=bool)
-    done[attempts.failed] = False
+    later = np.ones(len(ends), dtype=bool)
+    later[attempts.failed] = later[attempts.first] = False
+    seconds = ends - starts
+    of_first, of_later = _spread(seconds[attempts.first]), _spread(seconds[later])
     at, running = timeline(starts, ends, shared.at_s)
     busy_s = running[:-1] * np.diff(at)
     window = _window(at, running, n)
@@ -80,11 +89,11 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
     first = float(starts.min())
     whole = float(busy_s.sum())
     return Course(
-        succeeded=int(done.sum()),
+        succeeded=of_first["count"] + of_later["count"],
         failed_attempts=len(attempts.failed),
         dead_lettered=attempts.dead_lettered,
         throttled=attempts.throttled,
-        **_spread((ends - starts)[done]),
+        **_seconds(np.concatenate([seconds[later], seconds[attempts.first]])),
         time_to_n_s=window[0] - first if window else None,
         window_end_s=window[1] - first if window else None,
         share_at_n=min(1.0, float(busy_s[inside].sum()) / whole) if whole else 0.0,  # sums round
@@ -94,6 +103,8 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
         peak_requests_per_s=float(np.minimum(running, shared.room(at)).max()) * requests_per_s,
         binds=shared.binds(at[:-1], running[:-1], busy_s) if whole else dict.fromkeys(shared.names, 0.0),
         ramp=_curve(at, running),
+        of_first=of_first,
+        of_later=of_later,
     )
 
 
@@ -115,6 +126,10 @@ def _window(at: np.ndarray, running: np.ndarray, n: int) -> tuple[float, float] 
 
 
 def _spread(seconds: np.ndarray) -> dict[str, float]:
+    return {"count": len(seconds), **_seconds(seconds)}
+
+
+def _seconds(seconds: np.ndarray) -> dict[str, float]:
     if not len(seconds):
         return dict.fromkeys(("min_s", "p25_s", "avg_s", "p75_s", "max_s"), math.nan)
     low, p25, p75, high = np.percentile(seconds, [0, 25, 75, 100]).tolist()

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.course import CUT_OFF, DONE, FAILED, Attempts
+from model.course import CUT_OFF, DONE, FAILED, FIRST, Attempts
 from model.environments import Environments
 from model.limits import Shared
 from model.messages import Messages
@@ -63,7 +63,7 @@ class Engine:
         self.now_s = self.virtual_s = 0.0
         self.running = self.begun = self.calls = 0
         self.messages = Messages(flood.messages, flood.messages_per_s, flood.receives)
-        self.environments = Environments(room, inf if own else flood.scale_out_per_10_s)
+        self.environments = Environments(room, inf if own else flood.scale_out_per_10_s, min(room, flood.warm))
         self.places = room if own else flood.trigger.places
         self.waiting = self.held = 0  # places without a message, and with one that is throttled
         self.arrival_awaited = self.ramp_paused = False
@@ -242,7 +242,7 @@ class Engine:
         environment, batch, received_s, deadline_s, cold = invocation
         now_s = self.now_s
         own_s = next(self.cold_s if cold else self.warm_s)
-        outcome = FAILED if self.fails and next(self.fails) else DONE
+        outcome = FAILED if self.fails and next(self.fails) else FIRST if cold else DONE
         if now_s + own_s > deadline_s and not self.slowed:
             own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1
@@ -274,13 +274,13 @@ class Engine:
         _, _, environment, batch, received_s, deadline_s, started_s, outcome = one
         self.current[environment] = None
         self.running -= 1
-        self.attempts.add(started_s, self.now_s, failed=outcome != DONE)
+        self.attempts.add(started_s, self.now_s, outcome)
         if outcome == CUT_OFF:
             self._back(batch, received_s + self.flood.visibility_timeout_s)
             self.environments.reset(environment)
         else:
             message = batch.pop()
-            if outcome == DONE:
+            if outcome in (DONE, FIRST):
                 self.left -= 1
             else:
                 pauses_s = self.flood.redelivery_s

@@ -10,15 +10,15 @@ _SCALE_OUT_S = 10.0
 
 
 class Environments:
-    """At most `room` of them; new ones by a bucket of `per_10_s` tokens that fills up steadily.
+    """At most `room` of them, `warm` at first; new ones by a bucket of `per_10_s` tokens that fills up steadily.
 
     One that is free is used again, the last one first (which one Lambda takes isn't documented; they are alike here).
     """
 
-    def __init__(self, room: int, per_10_s: float) -> None:
-        self.idle: list[int] = []
+    def __init__(self, room: int, per_10_s: float, warm: int = 0) -> None:
+        self.idle = list(range(warm))
         self._reset: list[int] = []
-        self._unused = list(range(room - 1, -1, -1))
+        self._unused = list(range(room - 1, warm - 1, -1))
         self._most, self._tokens, self._at_s = per_10_s, per_10_s, 0.0
 
     def take(self, now_s: float) -> tuple[int, bool] | None:

@@ -17,8 +17,10 @@ from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
-# The figures of a prediction that have a range.
+# The figures of a prediction that have a range, and the means that have one too: of the first operations of their
+# environments, and of later ones.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
+OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Prediction:
     `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
     what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
     outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
-    the picture.
+    the picture. `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded as the
+    first of their environment, and of the others; `ranges` those of their means, by OF_KINDS.
     """
 
     count: int
@@ -56,6 +59,8 @@ class Prediction:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
     window_end_s: float | None = None
+    of_first: Mapping[str, float | None] = field(default_factory=dict)
+    of_later: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in run.json, under `prediction.cells.<cell>`."""
@@ -76,7 +81,7 @@ def predict(
     course = found.course
     return Prediction(
         count=scenario.messages,
-        **figures(course),
+        **{name: value for name, value in figures(course).items() if name not in OF_KINDS},
         peak_requests_per_s=course.peak_requests_per_s,
         requests_limit_per_s=requests_limit(found.work, parameters),
         failed=course.failed_attempts,
@@ -86,20 +91,21 @@ def predict(
         advice=sentence(changes),
         ranges=_ranges(scenario, parameters, course, seed) if ranged else {},
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
+        of_first={name: told(value) for name, value in course.of_first.items()},
+        of_later={name: told(value) for name, value in course.of_later.items()},
     )
 
 
 def _ranges(scenario: Scenario, parameters: Parameters, course: Course, seed: int) -> dict[str, tuple[float, float]]:
     """Those of RANGED, from a part of the flood where it is large."""
-    tries = (course.succeeded + course.failed_attempts) / scenario.messages
-    part = enough(scenario, tries)
+    part = enough(scenario, course)
     own = evaluate(scenario, parameters, seed, part).course if part < 1 else course
     number = ranges.count(part * scenario.messages)
     others = [
         figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course)
         for at, drawn in enumerate(ranges.draws(parameters, number, seed))
     ]
-    of_ranged = {name: figures(course)[name] for name in RANGED}
+    of_ranged = {name: figures(course)[name] for name in (*RANGED, *OF_KINDS)}
     return ranges.intervals(of_ranged, figures(own), others, scenario.concurrency)
 
 
@@ -113,6 +119,7 @@ def figures(course: Course) -> dict[str, float | int | None]:
         "most_at_once": course.most_at_once,
         "span_s": course.drain_s - course.first_start_s,
         "drain_s": course.drain_s,
+        **{name: told(getattr(course, kind)["avg_s"]) for name, kind in OF_KINDS.items()},
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import mean, median_low
+from typing import Any
 
 from model import flood as engine
 from model import machine
@@ -20,8 +22,12 @@ MOST_COURSES, MESSAGES_FOR_A_MEAN = 30, 300
 # Those of one operation as the table has them, and those of the flood.
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
 SPANS = ("time_to_n_s", "window_end_s", "share_at_n", "first_start_s", "drain_s")
+KINDS = ("of_first", "of_later")
+COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
 # A part of a flood has at least so many of both.
-ENOUGH_MESSAGES, ENOUGH_WORKERS = 5000, 100
+ENOUGH_ATTEMPTS, ENOUGH_WORKERS = 5000, 100
+# A larger flood is told by a part of it: nobody waits minutes for an answer.
+MOST_ATTEMPTS = 200_000
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,9 @@ class Scenario:
     maximum), or empty where workers ask the queue themselves or the messages go one after the other. What is None of
     `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
     "Network bandwidth per execution environment". `shares_a_list`: the messages are shares of one list, so that their
-    number can't be chosen by itself. `without` are shared limits, by name, that aren't there: to ask what they cost.
-    `operations` is what is counted, in words.
+    number can't be chosen by itself. `warm_up` are messages of a flood before this one, whose environments are still
+    warm. `without` are shared limits, by name, that aren't there: to ask what they cost. `operations` is what is
+    counted, in words.
     """
 
     work: Callable[[Parameters], Work]
@@ -50,6 +57,7 @@ class Scenario:
     barrier_s: float = 0.0
     failing: float = 0.0
     shares_a_list: bool = False
+    warm_up: int = 0
     without: tuple[str, ...] = ()
     operations: str = "operations"
 
@@ -81,7 +89,7 @@ def evaluate(
     """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
 
     Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
-    Its seconds and shares are about those of the whole, for less computing.
+    Its figures are about those of the whole, for less computing.
     """
     return next(_evaluations(scenario, parameters, [seed], part))
 
@@ -97,20 +105,52 @@ def _evaluations(
         demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
         operation = replace(operation, demands=demands)
     flood = flood_of(scenario, work, parameters)
-    if part < 1:
-        flood, limits = part_of(flood, part), part_of_limits(limits, part)
+    asked, shared = part_of(flood, part), part_of_limits(limits, part)
     for seed in seeds:
-        yield Evaluation(work, operation, limits, flood, engine.run(flood, operation, limits, seed))
+        its = asked
+        if scenario.warm_up:
+            before = replace(asked, messages=max(1, round(min(1.0, part) * scenario.warm_up)), barrier_s=0.0)
+            its = replace(asked, warm=int(engine.run(before, operation, shared, seed).of_first["count"]))
+        course = engine.run(its, operation, shared, seed)
+        if part < 1:
+            course = _of_whole(flood, its, course)
+        yield Evaluation(work, operation, limits, flood if part < 1 else its, course)
 
 
-def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
-    """As `evaluate`; of a small flood, where chance decides much, the figures are the means of several. A figure that
-    most of them don't have, none has."""
+def _of_whole(flood: Flood, asked: Flood, course: Course) -> Course:
+    """What came of a part, told as of the whole."""
+    times, workers = flood.messages / asked.messages, flood.concurrency / asked.concurrency
+    return replace(
+        course,
+        **{name: round(times * getattr(course, name)) for name in COUNTS},
+        most_at_once=round(workers * course.most_at_once),
+        peak_requests_per_s=workers * course.peak_requests_per_s,
+        ramp=tuple((at_s, round(workers * running)) for at_s, running in course.ramp),
+        **{kind: getattr(course, kind) | {"count": round(times * getattr(course, kind)["count"])} for kind in KINDS},
+    )
+
+
+def expect(scenario: Scenario, parameters: Parameters, seed: int = 1, attempts: int = MOST_ATTEMPTS) -> Evaluation:
+    """As `evaluate`, of the whole, or of a part with about so many `attempts` where there would be more. Of a small
+    flood, where chance decides much, the figures are the means of several; one that most of them don't have, none has.
+    """
+    part = enough(scenario)
+    if part < 1:
+        part = enough(scenario, evaluate(scenario, parameters, seed, part).course, attempts)
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
-    found, *others = _evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))])
+    if further < 2:
+        return evaluate(scenario, parameters, seed, part)
+    found, *others = _evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
     courses = [one.course for one in (found, *others)]
-    means = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
+    means: dict[str, Any] = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
     means |= {name: _mean([getattr(one, name) for one in courses], None) for name in SPANS}
+    means |= {name: round(mean(getattr(one, name) for one in courses)) for name in COUNTS}
+    # N where most of them reach it: as `time_to_n_s`.
+    means["most_at_once"] = median_low(one.most_at_once for one in courses)
+    for kind in KINDS:
+        of = [getattr(one, kind) for one in courses]
+        means[kind] = {name: _mean([one[name] for one in of], math.nan) for name in SECONDS}
+        means[kind]["count"] = round(mean(one["count"] for one in of))
     return replace(found, course=replace(found.course, **means))
 
 
@@ -119,10 +159,12 @@ def _mean(values: Sequence[float | None], otherwise: float | None) -> float | No
     return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
 
 
-def enough(scenario: Scenario, tries: float = 1.0) -> float:
-    """The part of a large flood that tells about the same as the whole, where a message is tried so often; 1 for a
-    small flood."""
-    return min(1.0, max(ENOUGH_MESSAGES / max(1.0, tries) / scenario.messages, ENOUGH_WORKERS / scenario.concurrency))
+def enough(scenario: Scenario, course: Course | None = None, attempts: float = ENOUGH_ATTEMPTS) -> float:
+    """The part of a large flood that tells about the same as the whole, in about so many `attempts` where a message is
+    tried as often as in the `course` of it; 1 for a small flood."""
+    in_all = scenario.messages if course is None else course.succeeded + course.failed_attempts
+    workers = math.ceil(max(attempts / in_all * scenario.concurrency, ENOUGH_WORKERS))
+    return min(1.0, workers / scenario.concurrency)
 
 
 def part_of(flood: Flood, part: float) -> Flood:
@@ -130,7 +172,9 @@ def part_of(flood: Flood, part: float) -> Flood:
     if part >= 1:
         return flood
     trigger = flood.trigger and Trigger(
-        max(1.0, part * flood.trigger.start), part * flood.trigger.per_minute, max(1.0, part * flood.trigger.most)
+        max(1.0, part * flood.trigger.start),
+        part * flood.trigger.per_minute,
+        max(1.0, round(part * flood.trigger.most, 6)),  # at N, where the whole's is
     )
     return replace(
         flood,
@@ -138,8 +182,9 @@ def part_of(flood: Flood, part: float) -> Flood:
         concurrency=max(1, round(part * flood.concurrency)),
         messages_per_s=part * flood.messages_per_s,
         trigger=trigger,
-        scale_out_per_10_s=part * flood.scale_out_per_10_s,
-        account_concurrency=part * flood.account_concurrency,
+        scale_out_per_10_s=max(1.0, part * flood.scale_out_per_10_s),
+        account_concurrency=max(1.0, round(part * flood.account_concurrency, 6)),
+        warm=round(part * flood.warm),
     )
 
 

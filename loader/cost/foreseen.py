@@ -21,7 +21,8 @@ def foreseen(
     plan: Plan, defaults: Mapping[str, Any], place: str, given: predicting.Given | None = None
 ) -> list[Demand]:
     """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
-    nothing where the experiment has no model, or where a cell can't be. Raises UsageError as `demands` does."""
+    nothing where the experiment has no model, or where a cell can't be. `known` of it as `questions` takes it. Raises
+    UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
         return demands(plan, defaults)
     asked = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
@@ -30,7 +31,7 @@ def foreseen(
 
 def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
     warm_up = demand.warm_up_messages
-    asked = [question, *([question.varied(messages=warm_up)] if warm_up else [])]
+    asked = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
     try:
         predicting.refuse_out_of_bounds([demand])
         floods = [predicting.expected(one) for one in asked]

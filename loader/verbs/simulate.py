@@ -111,8 +111,11 @@ def _picture(text: str) -> Path:
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
     # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
     from report.figures import drawing, predicted_ramp
+    from report.statistics.prediction import axes_of
 
-    figure, left_out = predicted_ramp.draw(experiment, [(row.key, row.prediction.as_dict()) for row in rows])
+    # One of each cell: rows of it that only records tell apart have the same curve.
+    cells = {row.key.on(axes_of(experiment)): (row.key, row.prediction.as_dict()) for row in reversed(rows)}
+    figure, left_out = predicted_ramp.draw(experiment, list(reversed(cells.values())))
     if figure is None:
         say("no picture: nothing would run", style="yellow")
         return

@@ -32,8 +32,9 @@ def test_more_functions_at_once_have_a_ramp_and_provisioned_pollers_shorten_it()
 
 def test_a_warm_up_is_a_flood_of_its_own():
     plain, warmed = one("concurrency_value=5"), one("concurrency_value=5", warm_up_per_concurrency=2)
-    assert warmed.floods_s == pytest.approx(2 * plain.floods_s)
-    assert warmed.working_s == pytest.approx(2 * plain.working_s)
+    # Ten messages more; and those that are measured start warm.
+    assert 1.9 * plain.floods_s < warmed.floods_s < 2.1 * plain.floods_s
+    assert 1.9 * plain.working_s < warmed.working_s < 2.1 * plain.working_s
 
 
 def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt_and_its_own_seconds_are_known():

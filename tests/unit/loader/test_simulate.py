@@ -13,6 +13,7 @@ from loader import cost, simulated_table
 from loader.command_line import main
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
+from model.scenario import expect
 
 # A plan of four cells that are foreseen in milliseconds.
 SMALL = ("download", "--set", "concurrency_value=10,5", "--messages-per-concurrency", "4")
@@ -128,6 +129,33 @@ def test_repeats_of_a_cell_are_one_row_with_the_bill_of_all(simulate):
     )
     assert once["usd"] == pytest.approx(cost.estimate(plan, infra_defaults({})).total_usd, abs=1e-6)
     assert twice["usd"] > 1.5 * once["usd"]
+
+
+def test_the_bill_is_of_the_flood_that_was_predicted_and_none_is_carried_out_for_both(simulate, tmp_path):
+    before = expect.cache_info()
+    usual, slower = (
+        json.loads(simulate(*SMALL, "--seed", "9", "--format", "json", *more).out)
+        for more in ((), ("--parameters", parameters_file(tmp_path)))
+    )
+    assert slower[0]["usd"] > 1.5 * usual[0]["usd"]
+    after = expect.cache_info()
+    assert after.hits - before.hits >= len(usual) + len(slower)
+
+
+def test_first_and_later_operations_have_a_row_each_where_records_tell_them_apart_and_the_cell_one_bill(simulate):
+    one = ("filesystem", "--set", "storage=efs", "--set", "dataset=large", "--set", "memory_size=3008")
+    first, repeat = json.loads(simulate(*one, "--format", "json").out)
+    assert [(row["read"], row["count"]) for row in (first, repeat)] == [("first", 1), ("repeat", 10)]
+    assert first["avg_s"] > 10 * repeat["avg_s"]
+    for row in (first, repeat):
+        assert row["min_s"] <= row["avg_s"] <= row["max_s"]
+        assert row["ranges"]["avg_s"][0] <= row["avg_s"] <= row["ranges"]["avg_s"][1]
+        assert row["drain_s"] == first["drain_s"]
+    assert repeat["usd"] == pytest.approx(10 * first["usd"], rel=1e-3)
+    [warmed] = json.loads(simulate(*one, "--warm-up-per-concurrency", "1", "--format", "json").out)
+    assert (warmed["read"], warmed["count"]) == ("repeat", 11)
+    dropped = json.loads(simulate(*one, "--set", "cache=drop", "--format", "json").out)
+    assert [row["read"] for row in dropped] == ["dropped", "first"]
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])

@@ -117,6 +117,23 @@ def test_of_pollers_that_fetch_far_more_than_n_take_fewer_are_named():
     assert dead < now
 
 
+def test_of_operations_too_short_for_n_at_one_moment_that_is_said_and_a_smaller_n_is_named():
+    words, [change] = asked(a_cell(Step("working", fixed_s=0.01), concurrency=200, each=50))
+    assert words == ["the length of the operations: 0.01 s, too short for N = 200 at one moment"]
+    n, share = map(int, re.match(r"N = (\d+) would put (\d+) %", change.words).groups())
+    assert change.scenario.concurrency == n < 200
+    assert int(100 * course(change.scenario).share_at_n) == share >= 90
+
+
+def test_no_advice_has_seconds_of_operations_of_which_most_floods_have_none():
+    step = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
+    cell = a_cell(step, concurrency=5, each=1, timeout_s=9.0, visibility_timeout_s=54.0, of_work={"spread": 0.06})
+    slow = AWS.with_rows([replace(AWS.row("s3_get_per_s"), value=20, low=20, high=20)])
+    found = expect(cell, slow, 1)
+    words = sentence(advise(cell, slow, found, bindings(cell, found, 1), 1))
+    assert "nan" not in words
+
+
 def test_of_the_triggers_own_cap_it_is_said_that_it_keeps_n_from_being_reached():
     words, changes = asked(a_cell(concurrency=20, maximum_concurrency=10))
     assert words[0] == "the trigger's maximum concurrency: 10 at once, and N = 20"

@@ -73,6 +73,22 @@ def test_cold_starts_and_hand_overs_lengthen_the_drain_and_not_the_seconds():
     assert got.time_to_n_s == 0 and got.window_end_s == pytest.approx(got.drain_s - 0.5)
 
 
+def test_environments_that_are_warm_have_no_cold_start_and_each_kind_has_its_own_seconds():
+    got = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=6)
+    assert (got.first_start_s, got.ramp[0], got.succeeded) == (0, (0, 6), 30)
+    assert (got.of_first["count"], got.of_first["avg_s"]) == (4, pytest.approx(12))
+    assert (got.of_later["count"], got.of_later["avg_s"]) == (26, pytest.approx(10))
+    all_warm = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=20)
+    assert (all_warm.of_first["count"], all_warm.max_s, all_warm.most_at_once) == (0, pytest.approx(10), 10)
+
+
+def test_an_environment_that_was_cut_off_starts_cold_and_its_first_success_counts_as_such():
+    got = course(2, 1, None, operation(10, cold_s=20), timeout_s=15, warm=1, receives=1)
+    assert (got.of_later["count"], got.of_first["count"], got.failed_attempts) == (2, 0, 0)
+    slow = course(2, 1, None, operation(20, cold_s=10), timeout_s=15, warm=1, receives=1)
+    assert (slow.of_later["count"], slow.of_first["count"], slow.dead_lettered) == (0, 1, 1)
+
+
 def test_messages_come_at_the_loaders_rate():
     got = course(11, 100, None, operation(0.5), messages_per_s=1)
     assert (got.most_at_once, got.drain_s) == (1, 10.5)

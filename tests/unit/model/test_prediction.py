@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from model import ranges
-from model.prediction import RANGED, predict
-from model.scenario import enough, evaluate
-from model.work import Step
+from model.prediction import OF_KINDS, RANGED, predict
+from model.scenario import enough, evaluate, flood_of, part_of
+from model.work import Step, Work
 from tests.unit.model.scenarios import AWS, a_cell
 
 WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
@@ -28,11 +28,14 @@ def test_a_flood_of_ten_second_messages_is_about_half_gone_before_500_run_at_onc
 
 def test_every_figure_lies_within_its_range():
     predicted = predict(a_cell(WAITING, of_work={"spread": 0.1}), AWS)
-    assert set(predicted.ranges) == set(RANGED)
-    for name, (low, high) in predicted.ranges.items():
+    assert set(predicted.ranges) == {*RANGED, *OF_KINDS}
+    for name, (low, high) in ((name, predicted.ranges[name]) for name in RANGED):
         assert low <= getattr(predicted, name) <= high, name
     low, high = predicted.ranges["avg_s"]
     assert low < predicted.avg_s < high
+    for name, kind in OF_KINDS.items():
+        low, high = predicted.ranges[name]
+        assert low <= getattr(predicted, kind)["avg_s"] <= high
     assert predicted.ranges["share_at_n"][1] <= 1
 
 
@@ -55,6 +58,15 @@ def test_draws_lie_between_low_and_high_and_meet_both_sides_of_the_value():
     drawn = [one["cold_start_s"] for one in ranges.draws(AWS, 12, seed=1)]
     assert all(row.low <= value <= row.high for value in drawn)
     assert min(drawn) < row.value < max(drawn)
+
+
+def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
+    cell = a_cell(concurrency=20, each=5)
+    assert evaluate(cell, AWS).course.of_first["count"] == 20
+    assert evaluate(replace(cell, warm_up=100), AWS).course.of_first["count"] == 0
+    assert evaluate(replace(cell, warm_up=5), AWS).course.of_first["count"] == 15
+    large = a_cell(concurrency=1000, each=10, warm_up=10_000)
+    assert evaluate(large, AWS, part=0.1).course.of_first["count"] == 0
 
 
 def test_the_same_seed_has_the_same_answer_and_another_seed_another():
@@ -88,6 +100,22 @@ def test_a_part_of_a_large_flood_goes_as_the_whole_does():
     whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
     for name in ("avg_s", "time_to_n_s", "share_at_n", "drain_s"):
         assert getattr(part, name) == pytest.approx(getattr(whole, name), rel=0.05), name
+
+
+@pytest.mark.parametrize("n", [455, 500, 777])
+def test_a_part_of_a_flood_reaches_its_n_as_the_whole_does(n):
+    for each in range(7, 50):
+        cell = a_cell(concurrency=n, account_concurrency=n, each=each)
+        part = part_of(flood_of(cell, Work([]), AWS), enough(cell))
+        assert int(part.trigger.most) == int(part.account_concurrency) == part.concurrency
+
+
+def test_what_a_part_counts_is_told_as_of_the_whole():
+    cell = a_cell(concurrency=200, each=4, trigger="provisioned", pollers=(20, 20), timeout_s=9.0)
+    whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
+    assert part.dead_lettered == whole.dead_lettered == 800
+    assert part.most_at_once == whole.most_at_once == 200
+    assert enough(cell, whole, attempts=2400) == 0.6  # of five attempts a message
 
 
 def test_requests_stand_beside_what_their_limit_lets_through():
