@@ -124,7 +124,9 @@ class _Asking:
             most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
             pollers = (min(most, POLLERS[-1]), most)
             faster = replace(self._scenario, trigger=PROVISIONED, pollers=pollers, maximum_concurrency=None)
-            ways += self._faster(faster, f"provisioned pollers {_words(pollers)}")
+            found = self._faster(faster, f"provisioned pollers {_words(pollers)}")
+            # Where they need as many messages, they are no help.
+            ways += [way for way in found if not ways or way[2].messages < ways[0][2].messages]
         if ways:
             yield from (self._put(*way) for way in ways)
         else:

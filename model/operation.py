@@ -98,7 +98,9 @@ class _Worker:
 
 
 def _waiting(step: Step) -> str:
-    return f"waiting for answers, {step.request_s * 1000:.3g} ms each, {step.at_once:g} at a time"
+    answer_ms = 1000 * step.request_s
+    told = f"{answer_ms:,.0f}" if answer_ms >= 100 else f"{answer_ms:.3g}"
+    return f"waiting for answers, {told} ms each, {step.at_once:g} at a time"
 
 
 def _connections(step: Step) -> str:

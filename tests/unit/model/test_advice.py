@@ -31,6 +31,8 @@ def test_nothing_is_advised_where_nothing_is_wrong():
     words, changes = asked(a_cell(concurrency=10))
     assert changes == []
     assert words == [expect(a_cell(concurrency=10), AWS, 1).operation.binds]
+    [slow], _ = asked(a_cell(Step("waiting", requests=1, request_s=12.0), concurrency=1))
+    assert slow == "waiting for answers, 12,000 ms each, 1 at a time"
 
 
 def test_of_a_ramp_the_messages_or_the_pollers_are_named_that_reach_the_share_that_is_said():
@@ -44,6 +46,13 @@ def test_of_a_ramp_the_messages_or_the_pollers_are_named_that_reach_the_share_th
     least, most, share = map(int, re.match(r"provisioned pollers (\d+)-(\d+) put (\d+) %", changes[1].words).groups())
     faster = course(cell, trigger="provisioned", pollers=(least, most), maximum_concurrency=None)
     assert int(100 * faster.share_at_n) == share >= 90
+
+
+def test_pollers_that_need_as_many_messages_are_not_named():
+    uneven = Step("waiting", requests=1, request_s=1.0)
+    words, changes = asked(a_cell(uneven, concurrency=5, each=3, of_work={"spread": 1.0}))
+    assert words[0].startswith("the number of messages: 3 for each of N")
+    assert re.fullmatch(r"\d+ x N messages put 9\d % of the operations at full N", sentence(changes))
 
 
 def test_of_the_messages_that_are_shares_of_a_list_a_smaller_n_is_named():
