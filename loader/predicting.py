@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.finding import PROBLEM, Finding
+from experiments.knowledge import files, knowledge
 from loader.cost.demand import Demand, demands
 from loader.errors import UsageError, one_line
 from loader.infra_variables import declared
@@ -23,7 +24,6 @@ from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction, Scenario, predict
 from model.scenario import PROVISIONED, STANDARD, Evaluation, expect
 
-OF_EXPERIMENTS = known.AWS.parent.parent / "experiments" / "parameters"
 # A message stays hidden for so many timeouts of the function (Lambda guide, services-sqs-configure).
 HOLDS = 6
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse.
@@ -43,10 +43,7 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
 
     Raises UsageError for a file that can't be read, or a parameter that has no source or isn't above 0.
     """
-    end = "" if place == "aws" else f"_{place}"
-    files = [known.AWS.with_name(f"parameters{end}.json"), OF_EXPERIMENTS / f"{experiment.name}{end}.json"]
-    rows = [row for path in files if path.exists() for row in known.read(path)]
-    parameters = Parameters(rows, place)
+    parameters = knowledge(experiment.name, place)
     if file is None:
         return parameters
     try:
@@ -56,13 +53,10 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
     for row in given:
         if row.name not in set(parameters):
             near = difflib.get_close_matches(row.name, parameters, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"its names stand in {', '.join(map(_short, files))}"
+            places = ", ".join(f"{path.parent.name}/{path.name}" for path in files(experiment.name, place))
+            hint = f"did you mean {near[0]}?" if near else f"its names stand in {places}"
             raise UsageError(f"--parameters: {file.name}: the model has no {row.name}; {hint}")
     return parameters.with_rows(given)
-
-
-def _short(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class Flood:
     whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails
     after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
     `failing` is the share of attempts that end in an error. `hand_over_s` lie between two messages of one environment,
-    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds. `barrier_s`: none
-    begins before that. Raises ValueError for a number that can't be.
+    `cold_start_s` before its first (`cold_spread` their relative standard deviation), and `scale_out_per_10_s` new
+    environments come in ten seconds. `barrier_s`: none begins before that. Raises ValueError for what can't be.
 
     Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice, and a trigger that
     has grown doesn't shrink again.
@@ -50,13 +50,15 @@ class Flood:
     scale_out_per_10_s: float = 1000.0
     account_concurrency: float = math.inf
     cold_start_s: float = 0.0
+    cold_spread: float = 0.0
     hand_over_s: float = 0.0
     barrier_s: float = 0.0
 
     def __post_init__(self) -> None:
         least = {
             "messages": 1, "concurrency": 1, "account_concurrency": 1, "batch_size": 1, "scale_out_per_10_s": 1,
-            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "cold_start_s": 0, "hand_over_s": 0, "barrier_s": 0,
+            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "cold_start_s": 0, "cold_spread": 0,
+            "hand_over_s": 0, "barrier_s": 0,
         }  # fmt: skip
         for name, at_least in least.items():
             if not getattr(self, name) >= at_least:

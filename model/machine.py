@@ -51,6 +51,13 @@ def operation(work: Work, memory_mb: int, parameters: Parameters) -> tuple[Opera
     return alone, limits
 
 
+def cold_start(alone_s: float, together: int, parameters: Parameters) -> tuple[float, float]:
+    """Seconds of a cold start, and their relative standard deviation, where so many begin at once: it is work of the
+    processors from end to end (Python loads boto3), so they share those. `alone_s` is one by itself."""
+    at_once = max(1.0, together / parameters["processors"])
+    return alone_s * at_once, parameters["cold_spread"] if at_once > 1 else 0.0
+
+
 class _Seconds:
     """The seconds of a work alone on the machine, and the CPU seconds that pass in each of them."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ from typing import Any
 AWS = Path(__file__).with_name("parameters.json")
 # How a value came to be, the surest first.
 KNOWN = ("documented", "published", "measured", "fitted", "guessed")
+# How the source of a value begins that was measured on the machine that a prediction is of, just before.
+CALIBRATION = "a calibration of this machine"
 
 
 class ParameterError(ValueError):
@@ -51,7 +53,7 @@ class Parameter:
             raise ParameterError(f"{where}: {name}: known must be one of {', '.join(KNOWN)}, got {row.get('known')!r}")
         for part in ("value", "low", "high"):
             number = row.get(part)
-            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < math.inf:
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= sys.float_info.max:
                 raise ParameterError(f"{where}: {name}: {part} must be a number above 0, got {number!r}")
         if not row["low"] <= row["value"] <= row["high"]:
             raise ParameterError(f"{where}: {name}: low, value and high must stand in that order")

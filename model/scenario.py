@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from model import flood as engine
+from model import machine
 from model import operation as operations
 from model.flood import Course, Flood, Limit, Trigger
 from model.operation import Operation
@@ -149,7 +150,9 @@ def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
 
 def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
     """What the engine needs to know of a cell beside its operation."""
-    in_lambda = bool(scenario.trigger)
+    cold_s, cold_spread = (parameters["cold_start_s"] if scenario.trigger else 0.0) + work.cold_s, 0.0
+    if parameters.place == "local":
+        cold_s, cold_spread = machine.cold_start(cold_s, min(scenario.messages, scenario.concurrency), parameters)
     return Flood(
         messages=scenario.messages,
         concurrency=scenario.concurrency,
@@ -160,7 +163,8 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         failing=scenario.failing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
-        cold_start_s=(parameters["cold_start_s"] if in_lambda else 0.0) + work.cold_s + work.before_s,
+        cold_start_s=cold_s + work.before_s,
+        cold_spread=cold_spread,
         hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
     )

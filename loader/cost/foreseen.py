@@ -55,7 +55,8 @@ def _working_s(flood: Evaluation, timeout_s: float) -> float:
 
 
 def _longest_s(question: predicting.Question) -> float:
-    """Seconds of the slowest operation, were there no time limit."""
+    """Seconds of the slowest message, with what comes before those of its record, were there no time limit."""
     if predicting.expected(question).course.failed_attempts:
         question = question.varied(timeout_s=math.inf)
-    return predicting.expected(question).course.max_s
+    flood = predicting.expected(question)
+    return flood.course.max_s + flood.work.before_s

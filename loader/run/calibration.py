@@ -1,20 +1,23 @@
 """What this machine gives now: a few seconds of downloads from the embedded S3, at the start of a local sweep.
 
-Measured are the CPU seconds of a client and of the embedded AWS, for bytes and for requests, alone; and how much of
-both passes a second when there are more clients than processors. Nothing of it is a message, so no record tells of it.
+Measured are the CPU seconds of a client and of the embedded AWS, for bytes and for requests, alone; and how many
+downloads pass when there are more clients than processors, as in a flood. Nothing of it is a message, so no record
+tells of it.
 """
 
 from __future__ import annotations
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -22,21 +25,22 @@ from botocore.exceptions import BotoCoreError, ClientError
 from emulator import ministack, stack
 from emulator.process import cpu_seconds
 from experiments.objects import MEBIBYTE
-from experiments.usage import GET_PART_MB
+from experiments.reading import HEADS, parts
 from loader.errors import one_line
 from loader.progress import say
 from loader.run.calibration_client import LARGE, SMALL
 from loader.target import LOCAL_CREDENTIALS, Target
-from model.parameters import Parameter, Parameters
+from model.parameters import CALIBRATION, Parameter, Parameters
 
 BUCKET = "stampede-calibration"
 LARGE_MB, SMALL_BYTES = 64, 10_000
-DOWNLOADS, ASKED, DOWNLOADS_TOGETHER = 4, 150, 6
+# Long enough for a few downloads of one client, and for many of all.
+ALONE_S, ASKED_S, TOGETHER_S = 0.6, 0.25, 2.2
 # For tests, of which each has better to do with its seconds: 1 leaves it out.
 LEFT_OUT = "STAMPEDE_NO_CALIBRATION"
 CLIENTS_AT_MOST = 8
-# Of one answer of a client; what takes longer is no machine to predict.
-PATIENCE_S = 30.0
+# For all of it; what takes longer is no machine to predict.
+DEADLINE_S = 30.0
 GIB = 2**30
 # Above it the embedded AWS's one process holds the clients up, and what they get says nothing of the processors.
 BUSY = 0.9
@@ -50,17 +54,17 @@ class CalibrationError(RuntimeError):
 
 @dataclass(frozen=True)
 class Took:
-    """What some work took: seconds, and CPU seconds of the clients and of the embedded AWS."""
+    """So many readings, how many of them a second, and what they took in CPU seconds of clients and embedded AWS."""
 
-    seconds: float
+    times: int
+    per_s: float
     client_s: float
     server_s: float
 
 
 @dataclass(frozen=True)
 class Measured:
-    """`alone` are DOWNLOADS downloads of one client, `asked` its ASKED small requests, `together` the downloads of all
-    `clients` at once."""
+    """Downloads of one client `alone`, small requests that it `asked`, and downloads of all `clients` `together`."""
 
     alone: Took
     asked: Took
@@ -89,47 +93,37 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
 
     Raises ParameterError where something took no time at all."""
     alone, asked, together = measured.alone, measured.asked, measured.together
-    object_gib, many = LARGE_MB * MEBIBYTE / GIB, measured.clients * DOWNLOADS_TOGETHER
-    client_s = alone.client_s / DOWNLOADS
+    object_gib = LARGE_MB * MEBIBYTE / GIB
+    known_s = known["download_file_tmp_cpu_s_per_gib"] * object_gib
     slowness = (
-        client_s / object_gib / known["calibration_cpu_s_per_gib"]
-        + asked.client_s / ASKED / known["calibration_request_cpu_s"]
+        alone.client_s / alone.times / known_s + asked.client_s / asked.times / known["calibration_request_cpu_s"]
     ) / 2
-    request_s = asked.server_s / ASKED
+    request_s = asked.server_s / asked.times
     # Counted in ticks of 10 ms, so over all downloads.
-    server_s = (alone.server_s + together.server_s) / (DOWNLOADS + many)
-    sent_s = max(server_s - (1 + LARGE_MB / GET_PART_MB) * request_s, server_s / 2) / object_gib
-    # What passed together, in the CPU seconds that the same takes alone: beside other work, and on processors that
-    # share a core, they are more.
-    passed = many * (client_s + server_s) / together.seconds
-    if together.server_s / together.seconds > BUSY:
-        passed = float(processors)
-    capacity = min(passed, processors)
+    server_s = (alone.server_s + together.server_s) / (alone.times + together.times)
+    sent_s = max(server_s - (HEADS + parts(LARGE_MB)) * request_s, server_s / 2) / object_gib
+    # What passed together, in the CPU seconds that the same takes alone. Processors that share a core give less than
+    # there are of them, and one that always finds its next bytes waiting gives more.
+    capacity = together.per_s * (slowness * known_s + server_s)
+    if together.server_s / together.times * together.per_s > BUSY:
+        capacity = max(capacity, processors)
     found = {
-        "client_slowness": (slowness, slowness * (1 + SCATTER)),
-        "embedded_request_cpu_s": (request_s, request_s * (1 + SCATTER)),
-        "embedded_get_cpu_s_per_gib": (sent_s, sent_s * (1 + SCATTER)),
-        "processors": (capacity, float(processors)),
+        "client_slowness": slowness,
+        "embedded_request_cpu_s": request_s,
+        "embedded_get_cpu_s_per_gib": sent_s,
+        "processors": capacity,
     }
     told = {
         "known": "measured",
-        "source": f"a calibration of this machine at the start of the run, {measured.clients} clients",
+        "source": f"{CALIBRATION} at the start of the run, {measured.clients} clients",
         "date": datetime.now(UTC).date().isoformat(),
     }
-    return [
-        Parameter.of(
-            {
-                "name": name,
-                "value": value,
-                "low": value * (1 - SCATTER),
-                "high": high,
-                "unit": known.row(name).unit,
-                **told,
-            },
-            "the calibration",
-        )
-        for name, (value, high) in found.items()
-    ]
+    rows = []
+    for name, value in found.items():
+        ends = {"low": value * (1 - SCATTER), "high": value * (1 + SCATTER)}
+        row = {"name": name, "value": value, "unit": known.row(name).unit, **ends, **told}
+        rows.append(Parameter.of(row, "the calibration"))
+    return rows
 
 
 def measure(target: Target) -> Measured:
@@ -137,36 +131,41 @@ def measure(target: Target) -> Measured:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None or cpu_seconds(emulator.pid) is None:
         raise CalibrationError("the system doesn't tell the embedded AWS's CPU seconds")
-    s3 = target.client("s3")
-    # With the embedded AWS itself there is more to do than there are processors.
-    with _clients(target, min(CLIENTS_AT_MOST, os.cpu_count() or 1)) as clients, _objects(s3):
+    # A bucket in any other region must be asked for otherwise, and may not be there before (after a kill -9).
+    target = replace(target, outputs=target.outputs | {"region": "us-east-1"})
+    count = min(CLIENTS_AT_MOST, 2 * (os.cpu_count() or 1))
+    with _clients(target, count) as clients, _objects(target.client("s3")):
         for client in clients:
             client.line()  # it is ready
 
-        def took(asked: list[_Client], what: str, times: int) -> Took:
-            began_s, server_s = time.monotonic(), cpu_seconds(emulator.pid) or 0.0
+        def took(asked: list[_Client], what: str, seconds: float) -> Took:
+            server_s = cpu_seconds(emulator.pid) or 0.0
             for client in asked:
-                client.tell(what, times)
-            cpu_s = sum(client.answer() for client in asked)
-            return Took(time.monotonic() - began_s, cpu_s, (cpu_seconds(emulator.pid) or 0.0) - server_s)
+                client.tell(what, seconds)
+            # As they end one after the other, each has its own seconds.
+            times, took_s, cpu_s = zip(*(client.answer() for client in asked), strict=True)
+            per_s = sum(one / one_s for one, one_s in zip(times, took_s, strict=True))
+            return Took(int(sum(times)), per_s, sum(cpu_s), (cpu_seconds(emulator.pid) or 0.0) - server_s)
 
         first = clients[:1]
-        took(clients, LARGE, 1)  # the first of a process is dearer
+        took(clients, LARGE, 0)  # the first of a process is dearer
         return Measured(
-            alone=took(first, LARGE, DOWNLOADS),
-            asked=took(first, SMALL, ASKED),
-            together=took(clients, LARGE, DOWNLOADS_TOGETHER),
-            clients=len(clients),
+            alone=took(first, LARGE, ALONE_S),
+            asked=took(first, SMALL, ASKED_S),
+            together=took(clients, LARGE, TOGETHER_S),
+            clients=count,
         )
 
 
 class _Client:
-    """A process of calibration_client."""
+    """A process of calibration_client, which keeps its object in `path` and answers until `deadline_s`."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, path: Path, deadline_s: float) -> None:
+        self._deadline_s = deadline_s
         credentials = {name.upper(): value for name, value in LOCAL_CREDENTIALS.items()}
+        where = (str(target.endpoint_url), target.region, BUCKET, str(path))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loader.run.calibration_client", str(target.endpoint_url), target.region, BUCKET],
+            [sys.executable, "-m", "loader.run.calibration_client", *where],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -177,20 +176,21 @@ class _Client:
 
     def line(self) -> str:
         """Its next line. Raises CalibrationError where none comes."""
-        if not select.select([self._process.stdout], [], [], PATIENCE_S)[0]:
-            raise CalibrationError(f"a client said nothing for {PATIENCE_S:.0f} s")
+        if not select.select([self._process.stdout], [], [], max(0.0, self._deadline_s - time.monotonic()))[0]:
+            raise CalibrationError(f"it wasn't done after {DEADLINE_S:.0f} s")
         if not (line := self._process.stdout.readline()):
             raise CalibrationError("a client ended")
         return line
 
-    def tell(self, what: str, times: int) -> None:
-        """Have it do so."""
-        self._process.stdin.write(f"{what} {times}\n")
+    def tell(self, what: str, seconds: float) -> None:
+        """Have it read that for so long, and once at least."""
+        self._process.stdin.write(f"{what} {seconds}\n")
         self._process.stdin.flush()
 
-    def answer(self) -> float:
-        """The CPU seconds that took. Raises ValueError for what is no number."""
-        return float(self.line())
+    def answer(self) -> tuple[float, float, float]:
+        """How often it did, and the seconds and CPU seconds that took. Raises ValueError for what are no numbers."""
+        times, seconds, cpu_s = (float(one) for one in self.line().split())
+        return times, seconds, cpu_s
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -200,14 +200,17 @@ class _Client:
 
 @contextmanager
 def _clients(target: Target, count: int) -> Iterator[list[_Client]]:
-    """So many, on their way; they end with the block."""
+    """So many, on their way; they, and what they keep where the functions keep theirs, end with the block."""
     clients: list[_Client] = []
+    folder, deadline_s = stack.STATE_DIR / "calibration", time.monotonic() + DEADLINE_S
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        clients += (_Client(target) for _ in range(count))
+        clients += (_Client(target, folder / str(at), deadline_s) for at in range(count))
         yield clients
     finally:
         for client in clients:
             client.end()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

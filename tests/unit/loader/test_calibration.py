@@ -1,49 +1,51 @@
 """What a calibration's figures mean for the model, by hand arithmetic; and one that fails is only said."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from experiments import EXPERIMENTS
 from loader.predicting import parameters_of
 from loader.run import calibration
-from loader.run.calibration import Measured, Took, calibrated, measure, parameters
+from loader.run.calibration import CalibrationError, Measured, Took, calibrated, measure, parameters
 from loader.target import Target
 
 KNOWN = parameters_of(EXPERIMENTS["download"], "local")
-DOWNLOADED_GIB = calibration.DOWNLOADS * calibration.LARGE_MB / 1024
+DOWNLOADED_GIB = 4 * calibration.LARGE_MB / 1024
 # Four downloads of 64 MiB (nine requests each) and 150 requests by a client twice as slow as the one of the file, at an
 # embedded AWS that takes 1 ms a request and 2 s a GiB.
-ALONE = Took(0.9, 2 * KNOWN["calibration_cpu_s_per_gib"] * DOWNLOADED_GIB, 36 * 0.001 + 2 * DOWNLOADED_GIB)
-MANY = 3 * calibration.DOWNLOADS_TOGETHER
-ASKED = Took(0.5, 2 * KNOWN["calibration_request_cpu_s"] * 150, 150 * 0.001)
+ALONE = Took(4, 4.4, 2 * KNOWN["download_file_tmp_cpu_s_per_gib"] * DOWNLOADED_GIB, 36 * 0.001 + 2 * DOWNLOADED_GIB)
+ASKED = Took(150, 300, 2 * KNOWN["calibration_request_cpu_s"] * 150, 150 * 0.001)
+EACH_S, EACH_SERVER_S = (ALONE.client_s + ALONE.server_s) / 4, ALONE.server_s / 4
 
 
-def values(together_s, processors=4, server_s=ALONE.server_s / calibration.DOWNLOADS * MANY):
-    rows = parameters(Measured(ALONE, ASKED, Took(together_s, 9.0, server_s), 3), KNOWN, processors)
+def values(per_s, processors=4):
+    together = Took(20, per_s, 9.0, 20 * EACH_SERVER_S)
+    rows = parameters(Measured(ALONE, ASKED, together, 3), KNOWN, processors)
     assert all(row.low <= row.value <= row.high and row.known == "measured" for row in rows)
     return {row.name: pytest.approx(row.value) for row in rows}
 
 
 def test_clients_and_embedded_aws_are_told_by_what_they_took_alone():
-    found = values(30.0)
+    found = values(3.0)
     assert found["client_slowness"] == 2
     assert found["embedded_request_cpu_s"] == 0.001
     assert found["embedded_get_cpu_s_per_gib"] == 2
 
 
-def test_what_passed_together_is_what_is_left_of_the_processors():
-    each_s = (ALONE.client_s + ALONE.server_s) / calibration.DOWNLOADS
-    assert values(MANY * each_s / 1.5, processors=2)["processors"] == 1.5
-    assert values(MANY * each_s / 2.2, processors=2)["processors"] == 2
+def test_what_passed_together_is_what_the_processors_give_in_seconds_of_one_that_is_alone():
+    assert values(1.5 / EACH_S, processors=2)["processors"] == 1.5
+    assert values(2.2 / EACH_S, processors=2)["processors"] == 2.2
 
 
 def test_an_embedded_aws_that_held_all_clients_up_tells_nothing_of_the_processors():
-    assert values(10.0, processors=16, server_s=9.5)["processors"] == 16
+    assert values(0.95 / EACH_SERVER_S, processors=16)["processors"] == 16
 
 
 def test_a_clock_too_coarse_for_what_was_measured_is_no_parameter(monkeypatch, capsys):
     monkeypatch.delenv(calibration.LEFT_OUT)
-    nothing = Took(0.5, ASKED.client_s, 0.0)
-    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, nothing, Took(9.0, 9.0, 1.0), 3))
+    nothing = Took(150, 300, ASKED.client_s, 0.0)
+    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, nothing, ALONE, 3))
     assert calibrated(Target("local", {}), KNOWN) is KNOWN
     assert "embedded_request_cpu_s: value must be a number above 0" in " ".join(capsys.readouterr().err.split())
 
@@ -65,8 +67,40 @@ def test_nothing_is_measured_where_no_embedded_aws_runs(monkeypatch):
         measure(Target("local", {}))
 
 
-def test_a_client_that_ends_without_a_word_is_an_error(monkeypatch):
-    monkeypatch.setattr(calibration.sys, "executable", "true")
-    target = Target("local", {"region": "us-east-1"}, "http://127.0.0.1:9")
-    with calibration._clients(target, 1) as [client], pytest.raises(calibration.CalibrationError, match="ended"):
+def test_a_stack_in_another_region_is_measured_where_buckets_need_no_location(monkeypatch):
+    def end(target, count):
+        raise CalibrationError(f"{count} clients in {target.region}")
+
+    monkeypatch.setattr(calibration.ministack, "running", lambda folder: SimpleNamespace(pid=1))
+    monkeypatch.setattr(calibration, "cpu_seconds", lambda pid: 1.0)
+    monkeypatch.setattr(calibration.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(calibration, "_clients", end)
+    with pytest.raises(CalibrationError, match="2 clients in us-east-1"):
+        measure(Target("local", {"region": "eu-west-1"}, "http://127.0.0.1:9"))
+
+
+def clients(monkeypatch, tmp_path, program, deadline_s=calibration.DEADLINE_S):
+    """Two clients that are this shell program."""
+    monkeypatch.setattr(calibration.stack, "STATE_DIR", tmp_path / "state")
+    monkeypatch.setattr(calibration, "DEADLINE_S", deadline_s)
+    executable = tmp_path / "client"
+    executable.write_text(f"#!/bin/sh\n{program}\n")
+    executable.chmod(0o700)
+    monkeypatch.setattr(calibration.sys, "executable", executable)
+    return calibration._clients(Target("local", {"region": "us-east-1"}, "http://127.0.0.1:9"), 2)
+
+
+def test_a_client_that_ends_without_a_word_is_an_error(monkeypatch, tmp_path):
+    with clients(monkeypatch, tmp_path, "true") as [client, _], pytest.raises(CalibrationError, match="ended"):
         client.line()
+
+
+def test_a_calibration_takes_so_long_at_most_and_leaves_nothing_behind(monkeypatch, tmp_path):
+    program = 'touch "$6"; echo ready; exec sleep 60'
+    with clients(monkeypatch, tmp_path, program, deadline_s=0.3) as both:
+        assert [one.line() for one in both] == ["ready\n"] * 2
+        assert len(list((tmp_path / "state" / "calibration").iterdir())) == 2
+        with pytest.raises(CalibrationError, match="wasn't done after 0"):
+            both[0].line()
+    assert not (tmp_path / "state" / "calibration").exists()
+    assert all(one._process.poll() is not None for one in both)

@@ -1,10 +1,12 @@
 """An operation on one machine, by hand arithmetic: client and embedded S3 at once or in turn, and what they share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from model.flood import Flood, Limit, Trigger, run
-from model.machine import EMBEDDED, PROCESSORS, operation
+from model.machine import EMBEDDED, PROCESSORS, cold_start, operation
 from model.operation import of
 from model.parameters import Parameter, Parameters
 from model.work import Step, Work
@@ -22,6 +24,7 @@ VALUES = {
     "message_cpu_s": 0.02,
     "message_elsewhere_cpu_s": 0.01,
     "hand_over_s": 0.05,
+    "cold_spread": 0.1,
     "socket_buffer_bytes": 2**18,
 }
 
@@ -101,3 +104,14 @@ def test_the_first_operation_of_an_environment_may_be_another_and_all_scatter_ar
     drawn = one.draw(random, 10_000, False)
     assert one.draw(random, 2, True).tolist() == [1.5, 1.5]
     assert (drawn.mean(), drawn.std()) == (pytest.approx(1.0, rel=0.01), pytest.approx(0.2, rel=0.05))
+
+
+def test_cold_starts_at_once_share_the_processors_and_come_one_after_the_other():
+    assert cold_start(0.4, 10, parameters()) == (pytest.approx(2.0), 0.1)
+    assert cold_start(0.4, 1, parameters()) == (0.4, 0.0)
+    cold_s, spread = cold_start(0.4, 10, parameters())
+    flood = Flood(10, 10, 1e6, Trigger(10, 0, 10), 900, 900, cold_start_s=cold_s, cold_spread=spread)
+    one, limits = operation(Work([Step("it", cpu_s=10.0)]), 1024, parameters())
+    got = run(flood, one, limits, 1)
+    assert 0.2 < got.time_to_n_s < 1.2
+    assert run(replace(flood, cold_spread=0.0), one, limits, 1).time_to_n_s < 0.001
