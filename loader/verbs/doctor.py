@@ -23,6 +23,8 @@ from loader.arguments import dollars
 from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.predicting import UNCALIBRATED
+from loader.progress import say
 from loader.run.plan import Plan
 from loader.tables import FORMATS, print_rows
 from loader.verbs.plan_options import add_plan_options, plan_of
@@ -68,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         _print_csv(findings)
     else:
         _print_table(findings, estimated)
+    if plan.target == "local" and EXPERIMENTS[plan.experiment].work is not None:
+        say(UNCALIBRATED)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 

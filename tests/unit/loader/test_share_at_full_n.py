@@ -10,6 +10,7 @@ from experiments.finding import OK, WARNING
 from loader import checks
 from loader.checks import share
 from loader.command_line import main
+from loader.predicting import UNCALIBRATED
 from loader.run.plan import make_plan
 from tests.unit.loader.predicted_cells import AT_HALF
 
@@ -98,3 +99,10 @@ def test_a_dry_run_has_the_share_the_seconds_and_what_binds_in_its_rows_and_warn
     assert 0 < many["share_at_n"] < 0.5 and many["avg_s"] > 5 and "ramp" in many["binds"]
     [warning] = [line for line in printed.err.splitlines() if line.startswith("share at full N: ")]
     assert f"{many['cell']}: " in warning and "% of the downloads' time at full N = 100, reached after" in warning
+
+
+def test_a_local_doctor_says_that_this_machine_was_not_measured(monkeypatch, capsys):
+    monkeypatch.setattr(checks, "run", lambda *_, **__: [])
+    one = ["--set", "concurrency_value=1", "--set", "memory_size=1024", "--format", "json"]
+    assert main(["doctor", "download", "--target", "local", *one]) == 0
+    assert UNCALIBRATED in capsys.readouterr().err
