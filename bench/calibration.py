@@ -16,9 +16,10 @@ from statistics import mean, stdev
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.experiment import Published
+from experiments.knowledge import OWN
 from loader.cost.demand import demands
 from loader.infra_variables import declared
-from loader.predicting import OF_EXPERIMENTS, parameters_of, scenario_of
+from loader.predicting import parameters_of, scenario_of
 from loader.run.plan import make_plan
 from model import operation
 from model import parameters as known
@@ -157,7 +158,7 @@ def _figure(value: float) -> str:
 
 def _parameters() -> str:
     """The files of parameters, AWS's and each experiment's, and the same for a machine of one's own."""
-    files = [known.AWS, *(OF_EXPERIMENTS / f"{name}.json" for name in EXPERIMENTS)]
+    files = [known.AWS, *(OWN / f"{name}.json" for name in EXPERIMENTS)]
     files += [path.with_name(f"{path.stem}_local.json") for path in files]
     return "\n".join(_parameters_of(path) for path in files if path.exists())
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiments.copy_work import OURS, call_spread, connections, copies
+from experiments.copy_work import OURS, call_spread, connections, copies, rate
 from model.parameters import Parameters
 from model.request_rate import KMS_CALLS_PER_COPY
 from model.work import Step, Work
@@ -26,7 +26,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return Work(
         [connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"]), copying],
         network="host",
-        spread=call_spread(values, parameters, copying),
+        spread=call_spread(values, parameters),
         calls_per_s_cap=values["calls_per_s"],
         attempts=values["retry_attempts"],
     )
@@ -60,4 +60,4 @@ def _rate(values: Mapping[str, Any], parameters: Parameters) -> str:
     """What a copy counts against: without bucket keys every copy asks KMS, where that takes less than S3."""
     if not values["bucket_key"] and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]:
         return "kms_copy"
-    return "s3_put_adaptive" if values["pace"] == "adaptive" else "s3_put"
+    return rate(values)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
-from experiments.copy_usage import slices_of
+from experiments.copy_orders import slices_of
 from model.parameters import Parameters
 from model.processor import vcpus
 from model.request_rate import Calls, Refusals, limit, refusals
@@ -38,7 +38,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
         calls_per_s_cap=values["calls_per_s"],
         attempts=values["retry_attempts"],
         cold_s=parameters["go_start_s"],
-        before_s=0.0 if values["from_manifest"] else emptying_s(objects, parameters),
+        before_s=_before_s(values, parameters),
     )
     connecting = connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"])
     return replace(later, steps=[connecting, copying], repeat=later)
@@ -53,17 +53,24 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
 
 def turned_down(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
     """What S3 turns down of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
-    step = copies(values, parameters, values["object_count"], call_cpu_s=0.0)
-    per_s, wanted = limit(step.rate, parameters).per_s[0], wanted_per_s(values, step)
+    per_s, wanted = limit(rate(values), parameters).per_s[0], wanted_per_s(values, parameters)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
-    calls = Calls(wanted * step.request_s, step.request_s, values["retry_mode"], values["retry_attempts"])
+    one_s = call_s(values, parameters)
+    calls = Calls(wanted * one_s, one_s, values["retry_mode"], values["retry_attempts"])
     return refusals(calls, per_s, parameters)
 
 
-def wanted_per_s(values: Mapping[str, Any], step: Step) -> float:
-    """The calls that all workers would make in a second if S3 took them all."""
-    return max(1, values["concurrency_value"]) * min(step.at_once / step.request_s, values["calls_per_s"] or math.inf)
+def rate(values: Mapping[str, Any]) -> str:
+    """The limit that a copy counts against."""
+    return "s3_put_adaptive" if values["pace"] == "adaptive" else "s3_put"
+
+
+def wanted_per_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """The calls that all workers would make in a second if S3 took them all. What is out of range the checks refuse,
+    and they come after this."""
+    at_once_per_s = max(1, values["parallel_limit"]) / call_s(values, parameters)
+    return max(1, values["concurrency_value"]) * min(at_once_per_s, values["calls_per_s"] or math.inf)
 
 
 def objects_of_a_message(values: Mapping[str, Any]) -> float:
@@ -72,11 +79,20 @@ def objects_of_a_message(values: Mapping[str, Any]) -> float:
 
 
 def emptying_s(count: float, parameters: Parameters) -> float:
-    """The seconds before the first call of a listing, which its record doesn't count: the destination is listed and
-    deleted, 1,000 keys a request and each of them a write to S3, and looked at again; then the source is listed."""
+    """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request and each of them a
+    write to S3, and looked at again."""
     pages = math.ceil(count / KEYS_A_REQUEST)
     deleting_s = max(pages * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
-    return deleting_s + (pages + 2) * parameters["s3_get_s"]
+    return max(pages * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
+
+
+def _before_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """The seconds before the first call, which a record doesn't count: without a manifest the destination is emptied,
+    then the source is listed."""
+    if values["from_manifest"]:
+        return 0.0
+    pages = math.ceil(values["object_count"] / KEYS_A_REQUEST)
+    return emptying_s(values["object_count"], parameters) + pages * parameters["list_page_s"]
 
 
 def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
@@ -87,7 +103,7 @@ def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *,
         requests=objects,
         request_s=one_s,
         at_once=at_once,
-        rate="s3_put_adaptive" if values["pace"] == "adaptive" else "s3_put",
+        rate=rate(values),
         tail_s=scattered_s(at_once, one_s, parameters) + stalled_s(values, parameters, objects),
         cpu_s=objects * call_cpu_s,
         threads=THREADS,
@@ -134,13 +150,13 @@ def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequenc
     run_s = sum(busy) + sum(one.tail_s for one in steps)
     meets_one = -math.expm1(-_stalls(values, parameters, objects))
     stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)
-    return math.hypot(call_spread(values, parameters, steps[-1]), stalled / run_s)
+    return math.hypot(call_spread(values, parameters), stalled / run_s)
 
 
-def call_spread(values: Mapping[str, Any], parameters: Parameters, step: Step) -> float:
+def call_spread(values: Mapping[str, Any], parameters: Parameters) -> float:
     """How much the calls of one run differ from another's, as far as it is they that decide how long it takes: where
     S3's limit does, all wait for that."""
-    return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, step))
+    return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, parameters))
 
 
 def _stalls(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:

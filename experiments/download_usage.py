@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.objects import MEBIBYTE, DataObject, put_requests
-from experiments.usage import GET_PART_MB, HOURS_IN_A_MONTH, Usage, Use
-
-GIB_IN_MIB = 1024
+from experiments.reading import GIB_IN_MIB, HEADS, parts
+from experiments.usage import HOURS_IN_A_MONTH, Usage, Use
 
 # What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
 # largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. With more of them each has less,
@@ -47,7 +46,7 @@ def order(_: Mapping[str, Any], there: Sequence[DataObject]) -> dict[str, Any]:
 def requests(object_mb: int, values: Mapping[str, Any]) -> int:
     """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
     if values["method"] == "download_file":
-        return 1 + -(-object_mb // GET_PART_MB)
+        return HEADS + parts(object_mb)
     if values["method"].endswith("stream"):
         return 1
     return -(-object_mb // max(1, values["range_part_mb"]))

@@ -19,7 +19,7 @@ from experiments.experiment import (
 )
 from experiments.express_checks import advice, checks
 from experiments.express_usage import tariffs, usage
-from experiments.express_work import published, work
+from experiments.express_work import published, usual_slices, work
 from experiments.go_program import of_this_machine
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
@@ -76,7 +76,7 @@ AXES = (
          allowed=range(1, 1000 + 1)),
     Axis("object_count", "object_count", "object_count", "objects", "{:,} objects", default=orders.usual_count,
          in_order=True, allowed=range(1, 10_000_000 + 1)),
-    Axis("slices", "slices", "slices", "slices", "in {} slices", default=orders.usual_slices, in_order=True,
+    Axis("slices", "slices", "slices", "slices", "in {} slices", default=usual_slices, in_order=True,
          allowed=range(1, 1000 + 1)),
     Axis("placement", "placement", "placement", "placement", "in {}", kind=str, default="any_zone",
          allowed=("any_zone", "same_zone")),

@@ -7,40 +7,49 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.express_orders import AGGREGATE, QUERIES, STANDARD, UPLOAD
-from experiments.express_usage import LARGE_BYTES, set_bytes, slice_objects
+from experiments.express_orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from experiments.knowledge import knowledge
+from model import operation
+from model.operation import Operation
 from model.parameters import Parameters
 from model.work import Step, Work
 
 GIB = 2**30
+# A slice ends well within the 15 minutes of a function.
+SLICE_S, MOST_SLICES = 600, 1000
+# The larger of the published queries, over 100 objects of 100 MB.
+LARGE_BYTES = 100 * 100e6
 
 
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """One message: its slice of the set by our Go program, `parallel_limit` objects at a time, or a query."""
     if values["operation"] in QUERIES:
         return _query(values, parameters)
-    _, objects = slice_objects(values)
-    size, moved = values["object_bytes"], objects * values["object_bytes"]
-    rate = ("s3" if values["storage_class"] == STANDARD else "express") + (
-        "_put" if values["operation"] == UPLOAD else "_get"
-    )
-    moving = Step(
-        "moving objects",
-        requests=objects,
-        # A connection has one object at a time: it waits for the answer, then for the bytes.
-        request_s=parameters[f"{rate}_s"] + size / parameters["s3_connection_bytes_per_s"],
-        at_once=max(1.0, min(values["parallel_limit"], objects)),
-        rate=rate,
-        bytes=moved,
-        cpu_s=objects * parameters["request_cpu_s"] + moved / GIB * parameters["cpu_s_per_gib"],
-        threads=math.inf,
-    )
     return Work(
-        [moving],
+        [_moving(values, parameters, slice_objects(values)[1])],
         network="vpc" if values["placement"] == "same_zone" else "function",
         spread=parameters["spread"],
         cold_s=parameters["go_start_s"],
     )
+
+
+def alone(values: Mapping[str, Any]) -> Operation:
+    """One message of a cell on AWS, as far as nothing else hinders it."""
+    known = knowledge("express")
+    return operation.of(work(values, known), values["memory_size"], known)[0]
+
+
+def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object) -> int:
+    """Into how many messages a set of `count` objects is divided when nothing is said: as few as leave each its time,
+    by the answers and bytes of its requests and by what a function's network sustains."""
+    if kind in QUERIES:
+        return 1
+    values = {"operation": kind, "storage_class": storage_class, "object_bytes": object_bytes,
+              "parallel_limit": parallel_limit}  # fmt: skip
+    known = knowledge("express")
+    step = _moving(values, known, count)
+    seconds = max(step.requests * step.request_s / step.at_once, step.bytes / known["network_bytes_per_s"])
+    return max(1, min(-(-int(seconds) // SLICE_S), count, MOST_SLICES))
 
 
 def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
@@ -51,6 +60,23 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
     one_s = own_s + values["object_bytes"] / parameters["host_bytes_per_s"]
     looping = Step("moving objects", requests=values["object_count"], request_s=one_s)
     return Work([looping], network="host", spread=parameters["spread"])
+
+
+def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -> Step:
+    """So many objects, each of them a request of a connection, which waits for the answer and then for the bytes."""
+    size, moved = values["object_bytes"], objects * values["object_bytes"]
+    service = "s3" if values["storage_class"] == STANDARD else "express"
+    rate = f"{service}_put" if values["operation"] == UPLOAD else f"{service}_get"
+    return Step(
+        "moving objects",
+        requests=objects,
+        request_s=parameters[f"{rate}_s"] + size / parameters["s3_connection_bytes_per_s"],
+        at_once=max(1.0, min(values["parallel_limit"], objects)),
+        rate=rate,
+        bytes=moved,
+        cpu_s=objects * parameters["request_cpu_s"] + moved / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
+        threads=math.inf,
+    )
 
 
 def _query(values: Mapping[str, Any], parameters: Parameters) -> Work:

@@ -7,7 +7,8 @@ from typing import Any
 
 from experiments.finding import OK, PROBLEM, Finding
 from experiments.objects import MEBIBYTE, DataObject, put_requests
-from experiments.usage import GET_PART_MB, HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
+from experiments.reading import HEADS, parts
+from experiments.usage import HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
@@ -48,7 +49,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     small_mb = -(-sum(one.size_bytes for one in small_files(files)) // MEBIBYTE)
     moved_mb = small_mb if small else large_mb
     data_gb = (large_mb + small_mb) / 1024
-    gets = (2 * files if small else 1 + -(-large_mb // GET_PART_MB)) if not mounted else 0
+    gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
     puts = put_requests(large_mb * MEBIBYTE) + files
     return Usage(
         moved_mb=moved_mb,

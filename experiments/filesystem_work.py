@@ -8,14 +8,12 @@ from typing import Any
 
 from experiments.filesystem_usage import LIST_PAGE, PROCESS_MB, is_mounted, small_files
 from experiments.objects import MEBIBYTE
-from experiments.usage import GET_PART_MB
+from experiments.reading import AT_ONCE, HEADS, parts, reading, with_first_use
 from model.file_system import fits_in_page_cache
 from model.parameters import Parameters
 from model.work import Step, Work
 
 GIB = 2**30
-# boto3's download_file reads one file by ten threads.
-PARTS_AT_ONCE = 10
 # Lambda's own rule for direct reads of S3 Files.
 DIRECT_READ_FROM_MB = 512
 
@@ -34,9 +32,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
         if values["cache"] != "drop" and fits_in_page_cache(_bytes(values), PROCESS_MB, values["memory_size"]):
             return replace(once, repeat=replace(once, steps=_mounted(values, parameters, cached=True)))
     elif values["read_method"] != "pool":
-        # boto3 loads and prepares much when it is first used.
-        preparing = Step("preparing boto3", cpu_s=parameters["first_use_cpu_s"])
-        return replace(once, steps=[preparing, *once.steps], repeat=once)
+        return with_first_use(once, parameters)
     return once
 
 
@@ -96,23 +92,11 @@ def _from_s3(values: Mapping[str, Any], parameters: Parameters) -> list[Step]:
 
 
 def _large_from_s3(values: Mapping[str, Any], parameters: Parameters, pool: bool) -> Step:
-    moved = _bytes(values)
-    # The SDK asks for the object's size before it asks for parts.
-    heads, parts = (0, 1) if pool else (1, -(-values["large_file_mb"] // GET_PART_MB))
-    at_once = min(PARTS_AT_ONCE, parts)
-    return Step(
-        "copying the object",
-        fixed_s=heads * parameters["s3_get_s"],
-        requests=heads + parts,
-        request_s=parameters["s3_get_s"],
-        at_once=at_once,
-        rate="s3_get",
-        tail_s=parameters["last_part_s"] if at_once > 1 else 0.0,
-        bytes=moved,
-        stream_bytes_per_s=parameters["s3_connection_bytes_per_s"],
-        cpu_s=parameters["pool_cpu_s_per_gib" if pool else "download_file_cpu_s_per_gib"] * moved / GIB,
-        threads=1.0 if pool else parameters["python_processors"],
-    )
+    large_mb = values["large_file_mb"]
+    if pool:
+        return reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)
+    cpu_s_per_gib, threads = parameters["download_file_tmp_cpu_s_per_gib"], parameters["python_processors"]
+    return reading(large_mb, HEADS + parts(large_mb), AT_ONCE, cpu_s_per_gib, threads, parameters, HEADS)
 
 
 def _bytes(values: Mapping[str, Any]) -> int:

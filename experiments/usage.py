@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
 HOURS_IN_A_MONTH = 730
 # infra's rule: room in /tmp for the file system's own blocks and whatever the runtime puts there.
 TMP_MARGIN_MB = 64

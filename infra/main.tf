@@ -10,13 +10,14 @@ module "bucket" {
   bucket_key  = var.bucket_key
 }
 
-# What S3 itself saw of the run. The bucket is named by its output, so that the delivery comes after its settings.
+# What S3 itself saw of the run. The buckets are named by their outputs, so that the delivery comes after their settings.
 module "access_log" {
   source = "./modules/access_log"
-  count  = length(local.logged_buckets) > 0 ? 1 : 0
+  count  = local.with_access_log ? 1 : 0
 
   name               = local.name
-  bucket_arns        = { for what, name in local.logged_buckets : what => "arn:${local.partition}:s3:::${name}" }
+  data_bucket_arn    = "arn:${local.partition}:s3:::${module.bucket.name}"
+  copies_bucket_arns = [for bucket in module.copies : "arn:${local.partition}:s3:::${bucket.name}"]
   log_retention_days = var.log_retention_days
   account_id         = local.account_id
   region             = var.region

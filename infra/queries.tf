@@ -20,7 +20,7 @@ resource "aws_cloudwatch_query_definition" "saved" {
 
 # Those about S3's server access logs, where there are any: bound to their log group.
 resource "aws_cloudwatch_query_definition" "access_log" {
-  for_each = { for file in fileset("${path.root}/../queries/access_log", "*.cwli") : trimsuffix(file, ".cwli") => file if length(local.logged_buckets) > 0 }
+  for_each = { for file in fileset("${path.root}/../queries/access_log", "*.cwli") : trimsuffix(file, ".cwli") => file if local.with_access_log }
 
   name            = "${var.prefix}/${var.experiment}/${each.key}"
   query_string    = file("${path.root}/../queries/access_log/${each.value}")

@@ -46,9 +46,13 @@ class Variable:
             return text
 
 
-@functools.cache
 def declared(folder: Path = INFRA) -> Mapping[str, Variable]:
     """{name: variable} of every *.tf file of `folder`; read once. Raises UsageError for a file that can't be read."""
+    return _declared(folder)
+
+
+@functools.cache  # by the folder, whether it was named or not: reading takes half a second
+def _declared(folder: Path) -> Mapping[str, Variable]:
     found: dict[str, Variable] = {}
     for path in sorted(folder.glob("*.tf")):
         text = _text(path)

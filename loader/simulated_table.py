@@ -12,12 +12,13 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from experiments import Experiment
 from loader import cost
-from loader.predicting import PredictedCell
+from loader.predicting import Given, PredictedCell
 from loader.run.plan import Cell, Plan
 from model.parameters import Parameters
 from model.prediction import Prediction
@@ -26,20 +27,23 @@ from report.cell_settings import CellSettings
 from report.cells import SECONDS, number_text, published_columns
 from report.phrases import listed
 
-# What the model says beside the columns of the table, and what JSON alone has room for.
-ADDED = (
-    "time_to_n_s",
-    "share_at_n",
-    "most_at_once",
-    "drain_s",
-    "peak_requests_per_s",
-    "usd",
-    "binds",
-    "advice",
-)
+# What is said of the flood, and how it is headed in a table.
+FLOOD = {
+    "time_to_n_s": "to N\ns",
+    "share_at_n": "at N\n%",
+    "most_at_once": "at\nonce",
+    "drain_s": "drain\ns",
+    "peak_requests_per_s": "requests/s,\npeak of limit",
+    "usd": "USD",
+    "binds": "binds",
+}
+# What the model says beside the columns of the table.
+ADDED = (*FLOOD, "advice")
 # More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
 DIGITS = 6
 WIDTH = 160
+# Of the table's last column, so that its words aren't a letter wide.
+BINDS_WIDTH = 20
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class SimulatedRow:
 
 
 def rows(
-    experiment: Experiment, plan: Plan, cells: Sequence[PredictedCell], defaults: Mapping[str, Any]
+    experiment: Experiment, plan: Plan, cells: Sequence[PredictedCell], defaults: Mapping[str, Any], given: Given
 ) -> list[SimulatedRow]:
     """A row for each cell, its repeats in one, in the order of the report's table."""
     settings = CellSettings({"experiment": experiment.name, "plan": plan.as_dict()})
@@ -69,7 +73,7 @@ def rows(
         SimulatedRow(
             key,
             sum(one.demand.messages for one in repeats),
-            cost.estimate(only(plan, repeats[0].cell), defaults).total_usd,
+            cost.estimate(only(plan, repeats[0].cell), defaults, given=given).total_usd,
             repeats[0].prediction,
         )
         for key, repeats in sorted(found.items())
@@ -139,41 +143,73 @@ def _rounded(value: Any) -> Any:
 
 
 def _print_table(experiment: Experiment, rows: Sequence[SimulatedRow], parameters: Parameters) -> None:
-    told = told_apart(row.key for row in rows)
-    axes = [axis for axis in experiment.axes if not axis.is_way or axis.name in told]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
-    for axis in axes:
-        name = "\n".join((axis.unit or axis.label).rsplit(" ", 1))
-        table.add_column(name, justify="right" if axis.kind is int else "left", overflow="fold")
-    if SETTINGS in told:
-        table.add_column(SETTINGS, overflow="fold")
-    for name in ("count", *SECONDS, "to N\ns", "at N\n%", "at\nonce", "drain\ns", "requests/s,\npeak of limit", "USD"):
-        table.add_column(name.replace("_s", " s"), justify="right", no_wrap=True)
-    table.add_column("binds", overflow="fold")
-    for row in rows:
-        settings = [row.key.settings] if SETTINGS in told else []
-        table.add_row(*(str(row.key[axis.name]) for axis in axes), *settings, *_shown(row))
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    console.print(table)
-    console.print()
+    for names in _fitting(console, experiment, rows):
+        console.print(_table(experiment, rows, names))
+        console.print()
     for line in (*_advice(rows), *_caption(experiment, parameters)):
         console.print(Text(line), soft_wrap=True)
 
 
-def _shown(row: SimulatedRow) -> list[str]:
+def _fitting(console: Console, experiment: Experiment, rows: Sequence[SimulatedRow]) -> list[list[str]]:
+    """The columns beside the coordinates, in as few tables as the console is wide enough for."""
+    endless = console.options.update(width=9999)
+
+    def width(names: Sequence[str]) -> int:
+        figures = [name for name in names if name != "binds"]
+        own = Measurement.get(console, endless, _table(experiment, rows, figures)).maximum
+        return own + (1 + BINDS_WIDTH if "binds" in names else 0)
+
+    found: list[list[str]] = [[]]
+    for name in ("count", *SECONDS, *FLOOD):
+        if found[-1] and width([*found[-1], name]) > console.width:
+            found.append([])
+        found[-1].append(name)
+    return found
+
+
+def _table(experiment: Experiment, rows: Sequence[SimulatedRow], names: Sequence[str]) -> Table:
+    told = told_apart(row.key for row in rows)
+    axes = [axis for axis in experiment.axes if not axis.is_way or axis.name in told]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for axis in axes:
+        name = "\n".join((axis.unit or axis.label).rsplit(" ", 1))
+        if axis.kind is int:
+            table.add_column(name, justify="right", no_wrap=True)
+        else:
+            table.add_column(name, overflow="fold")
+    if SETTINGS in told:
+        table.add_column(SETTINGS, overflow="fold")
+    for name in names:
+        if name == "binds":
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(FLOOD.get(name, name.replace("_s", " s")), justify="right", no_wrap=True)
+    for row in rows:
+        settings = [row.key.settings] if SETTINGS in told else []
+        shown = _shown(row)
+        table.add_row(*(str(row.key[axis.name]) for axis in axes), *settings, *(shown[name] for name in names))
+    return table
+
+
+def _shown(row: SimulatedRow) -> dict[str, str]:
     one = row.prediction
     limit = "" if one.requests_limit_per_s is None else f" of {one.requests_limit_per_s:,.0f}"
-    return [
-        f"{row.count:,}",
-        *(_number(getattr(one, name), 2) for name in SECONDS),
-        _number(one.time_to_n_s, 0),
-        f"{100 * one.share_at_n:.0f}",
-        f"{one.most_at_once:,}",
-        _number(one.drain_s, 0),
-        f"{_number(one.peak_requests_per_s, 0)}{limit}" if limit else "-",
-        f"{row.usd:,.2f}",
-        one.binds,
-    ]
+    return {
+        "count": f"{row.count:,}",
+        **{name: _seconds(getattr(one, name)) for name in SECONDS},
+        "time_to_n_s": _number(one.time_to_n_s, 0),
+        "share_at_n": f"{100 * one.share_at_n:.0f}",
+        "most_at_once": f"{one.most_at_once:,}",
+        "drain_s": _number(one.drain_s, 0),
+        "peak_requests_per_s": f"{_number(one.peak_requests_per_s, 0)}{limit}" if limit else "-",
+        "usd": f"{row.usd:,.2f}" if row.usd >= 1 else f"{row.usd:.4f}",
+        "binds": one.binds,
+    }
+
+
+def _seconds(value: float | None) -> str:
+    return _number(value, 2 if value is None or value >= 1 else 3)
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -190,11 +226,13 @@ def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
 
 
 def _caption(experiment: Experiment, parameters: Parameters) -> list[str]:
+    """How to read it, and what it rests on."""
     _, many = experiment.operation
     known = Counter(parameters.row(name).known for name in parameters)
     return [
         f"“to N” is from the first start until N run at once, “at N” the share of the {many}’ time at full N, “drain” "
-        "from the first message to the last record.",
+        "from the first message to the last record"
+        + ("." if parameters.place == "aws" else "; USD is what the same would cost on AWS."),
         f"These are a model’s figures and nothing was measured: {len(parameters)} parameters as of "
         f"{parameters_date(parameters)} ({listed([f'{count} {how}' for how, count in known.most_common()])}). "
         "--format json has the ranges.",

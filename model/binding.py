@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from model import flood as engine
@@ -40,6 +40,11 @@ def bindings(scenario: Scenario, found: Evaluation, seed: int) -> list[Binding]:
     cut_off = any(one.kind == TIMEOUT for one in first)
     every = [*first, *(() if cut_off else _of_n(scenario, found, seed)), *_shared(found)]
     return every or [Binding(OWN, found.operation.binds)]
+
+
+def listed(bound: Sequence[Binding]) -> str:
+    """All that binds, in words."""
+    return "; ".join(one.words for one in bound)
 
 
 def _in_the_way(scenario: Scenario, found: Evaluation) -> Iterator[Binding]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
+import re
+import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any
 AWS = Path(__file__).with_name("parameters.json")
 # How a value came to be, the surest first.
 KNOWN = ("documented", "published", "measured", "fitted", "guessed")
+# How the source of a value begins that was measured on the machine that a prediction is of, just before.
+CALIBRATION = "a calibration of this machine"
 
 
 class ParameterError(ValueError):
@@ -41,11 +45,15 @@ class Parameter:
         for part in ("unit", "source", "date"):
             if not isinstance(row.get(part), str) or not row[part].strip():
                 raise ParameterError(f"{where}: {name} has no {part}; say where its value is from, and of when it is")
+        if not re.fullmatch(r"\d{4}(-\d\d){0,2}", row["date"]):
+            raise ParameterError(
+                f"{where}: {name}: date must be a year, month or day (2026-11-22), got {row['date']!r}"
+            )
         if row.get("known") not in KNOWN:
             raise ParameterError(f"{where}: {name}: known must be one of {', '.join(KNOWN)}, got {row.get('known')!r}")
         for part in ("value", "low", "high"):
             number = row.get(part)
-            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < math.inf:
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= sys.float_info.max:
                 raise ParameterError(f"{where}: {name}: {part} must be a number above 0, got {number!r}")
         if not row["low"] <= row["value"] <= row["high"]:
             raise ParameterError(f"{where}: {name}: low, value and high must stand in that order")
@@ -89,4 +97,8 @@ def read(path: Path) -> list[Parameter]:
         raise ParameterError(f"{path}: can't be read as JSON: {error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ParameterError(f"{path}: must be a list of objects, one a parameter")
-    return [Parameter.of(row, path.name) for row in rows]
+    found = [Parameter.of(row, path.name) for row in rows]
+    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
+    if twice:
+        raise ParameterError(f"{path.name}: {twice[0]} stands there twice; keep one of them")
+    return found

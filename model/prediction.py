@@ -9,10 +9,10 @@ from typing import Any
 
 from model import ranges, request_rate
 from model.advice import advise, sentence
-from model.binding import OWN, bindings
+from model.binding import OWN, bindings, listed
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import MOST_COURSES, SECONDS, Scenario, enough, evaluate, expect
+from model.scenario import MOST_COURSES, SECONDS, Evaluation, Scenario, enough, evaluate, expect
 from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
@@ -62,12 +62,15 @@ class Prediction:
         return asdict(self)
 
 
-def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Prediction:
+def predict(
+    scenario: Scenario, parameters: Parameters, seed: int = 1, found: Evaluation | None = None, ranged: bool = True
+) -> Prediction:
     """What will happen in a cell. The same seed gives the same answer on any machine.
 
+    `found` is what `expect` says of it, where that was asked before; how sure it is, is left out where not `ranged`.
     Raises ParameterError for a parameter that isn't there.
     """
-    found = expect(scenario, parameters, seed)
+    found = found or expect(scenario, parameters, seed)
     bound = bindings(scenario, found, seed)
     changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
     course = found.course
@@ -79,9 +82,9 @@ def predict(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Predic
         failed=course.failed_attempts,
         dead_lettered=course.dead_lettered,
         throttled=course.throttled,
-        binds="; ".join(one.words for one in bound),
+        binds=listed(bound),
         advice=sentence(changes),
-        ranges=_ranges(scenario, parameters, course, seed),
+        ranges=_ranges(scenario, parameters, course, seed) if ranged else {},
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
     )
 

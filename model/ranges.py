@@ -63,8 +63,9 @@ def intervals(
         own = evaluated[name]
         if value is None or own is None:
             continue
-        ratios = [one[name] / own if own else 1.0 for one in others if one[name] is not None]
-        low, high = interval(value, ratios)
+        known = [one[name] for one in others if one[name] is not None]
+        # Of nothing there is no multiple: what is never at full N in these values may be in others.
+        low, high = interval(value, [one / own for one in known]) if own else (value, max([value, *known]))
         found[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
     return found
 

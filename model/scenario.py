@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from model import flood as engine
@@ -83,6 +83,13 @@ def evaluate(
     Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
     Its seconds and shares are about those of the whole, for less computing.
     """
+    return next(_evaluations(scenario, parameters, [seed], part))
+
+
+def _evaluations(
+    scenario: Scenario, parameters: Parameters, seeds: Iterable[int | Sequence[int]], part: float = 1.0
+) -> Iterator[Evaluation]:
+    """One for each seed; what chance has no part in is worked out once."""
     work = scenario.work(parameters)
     operation, limits = operations.of(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
     if scenario.without:
@@ -92,15 +99,16 @@ def evaluate(
     flood = flood_of(scenario, work, parameters)
     if part < 1:
         flood, limits = part_of(flood, part), part_of_limits(limits, part)
-    return Evaluation(work, operation, limits, flood, engine.run(flood, operation, limits, seed))
+    for seed in seeds:
+        yield Evaluation(work, operation, limits, flood, engine.run(flood, operation, limits, seed))
 
 
 def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
     """As `evaluate`; of a small flood, where chance decides much, the figures are the means of several. A figure that
     most of them don't have, none has."""
-    found = evaluate(scenario, parameters, seed)
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
-    courses = [found.course, *(evaluate(scenario, parameters, [seed, at]).course for at in range(1, further))]
+    found, *others = _evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))])
+    courses = [one.course for one in (found, *others)]
     means = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
     means |= {name: _mean([getattr(one, name) for one in courses], None) for name in SPANS}
     return replace(found, course=replace(found.course, **means))

@@ -19,8 +19,8 @@ def some(parts: Sequence[str], most: int, between: str = "") -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits, and thousands set apart: `0.012`, `19.0`, `2,320`."""
-    if value >= 1:
+    """Three significant digits, and thousands set apart: `0.012`, `0.200`, `19.0`, `2,320`."""
+    if value >= 0.1:
         return f"{value:,.0f}" if value >= 99.95 else f"{value:#.3g}"
     return f"{value:.3g}" if value >= 1e-4 else "0"
 

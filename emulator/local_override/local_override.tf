@@ -18,7 +18,7 @@ resource "aws_cloudwatch_query_definition" "saved" {
 
 # The emulator writes no server access logs, and has nothing that would deliver them; `stampede doctor` says so.
 locals {
-  logged_buckets = {}
+  with_access_log = false
 }
 
 # The emulator has no DescribeInstanceTypeOfferings; any zone does there.

@@ -69,20 +69,8 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     def expected_s(cell: Demand) -> float:
         return longest_s(cell) + cell.barrier_s + RECORD_MARGIN_S
 
-    wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
-    if wrong is not None:
-        found = f"timeout_s {wrong.timeout_s}: must be {TIMEOUT_S[0]} to {TIMEOUT_S[-1]}"
-        return Finding("time limit", PROBLEM, found, "change --set timeout_s=...")
-    early = _first(cells, lambda cell: cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
-    if early is not None and early.barrier_s:
-        # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
-        return Finding(
-            "time limit",
-            PROBLEM,
-            f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
-            f"timeout_s {early.timeout_s} ({early.name})",
-            f"use --set timeout_s={min(TIMEOUT_S[-1], 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
-        )
+    if (wrong := no_time(cells)) is not None:
+        return wrong
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
         f"one {operation if longest_s(slowest) == slowest.longest_s else 'preparation'} may take "
@@ -99,6 +87,26 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     smaller = f"{longer}a smaller {slowest.usage.sized_by}"
     way_out = f"{smaller}, or {slowest.usage.faster_by}" if target == "aws" else f"{smaller} or N"
     return Finding("time limit", PROBLEM if too_long else WARNING, f"{found} ({slowest.name})", way_out)
+
+
+def no_time(cells: list[Demand]) -> Finding | None:
+    """A timeout that Lambda doesn't take, or that a start barrier leaves nothing of."""
+    wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
+    if wrong is not None:
+        found = f"timeout_s {wrong.timeout_s}: must be {TIMEOUT_S[0]} to {TIMEOUT_S[-1]}"
+        return Finding("time limit", PROBLEM, found, "change --set timeout_s=...")
+    early = _first(cells, lambda cell: cell.barrier_s > 0 and cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
+    if early is None:
+        return None
+    # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
+    enough = 2 * math.ceil(early.longest_s + early.barrier_s + RECORD_MARGIN_S)
+    return Finding(
+        "time limit",
+        PROBLEM,
+        f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
+        f"timeout_s {early.timeout_s} ({early.name})",
+        f"use --set timeout_s={min(TIMEOUT_S[-1], enough)}, or a shorter barrier",
+    )
 
 
 def hold(cells: list[Demand], operation: str) -> Finding:

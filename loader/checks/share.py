@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
-from loader.cost.foreseen import UNANSWERED, prediction, questions
 from loader.errors import UsageError
-from loader.predicting import refuse_impossible, refuse_out_of_bounds
+from loader.predicting import predictions
 from loader.run.plan import Plan, cell_name
-from model.parameters import ParameterError
 from model.prediction import Prediction
 
 CHECK = "share at full N"
@@ -18,20 +16,14 @@ CHECK = "share at full N"
 LEAST_SHARE = 0.5
 
 
-def predicted(plan: Plan, defaults: Mapping[str, object]) -> tuple[dict[str, Prediction], str]:
-    """What the model says of each cell by its name; or nothing, and in words why."""
+def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) -> tuple[dict[str, Prediction], str]:
+    """What the model says of each cell by its name; or nothing, and in words why. `ranged`: with how sure it is."""
     if EXPERIMENTS[plan.experiment].work is None:
         return {}, f"there is no model of {plan.experiment}"
-    asked = list(questions(plan, defaults, plan.target))
     try:
-        refuse_out_of_bounds([cell for cell, _ in asked])
-        if plan.target != "local":
-            refuse_impossible([cell for cell, _ in asked])
-        return {cell.name: prediction(question) for cell, question in asked}, ""
-    except (UsageError, ParameterError) as error:
+        return predictions(plan, defaults, ranged=ranged), ""
+    except UsageError as error:
         return {}, str(error)
-    except UNANSWERED:  # the checks say what is wrong
-        return {}, "the model has no answer for these settings; `stampede doctor` looks at them"
 
 
 def check(plan: Plan, defaults: Mapping[str, object]) -> list[Finding]:

@@ -14,8 +14,9 @@ BYTES_PER_LINE = 1536
 # Requests to S3 by the prices they have. A copy leaves a line at its source and one at its destination (S3 User Guide,
 # "Logging requests with server access logging", copy operations).
 REQUESTS, WITHIN_S3 = ("s3_get", "s3_put"), "COPY"
-# A sweep asks every other minute for 20 minutes at most, and each time all lines are scanned.
-SCANS = 11
+# A stack that is destroyed takes the lines along, so a sweep waits for them; asking scans all of them each time.
+WAIT_S, POLL_S = 20 * 60.0, 120.0
+SCANS = WAIT_S / POLL_S + 1
 # What the lines of the bill are for.
 WORDS = TAKEN_IN, STORED, SCANNED = "S3 access log lines", "storage of access log lines", "scans of access log lines"
 BYTES_IN_A_GB = 2**30  # AWS's GB for logs

@@ -16,6 +16,9 @@ from loader.hcl import HclError
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan, cell_name
 
+# Lambda's, each with a price.
+ARCHITECTURES = ("x86_64", "arm64")
+
 
 @dataclass(frozen=True)
 class Pollers:
@@ -107,6 +110,8 @@ def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
 def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: bool) -> Demand:
     experiment = EXPERIMENTS[plan.experiment]
     values = complete(experiment, {**defaults, **plan.values(cell)})
+    if values["architecture"] not in ARCHITECTURES:
+        raise UsageError(f"architecture: must be {' or '.join(ARCHITECTURES)}, got {values['architecture']!r}")
     usage = experiment.usage(values)
     return Demand(
         name=cell.name,

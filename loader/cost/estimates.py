@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import EXPERIMENTS
+
+# The module, and not what is in it: it asks this package for demands.
+from loader import predicting
 from loader.cost import durations
 from loader.cost.bill import Item, bill_items
 from loader.cost.demand import Demand, setting
@@ -117,8 +120,14 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | None = None) -> Estimate:
-    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target.
+def estimate(
+    plan: Plan,
+    defaults: Mapping[str, Any] | None = None,
+    kind: str | None = None,
+    given: predicting.Given | None = None,
+) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target. `given` is what is
+    known beside the plan.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
     duration of AWS. Raises UsageError for values that aren't numbers.
@@ -126,8 +135,8 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | 
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     prices = read_prices(str(setting(plan, "region", defaults)))
-    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws")
-    here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target)
+    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", given)
+    here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
     advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(
         target=kind or plan.target,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from experiments import EXPERIMENTS
@@ -16,117 +14,49 @@ from loader import predicting
 from loader.cost.demand import Demand, demands
 from loader.errors import UsageError
 from loader.run.plan import Plan
-from model.binding import bindings
-from model.parameters import ParameterError, Parameters
-from model.prediction import Prediction, predict
-from model.scenario import Scenario, expect
-
-# What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse:
-# those look at the same cells, and come later.
-UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
-# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
-MOST_KEPT = 1000
-SEED = 1
+from model.scenario import Evaluation
 
 
-@dataclass(frozen=True)
-class Question:
-    """What the model is asked about one flood. Questions are the same where what decides the answer is."""
-
-    experiment: str
-    place: str
-    values: str
-    messages: int
-    barrier_s: float
-    scenario: Scenario = field(compare=False)
-    parameters: Parameters = field(compare=False)
-
-    def of(self, messages: int) -> Question:
-        """The same with another number of messages."""
-        return replace(self, messages=messages, scenario=replace(self.scenario, messages=messages))
-
-    def binds(self) -> str:
-        """What binds, in words. Raises one of UNANSWERED."""
-        return "; ".join(
-            one.words for one in bindings(self.scenario, expect(self.scenario, self.parameters, SEED), SEED)
-        )
-
-
-def questions(plan: Plan, defaults: Mapping[str, Any], place: str) -> Iterator[tuple[Demand, Question]]:
-    """Every cell of `plan`, in the order in which they run, and what the model is asked about its measured messages at
-    `place`. Raises UsageError as `demands` does."""
-    experiment = EXPERIMENTS[plan.experiment]
-    parameters = predicting.parameters_of(experiment, place)
-    there = replace(plan, target=place)
-    for demand in demands(plan, defaults):
-        scenario = predicting.scenario_of(experiment, there, demand)
-        values = json.dumps(demand.values, sort_keys=True, default=asdict)
-        yield demand, Question(experiment.name, place, values, demand.messages, demand.barrier_s, scenario, parameters)
-
-
-def foreseen(plan: Plan, defaults: Mapping[str, Any], place: str) -> list[Demand]:
+def foreseen(
+    plan: Plan, defaults: Mapping[str, Any], place: str, given: predicting.Given | None = None
+) -> list[Demand]:
     """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
     nothing where the experiment has no model, or where a cell can't be. Raises UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
         return demands(plan, defaults)
-    return [_foreseen(demand, question) for demand, question in questions(plan, defaults, place)]
+    asked = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
+    return [_foreseen(demand, question) for demand, question in asked]
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def prediction(question: Question) -> Prediction:
-    """All that the model says of the flood, with its ranges and what to change. Raises one of UNANSWERED."""
-    return predict(question.scenario, question.parameters, SEED)
-
-
-def _foreseen(demand: Demand, question: Question) -> Demand:
+def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
     warm_up = demand.warm_up_messages
+    asked = [question, *([question.varied(messages=warm_up)] if warm_up else [])]
     try:
         predicting.refuse_out_of_bounds([demand])
-        floods = [asked(question), *([asked(question.of(warm_up))] if warm_up else [])]
-    except (UsageError, *UNANSWERED):
+        floods = [predicting.expected(one) for one in asked]
+        longest_s = max(_longest_s(one) for one in asked)
+    except (UsageError, *predicting.UNANSWERED):
         return demand
     return replace(
         demand,
         is_foreseen=True,
-        floods_s=sum(flood.drain_s for flood in floods),
-        working_s=sum(flood.working_s for flood in floods),
-        longest_s=max(flood.longest_s for flood in floods),
-        start_s=floods[0].start_s,
-    )
-
-
-@dataclass(frozen=True)
-class Foreseen:
-    """One flood: what is to be expected of its figures (model/flood.py says what they are; `avg_s` is nan where nothing
-    succeeds), the seconds of all attempts, of the slowest without a time limit, and of a new environment's start."""
-
-    share_at_n: float
-    time_to_n_s: float | None
-    most_at_once: int
-    avg_s: float
-    drain_s: float
-    working_s: float
-    longest_s: float
-    start_s: float
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def asked(question: Question) -> Foreseen:
-    """What the model says of one flood. Raises one of UNANSWERED."""
-    limited, parameters = question.scenario, question.parameters
-    found = expect(limited, parameters, SEED)
-    course, longest_s = found.course, found.course.max_s
-    working_s = course.succeeded * (course.avg_s + found.work.before_s) if course.succeeded else 0.0
-    if course.failed_attempts:
-        working_s += course.failed_attempts * limited.timeout_s
-        longest_s = expect(replace(limited, timeout_s=math.inf), parameters, SEED).course.max_s
-    return Foreseen(
-        share_at_n=course.share_at_n,
-        time_to_n_s=course.time_to_n_s,
-        most_at_once=course.most_at_once,
-        avg_s=course.avg_s,
-        drain_s=course.drain_s,
-        working_s=working_s,
+        floods_s=sum(flood.course.drain_s for flood in floods),
+        working_s=sum(_working_s(flood, question.timeout_s) for flood in floods),
         longest_s=longest_s,
-        start_s=found.work.cold_s,
+        start_s=floods[0].work.cold_s,
     )
+
+
+def _working_s(flood: Evaluation, timeout_s: float) -> float:
+    """Seconds of all attempts of a flood, with what comes before those of a record."""
+    course = flood.course
+    cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
+    return cut_off_s + (course.succeeded * (course.avg_s + flood.work.before_s) if course.succeeded else 0.0)
+
+
+def _longest_s(question: predicting.Question) -> float:
+    """Seconds of the slowest message, with what comes before those of its record, were there no time limit."""
+    if predicting.expected(question).course.failed_attempts:
+        question = question.varied(timeout_s=math.inf)
+    flood = predicting.expected(question)
+    return flood.course.max_s + flood.work.before_s

@@ -25,12 +25,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from emulator import ministack, stack
 from emulator.process import cpu_seconds
 from experiments.objects import MEBIBYTE
-from experiments.usage import GET_PART_MB
+from experiments.reading import HEADS, parts
 from loader.errors import one_line
 from loader.progress import say
 from loader.run.calibration_client import LARGE, SMALL
 from loader.target import LOCAL_CREDENTIALS, Target
-from model.parameters import Parameter, Parameters
+from model.parameters import CALIBRATION, Parameter, Parameters
 
 BUCKET = "stampede-calibration"
 LARGE_MB, SMALL_BYTES = 64, 10_000
@@ -94,14 +94,14 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
     Raises ParameterError where something took no time at all."""
     alone, asked, together = measured.alone, measured.asked, measured.together
     object_gib = LARGE_MB * MEBIBYTE / GIB
-    known_s = known["calibration_cpu_s_per_gib"] * object_gib
+    known_s = known["download_file_tmp_cpu_s_per_gib"] * object_gib
     slowness = (
         alone.client_s / alone.times / known_s + asked.client_s / asked.times / known["calibration_request_cpu_s"]
     ) / 2
     request_s = asked.server_s / asked.times
     # Counted in ticks of 10 ms, so over all downloads.
     server_s = (alone.server_s + together.server_s) / (alone.times + together.times)
-    sent_s = max(server_s - (1 + LARGE_MB / GET_PART_MB) * request_s, server_s / 2) / object_gib
+    sent_s = max(server_s - (HEADS + parts(LARGE_MB)) * request_s, server_s / 2) / object_gib
     # What passed together, in the CPU seconds that the same takes alone. Processors that share a core give less than
     # there are of them, and one that always finds its next bytes waiting gives more.
     capacity = together.per_s * (slowness * known_s + server_s)
@@ -115,7 +115,7 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
     }
     told = {
         "known": "measured",
-        "source": f"a calibration of this machine at the start of the run, {measured.clients} clients",
+        "source": f"{CALIBRATION} at the start of the run, {measured.clients} clients",
         "date": datetime.now(UTC).date().isoformat(),
     }
     rows = []

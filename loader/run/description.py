@@ -61,7 +61,7 @@ class RunDescription:
         """Write run.json as it stands."""
         self._folder.write_json("run.json", self._values)
 
-    def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters, seed: int = 1) -> None:
+    def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """Note what the model says of each cell, and what it knew, before there is anything to set it against.
 
         It is on disk with the next `write`. A run that goes on keeps what was said when it began.
@@ -70,7 +70,7 @@ class RunDescription:
             "prediction",
             {
                 "place": parameters.place,
-                "seed": seed,
+                "seed": self._values["plan"]["seed"],
                 "date": _text(datetime.now(UTC)),
                 "parameters": [asdict(parameters.row(name)) for name in parameters],
                 "cells": {name: one.as_dict() for name, one in predictions.items()},

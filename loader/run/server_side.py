@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from emulator import stack
+from loader.cost.access_log import POLL_S, WAIT_S
 from loader.errors import RunError, UsageError
 from loader.progress import say
 from loader.query_backends import Answer, LinesGoneError, Service, time_range_ms
@@ -24,8 +25,6 @@ FILE = "server_side.json"
 # Queries in this folder are about the log group that this output names, and not about the functions' own.
 QUERIES = stack.ROOT / "queries" / "access_log"
 LOG_GROUP = "access_log_group_name"
-# A stack that is destroyed takes the lines along, so they are waited for; asking scans all of them each time.
-WAIT_S, POLL_S = 20 * 60.0, 120.0
 
 
 def ask(target: Target, folder: RunFolder, text: str) -> Answer:
@@ -62,8 +61,14 @@ def stored(folder: RunFolder) -> dict[str, Any] | None:
     """What `store` kept; None where there is nothing, or nothing of that form."""
     with contextlib.suppress(ValueError):
         told = folder.read_json(FILE)
-        return told if isinstance(told, dict) and told.keys() >= {"asked_at", "role", "columns", "rows"} else None
+        if isinstance(told, dict) and told.keys() >= {"asked_at", "role", "columns", "rows"}:
+            lists = isinstance(told["columns"], list) and isinstance(told["rows"], list)
+            return told if lists and all(map(_is_row, told["rows"])) else None
     return None
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("requests"), int | float) and "request" in row
 
 
 def collect(

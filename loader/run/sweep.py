@@ -22,7 +22,7 @@ from loader.infra_variables import infra_defaults
 from loader.manifest import put_manifest
 from loader.place import words
 from loader.placing import place
-from loader.predicting import parameters_of, predictions
+from loader.predicting import Given, parameters_of, predictions
 from loader.progress import say
 from loader.run import log_columns, server_side
 from loader.run.accounting import CellAccount, stored_accounts
@@ -141,7 +141,7 @@ class SweepRun:
             return
         try:
             parameters = calibrated(target, parameters_of(experiment, "local"))
-            self.predicted(predictions(self._plan, infra_defaults(os.environ), parameters), parameters)
+            self.predicted(predictions(self._plan, infra_defaults(os.environ), Given(parameters)), parameters)
         except (UsageError, ParameterError) as error:
             say(f"nothing is predicted for this run: {error}", style="yellow")
 

@@ -14,6 +14,7 @@ from loader.cost.demand import demands
 from loader.cost.enough_messages import with_enough_messages
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.predicting import NOTHING, Given
 from loader.run.plan import Plan, make_plan
 
 
@@ -67,8 +68,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def plan_of(arguments: argparse.Namespace) -> Plan:
-    """The plan that the options describe; raises UsageError."""
+def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
+    """The plan that the options describe; `given` is what is known beside it. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
     plan = make_plan(
         experiment,
@@ -81,20 +82,20 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         start_barrier_s=arguments.start_barrier_s,
     )
     defaults = infra_defaults(os.environ)
-    given = "--messages auto" if arguments.messages else "--messages-per-concurrency"
+    option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
     if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.key_plan is not None:
-        _refuse_another_count(plan, defaults, given)
+        _refuse_another_count(plan, defaults, option)
     if arguments.messages:
         kind = targets.place(plan.target)["target"]
-        return with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None))
+        return with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None), given)
     return plan
 
 
-def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], given: str) -> None:
-    """Raise UsageError where a cell's messages are as many as the shares of its list of keys; `given` is the option."""
+def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], option: str) -> None:
+    """Raise UsageError where a cell's messages are as many as the shares of its list of keys; `option` says so."""
     for cell in demands(plan, defaults):
         if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
             raise UsageError(
-                f"{given}: {cell.name} takes {count:,} messages, which share one list of keys; "
+                f"{option}: {cell.name} takes {count:,} messages, which share one list of keys; "
                 "leave it out, and use --repeats for more runs"
             )

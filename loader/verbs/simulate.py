@@ -17,6 +17,7 @@ from loader import predicting, simulated_table
 from loader.arguments import positive_int
 from loader.errors import UsageError, one_line
 from loader.infra_variables import infra_defaults
+from loader.predicting import Given
 from loader.progress import bar, say
 from loader.simulated_table import SimulatedRow
 from loader.tables import FORMATS
@@ -67,22 +68,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the predictions on stdout, a row a cell; status 0."""
-    plan, experiment = plan_of(arguments), EXPERIMENTS[arguments.experiment]
-    parameters = predicting.parameters_of(experiment, plan.target, arguments.parameters)
-    defaults = infra_defaults(os.environ)
-    if arguments.bandwidth_quota and plan.target == "local":
-        raise UsageError("--bandwidth-quota: has no meaning on this machine; leave it out, or use --target aws")
-    predicted = predicting.predicted_cells(
-        plan, defaults, parameters, plan.seed, arguments.account_concurrency, arguments.bandwidth_quota
-    )
+    experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
+    plan, defaults = plan_of(arguments, given), infra_defaults(os.environ)
     cells = []
     with bar() as progress:
         task = progress.add_task("cells", total=len(plan.cells()), note="")
-        for one in predicted:
+        for one in predicting.predicted_cells(plan, defaults, given):
             cells.append(one)
             progress.advance(task)
-    rows = simulated_table.rows(experiment, plan, cells, defaults)
-    simulated_table.print_rows(experiment, rows, parameters, arguments.format)
+    rows = simulated_table.rows(experiment, plan, cells, defaults, given)
+    simulated_table.print_rows(experiment, rows, given.parameters, arguments.format)
     if plan.target == "local":
         say(predicting.UNCALIBRATED)
     if arguments.picture:
@@ -90,13 +85,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _given(arguments: argparse.Namespace) -> Given:
+    """What the options say beside the plan. Raises UsageError."""
+    if arguments.target == "local":
+        for name in ("account_concurrency", "bandwidth_quota"):
+            if getattr(arguments, name):
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{option}: has no meaning on this machine; leave it out, or use --target aws")
+    parameters = predicting.parameters_of(EXPERIMENTS[arguments.experiment], arguments.target, arguments.parameters)
+    return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota)
+
+
 def _picture(text: str) -> Path:
     """A file that can be drawn into."""
     path = Path(text)
     if path.suffix.lower() not in PICTURES:
         raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(PICTURES)}, got {text!r}")
-    if not path.parent.is_dir():
+    if path.is_dir() or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, got {text!r}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"must be a file that may be written, got {text!r}")
     return path
 
 

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s)
         # For this machine it is predicted once it is calibrated.
-        if plan.target == "aws" and (predicted := _predicted(plan)):
+        if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
             accounts = sweep.run()
@@ -123,9 +123,9 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
     return plan, folder
 
 
-def _predicted(plan: Plan) -> dict[str, Prediction]:
+def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
-    found, why_not = share.predicted(plan, infra_defaults(os.environ))
+    found, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
     if warning := share.warning(plan, found, why_not):
         say(warning, style="yellow")
     if found and plan.target == "local":

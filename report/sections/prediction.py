@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from model.parameters import KNOWN, Parameter
+from model.parameters import CALIBRATION, KNOWN, Parameter
 from report.figures import picture, predicted_seconds
 from report.grid import Column, Entry, Grid, number, single_lines, words
 from report.phrases import NOTHING, listed, quantity
@@ -16,7 +16,7 @@ from report.statistics.prediction import between, percent, text
 UNSURE = ("guessed", "fitted")
 TIMES = {"avg_s": ("seconds", "s"), "span_s": ("span", "s")}
 OVERLAP = {"most_at_once": ("at once", ""), "time_to_n_s": ("time to N", "s"), "share_at_n": ("share at full N", "%")}
-OWNERS = {"aws": "AWS’s parameters", "local": "this machine’s parameters"}
+OWNERS = {"aws": "AWS’s parameters", "local": "parameters of another machine, as this one wasn’t calibrated"}
 
 
 def render(page: Page) -> Block:
@@ -45,9 +45,13 @@ def render(page: Page) -> Block:
 def _basis(predicted: Prediction) -> str:
     """Whose parameters it rests on, and what gives it again."""
     owner = OWNERS.get(predicted.place) or f"the parameters of {predicted.place or 'an unknown place'}"
+    own, more = sum(one.source.startswith(CALIBRATION) for one in predicted.parameters), ""
+    if own:
+        owner = "this machine’s parameters"
+        more = f"; a calibration at the start of the run gave {own} of them, the others are of another machine"
     on = moment(predicted.date)
     seed = "" if predicted.seed is None else f", seed {predicted.seed}"
-    return f"Predicted with {owner}{f' on {on}' if on else ''}{seed}."
+    return f"Predicted with {owner}{f' on {on}' if on else ''}{seed}{more}."
 
 
 def _also(rows: Sequence[Figures]) -> str:
@@ -94,18 +98,11 @@ def _known(parameters: Sequence[Parameter]) -> str:
     if not parameters:
         return "Which parameters it rests on isn’t stored with this run."
     counts = [f"{count} {known}" for known in KNOWN if (count := sum(one.known == known for one in parameters))]
-    if not _chosen(parameters):
-        return f"It rests on {len(parameters)} parameters, none of them only guessed or fitted: {listed(counts)}."
     return f"It rests on {len(parameters)} parameters: {listed(counts)}."
 
 
-def _chosen(parameters: Sequence[Parameter]) -> list[Parameter]:
-    """Those that are only guessed or fitted, the guessed ones first."""
-    return sorted((one for one in parameters if one.known in UNSURE), key=lambda one: UNSURE.index(one.known))
-
-
 def _unsure(parameters: Sequence[Parameter]) -> Grid | None:
-    """The parameters that are only guessed or fitted; None without one."""
+    """The parameters that are only guessed or fitted, the guessed ones first; None without one."""
     rows = [
         [
             words(one.name),
@@ -116,7 +113,9 @@ def _unsure(parameters: Sequence[Parameter]) -> Grid | None:
             words(one.source, "long"),
             words(one.date),
         ]
-        for one in _chosen(parameters)
+        for known in UNSURE
+        for one in parameters
+        if one.known == known
     ]
     columns = [Column("parameter", words=True), Column("value"), Column("range"),
                *(Column(name, words=True) for name in ("unit", "known", "source", "of"))]  # fmt: skip

@@ -8,6 +8,7 @@ from report import jsonl
 from report.grid import Column, Entry, Grid, Row, number, single_lines, words
 from report.phrases import NOTHING
 from report.run import Run, read_json
+from report.sections.environment import moment
 from report.sections.page import Block, Page
 
 FILE = "server_side.json"
@@ -34,18 +35,19 @@ def render(page: Page) -> Block | None:
     """Nothing where S3's access logs weren't asked for, or have told nothing."""
     run = page.run
     told = read_json(run.directory / FILE, dict, run.warnings) if (run.directory / FILE).exists() else None
-    rows = [_whole(row) for row in (told or {}).get("rows") or () if isinstance(row, dict)]
+    stored = told.get("rows") if told else None
+    rows = [_whole(row) for row in stored if isinstance(row, dict)] if isinstance(stored, list) else []
     rows = [row for row in rows if _is_row(row)]
     if not rows:
         return None
-    own = [row for row in rows if row.get("role") == told.get("role")]
-    records = _said(run)
+    role = told.get("role")
+    own = [row for row in rows if role and row.get("role") == role]
     return page.block(
         "server_side",
         "S3’s own count",
-        beside=_beside(seen(own), records),
-        operations=_operations(rows, told.get("role")),
-        asked_at=told.get("asked_at"),
+        beside=_beside(seen(own), _said(run)),
+        operations=_operations(rows, role),
+        asked_at=moment(told.get("asked_at")),
         spoke_of=_times(own),
         repeated=_repeated(rows),
         own=bool(own),
@@ -135,10 +137,10 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 
 
 def _times(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """When S3 got the first and the last of these requests, in its own words."""
+    """When S3 got the first and the last of these requests."""
     first = [row["first_request"] for row in rows if isinstance(row.get("first_request"), str)]
     last = [row["last_request"] for row in rows if isinstance(row.get("last_request"), str)]
-    return (min(first), max(last)) if first and last else None
+    return (moment(min(first)), moment(max(last))) if first and last else None
 
 
 def _repeated(rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -17,11 +17,9 @@ Figures = Mapping[str, Any]
 
 # Records hold whole milliseconds.
 RESOLUTION_S = 0.001
-# What a share loses by being divided and multiplied.
-ROUNDING = 1e-9
 # Below it nothing can be told in proportion.
 LEAST = {"time_to_n_s": RESOLUTION_S, "span_s": RESOLUTION_S}
-# So much of the span earlier or later decides nothing: clocks and hand-overs do as much.
+# So much of the span earlier or later decides nothing, nor so much of the time at full N: clocks and hand-overs do it.
 EARLY_OR_LATE = 0.01
 NEVER = "never"
 SENTENCES = {
@@ -112,7 +110,11 @@ def _beside(
 ) -> dict[str, dict[str, Any] | None]:
     rows: dict[str, dict[str, Any] | None] = {}
     span_s, _ = own.get("span_s", (0.0, []))
-    slack = {"time_to_n_s": max(RESOLUTION_S, EARLY_OR_LATE * span_s), "span_s": RESOLUTION_S, "share_at_n": ROUNDING}
+    slack = {
+        "time_to_n_s": max(RESOLUTION_S, EARLY_OR_LATE * span_s),
+        "share_at_n": EARLY_OR_LATE,
+        "span_s": RESOLUTION_S,
+    }
     for name in FIGURES:
         if name not in own:
             rows[name] = None
@@ -136,9 +138,13 @@ def _beside(
 def _is_inside(name: str, forecast: Forecast, around: Sequence[float | None], n: int, slack: float) -> bool | None:
     """Whether anything of what was measured, give or take `slack`, lies in the range; None where there is none."""
     known = [one for one in around if one is not None]
-    least, _ = forecast.ranges.get("most_at_once", (n, n))
-    if len(known) < len(around) and (forecast.values[name] is None or least < n):
-        return True  # N wasn't reached, and the model didn't say that it would be
+    if name == "time_to_n_s":
+        at_once = forecast.values["most_at_once"]
+        least, most = forecast.ranges.get("most_at_once", (at_once, at_once))
+        if len(known) < len(around) and (forecast.values[name] is None or least < n):
+            return True  # N wasn't reached, and the model didn't say that it would be
+        if known and forecast.values[name] is None and most >= n:
+            return True  # or it was, and the model didn't rule that out
     if name not in forecast.ranges:
         return None if known and forecast.values[name] is not None else False
     low, high = forecast.ranges[name]

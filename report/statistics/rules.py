@@ -84,8 +84,8 @@ WORDS = {
         "interval doesn't touch that range: of the mean of the {many} the interval above, widened to the means of the "
         "repeats; of the others all repeats. Share at full N: the part of the time of all attempts that lies inside "
         "the full-overlap window, 0 where N never ran at once. More than N at once counts as N. No miss is a span off "
-        "by a millisecond, which is as fine as records tell time, nor a time to N off by a hundredth of the span. "
-        "Repeats: the mean of their spans."
+        "by a millisecond, which is as fine as records tell time, nor a time to N by a hundredth of the span, nor a "
+        "share at full N by a hundredth: clocks and hand-overs do as much. Repeats: the mean of their spans."
     ),
 }
 

@@ -12,6 +12,7 @@ from loader import cost
 from loader.cost.demand import Demand, demands
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
+from model.parameters import CALIBRATION
 from report.cells import header
 from tests.contract.declaration import RECORD, ROOT, kinds
 
@@ -97,7 +98,7 @@ def write(
 
 def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
     """What run.json would hold of a model that knows none of these cells but by what the plan expects of one."""
-    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": "made up", "date": "2026-05-01"}
+    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": CALIBRATION, "date": "2026-05-01"}
     found = {}
     for one in cells:
         span = ONE_S * one.messages / one.concurrency

@@ -10,13 +10,13 @@ from experiments.by_size import BySize
 from experiments.experiment import Axis, Compare, Matrix, Metric, Placing, Published
 from experiments.finding import PROBLEM
 from experiments.key_plan import KeyPlan
-from loader import checks, cost
-from loader.checks import share
+from loader import checks, cost, predicting
 from loader.command_line import main
 from loader.cost.demand import demands
-from loader.cost.foreseen import foreseen, prediction, questions
+from loader.cost.foreseen import foreseen
 from loader.cost.prices import read_prices
 from loader.infra_variables import infra_defaults
+from loader.predicting import prediction, questions
 from loader.run.plan import make_plan
 from queries.insights import check
 from tests.contract.declaration import ROOT, outputs, wrong
@@ -119,7 +119,7 @@ def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
 
 
 def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys, monkeypatch):
-    monkeypatch.setattr(share, "prediction", lambda question: AT_HALF)  # the next test asks the model
+    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)  # the next test asks the model
     assert main(["sweep", experiment.name, "--target", target, "--dry-run", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["cell"] for row in json.loads(printed.out)] == [cell.name for cell in plan.cells()]

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,24 @@ def own_variables(name):
     return re.findall(r'^variable "(\w+)"', (ROOT / f"infra/variables_{name}.tf").read_text(), re.MULTILINE)
 
 
+@cache
+def said(text):
+    """What a module's code imports, in dotted names, its identifiers, and its strings, as (line, kind, what); read once
+    for all the tests that look through it."""
+    tree, found = ast.parse(text), []
+    prose = documentation(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found += [(node.lineno, "import", f"{node.module or ''}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [(node.lineno, "import", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Name | ast.Attribute):
+            found.append((node.lineno, "name", node.id if isinstance(node, ast.Name) else node.attr))
+        elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
+            found.append((node.lineno, "string", string))
+    return found
+
+
 def namings(text, name, variables=()):
     """Where a module's code names an experiment, as (line, what).
 
@@ -38,21 +57,15 @@ def namings(text, name, variables=()):
     name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
     of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
     """
-    tree = ast.parse(text)
-    prose = documentation(tree)
     compound = re.compile(rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$")
     own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables) or "(?!)")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom | ast.Import):
-            parts = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
-            dotted = {".".join([parts[0], part]) if isinstance(node, ast.ImportFrom) else part for part in parts[1:]}
-            if any(re.match(rf"experiments\.({name}|{name.upper()})", one) for one in dotted):
-                yield node.lineno, f"imports {sorted(dotted)}"
-        elif isinstance(node, ast.Name | ast.Attribute):
-            if (node.id if isinstance(node, ast.Name) else node.attr) == name.upper():
-                yield node.lineno, name.upper()
-        elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
-            yield from ((node.lineno, repr(one[0])) for one in (compound.search(string), own.search(string)) if one)
+    for line, kind, what in said(text):
+        if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
+            yield line, f"imports {what}"
+        elif kind == "name" and what == name.upper():
+            yield line, what
+        elif kind == "string":
+            yield from ((line, repr(one[0])) for one in (compound.search(what), own.search(what)) if one)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -107,10 +120,8 @@ def arrows():
     """Which folder imports which, imports inside functions too."""
     found = {folder: set() for folder in FOLDERS}
     for path, file in modules(*FOLDERS).items():
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found[path.partition("/")[0]] |= {name.partition(".")[0] for name in names}
+        imported = {what.partition(".")[0] for _, kind, what in said(file.read_text()) if kind == "import"}
+        found[path.partition("/")[0]] |= imported
     return {folder: (to & set(FOLDERS)) - {folder} for folder, to in found.items()}
 
 

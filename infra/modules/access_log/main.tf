@@ -37,19 +37,37 @@ resource "aws_cloudwatch_log_delivery_destination" "group" {
   }
 }
 
-resource "aws_cloudwatch_log_delivery_source" "bucket" {
-  for_each = var.bucket_arns
-
-  name         = "${var.name}-${each.key}"
+# CloudWatch Logs takes one change of an account's deliveries at a time and answers another with a ConflictException, which the
+# provider takes for an answer (hashicorp/terraform-provider-aws#42194, of sources in any version). So each waits for the one
+# before, in both directions.
+resource "aws_cloudwatch_log_delivery_source" "data" {
+  name         = "${var.name}-data"
   log_type     = "S3_SERVER_ACCESS_LOGS"
-  resource_arn = each.value
+  resource_arn = var.data_bucket_arn
+
+  depends_on = [aws_cloudwatch_log_delivery_destination.group]
 }
 
-resource "aws_cloudwatch_log_delivery" "bucket" {
-  for_each = var.bucket_arns
-
-  delivery_source_name     = aws_cloudwatch_log_delivery_source.bucket[each.key].name
+resource "aws_cloudwatch_log_delivery" "data" {
+  delivery_source_name     = aws_cloudwatch_log_delivery_source.data.name
   delivery_destination_arn = aws_cloudwatch_log_delivery_destination.group.arn
 
   depends_on = [aws_cloudwatch_log_resource_policy.delivery]
+}
+
+resource "aws_cloudwatch_log_delivery_source" "copies" {
+  count = length(var.copies_bucket_arns)
+
+  name         = "${var.name}-copies"
+  log_type     = "S3_SERVER_ACCESS_LOGS"
+  resource_arn = var.copies_bucket_arns[count.index]
+
+  depends_on = [aws_cloudwatch_log_delivery.data]
+}
+
+resource "aws_cloudwatch_log_delivery" "copies" {
+  count = length(var.copies_bucket_arns)
+
+  delivery_source_name     = aws_cloudwatch_log_delivery_source.copies[count.index].name
+  delivery_destination_arn = aws_cloudwatch_log_delivery_destination.group.arn
 }

@@ -3,9 +3,14 @@ variable "name" {
   description = "Name of the log group below /aws/vendedlogs/s3/, and first part of the other names."
 }
 
-variable "bucket_arns" {
-  type        = map(string)
-  description = "ARNs of the buckets whose requests are logged, by what they are. General purpose ones: a directory bucket has no access logs."
+variable "data_bucket_arn" {
+  type        = string
+  description = "ARN of the bucket of data, a general purpose one: a directory bucket has no access logs."
+}
+
+variable "copies_bucket_arns" {
+  type        = list(string)
+  description = "ARN of the bucket of copies, one at most."
 }
 
 variable "log_retention_days" {

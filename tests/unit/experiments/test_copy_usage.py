@@ -1,19 +1,11 @@
-"""What a server-side copy takes, against the published tables and sums by hand."""
-
-import csv
-from pathlib import Path
+"""What a server-side copy takes, against sums by hand."""
 
 import pytest
 
-from experiments.copy_usage import call_s, calls_per_s, host_usage, usage
+from experiments.copy_usage import host_usage, usage
+from experiments.copy_work import emptying_s
+from experiments.knowledge import knowledge
 from tests.unit.experiments.copy_values import function, host, slices
-
-PUBLISHED = Path(__file__).resolve().parents[3] / "experiments" / "published"
-
-
-def rows(name):
-    with (PUBLISHED / f"{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def each(used):
@@ -23,23 +15,6 @@ def each(used):
 
 def once(used):
     return {use.what: use.once for use in used.uses if use.once}
-
-
-def test_one_call_takes_as_long_as_published_for_20_mb_and_for_1_mb():
-    assert call_s(20_000_000) == pytest.approx(489.58 / 1000, rel=0.001)
-    rates = [float(row["calls_per_s"]) for row in rows("copy_host_rate") if row["processes"] == "100"]
-    assert call_s(1_000_000) == pytest.approx(100 / (sum(rates) / 3), rel=0.001)
-
-
-@pytest.mark.parametrize("limit", [100, 200, 400, 800])
-def test_a_host_is_expected_to_reach_the_best_published_rate_up_to_the_limit_of_s3(limit):
-    published = max(float(row["calls_per_s"]) for row in rows("copy_host_rate") if row["processes"] == str(limit))
-    assert calls_per_s(host(parallel_limit=limit)) == pytest.approx(min(published, 3500), rel=0.15)
-
-
-def test_a_worker_asks_no_more_than_s3_takes_or_its_own_cap_allows():
-    assert calls_per_s(host(parallel_limit=2000)) == 3500
-    assert calls_per_s(function(calls_per_s=10)) == 10
 
 
 def test_a_listing_is_billed_by_its_calls_the_lists_of_both_buckets_and_the_copies_that_it_begins_with():
@@ -60,7 +35,7 @@ def test_a_manifest_is_billed_by_its_slices_and_emptied_once_a_cell():
     assert each(used)["GET of slices"] == 1
     assert once(used)["PUT and COPY of the data set"] == 2 + 3 + 3 + 1  # the master, three slices, complete.json
     assert {use.what: use.per_cell for use in used.uses if use.per_cell} == {"LIST": 4}
-    assert used.preparation_s["aws"] == 0.75
+    assert used.preparation_s["aws"] == emptying_s(2500, knowledge("copy"))
     assert (used.data_mb, used.sized_by) == (20, "slice_rows")  # 20 MB and 225 kB
 
 

@@ -1,17 +1,15 @@
 """What copies are in quantities, against the published tables and by hand arithmetic."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
 
 from experiments import copy_host_work, copy_work
-from experiments.copy import COPY
-from experiments.copy_host import COPY_HOST
+from experiments.knowledge import knowledge
 from model import operation
-from model import parameters as known
-from model.parameters import Parameters
 from model.scenario import Scenario, flood_of
 from tests.unit.experiments.copy_values import function, host, slices
 
@@ -24,11 +22,7 @@ RATE_MISSED = {("m5a.8xlarge", 1000): 0.31, ("m5a.12xlarge", 800): -0.19, ("m5a.
                ("m5a.12xlarge", 1500): 0.24}  # fmt: skip
 
 
-def parameters(experiment):
-    return Parameters([*known.read(known.AWS), *known.read(EXPERIMENTS / f"parameters/{experiment.name}.json")])
-
-
-FUNCTIONS, HOSTS = parameters(COPY), parameters(COPY_HOST)
+FUNCTIONS, HOSTS = knowledge("copy"), knowledge("copy_host")
 
 
 def rows(name):
@@ -108,6 +102,7 @@ def test_a_thousand_functions_want_more_than_a_prefix_takes():
 def test_a_cap_of_calls_a_second_is_kept():
     capped = copy_work.work(function(parallel_limit=100, calls_per_s=50), FUNCTIONS)
     assert capped.calls_per_s_cap == 50
+    assert copy_work.wanted_per_s(slices(concurrency_value=3, calls_per_s=10), FUNCTIONS) == 30
     assert seconds(capped, FUNCTIONS) >= 1000 / 50
 
 
@@ -119,12 +114,12 @@ def test_connections_of_a_later_message_are_open_already():
 
 
 def test_a_listing_empties_its_destination_first_and_a_slice_does_not():
-    assert copy_work.work(function(), FUNCTIONS).before_s == pytest.approx(1000 / 3500 + 3 * FUNCTIONS["s3_get_s"])
+    assert copy_work.work(function(), FUNCTIONS).before_s == pytest.approx(1000 / 3500 + 2 * FUNCTIONS["list_page_s"])
     assert copy_work.work(slices(), FUNCTIONS).before_s == 0
 
 
 def test_a_copy_without_a_bucket_key_counts_against_kms_where_that_is_less():
-    few = HOSTS.with_rows([known.Parameter(**{**vars(HOSTS.row("kms_per_s")), "value": 5500})])
+    few = HOSTS.with_rows([replace(HOSTS.row("kms_per_s"), value=5500)])
     assert copy_host_work.work(host(bucket_key=False), few).steps[-1].rate == "kms_copy"
     assert copy_host_work.work(host(bucket_key=True), few).steps[-1].rate == "s3_put"
     assert copy_host_work.work(host(bucket_key=False), HOSTS).steps[-1].rate == "s3_put"
@@ -162,10 +157,6 @@ def test_a_capped_worker_below_the_limit_is_not_turned_down():
 def test_a_run_waits_for_stalled_calls_the_longer_the_more_bytes_it_copies():
     small, large = (copy_work.stalled_s(function(object_bytes=size), FUNCTIONS, 1000) for size in (1000, 20_000_000))
     assert 0 <= small < 0.001 < large < FUNCTIONS["copy_stall_s"]
-
-
-def test_the_declarations_have_their_work():
-    assert COPY.work is copy_work.work and COPY_HOST.work is copy_host_work.work
 
 
 def test_what_a_message_does_before_its_record_begins_lies_between_two_records():

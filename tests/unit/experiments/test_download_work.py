@@ -30,12 +30,12 @@ def test_each_method_asks_in_its_own_way(method, sink, requests, at_once, thread
     step = of(method, sink).steps[-1]
     assert (step.requests, step.at_once, step.threads) == (requests, at_once, threads)
     assert (step.bytes, step.rate) == (2**30, "s3_get")
-    assert step.cpu_s == PARAMETERS[f"cpu_s_per_gib_{method}_{sink}"]
+    assert step.cpu_s == PARAMETERS[f"{method}_{sink}_cpu_s_per_gib"]
 
 
 @pytest.mark.parametrize(("method", "sink"), [(method, sink) for method, sinks in SINKS.items() for sink in sinks])
 def test_every_method_and_sink_has_its_cpu_seconds(method, sink):
-    assert of(method, sink, object_size_mb=512).steps[-1].cpu_s == PARAMETERS[f"cpu_s_per_gib_{method}_{sink}"] / 2
+    assert of(method, sink, object_size_mb=512).steps[-1].cpu_s == PARAMETERS[f"{method}_{sink}_cpu_s_per_gib"] / 2
 
 
 def test_only_boto3_has_to_be_prepared_and_only_once():

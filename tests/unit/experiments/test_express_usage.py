@@ -229,7 +229,7 @@ def test_what_is_placed_takes_its_time_once_however_many_cells_need_it():
     alone, twice = [demand(cell())], [demand(cell()), demand(cell(parallel_limit=64))]
     assert around_s(alone, "aws") == pytest.approx(around_s(twice, "aws"))
     # 64 puts at a time, and 78 pages to list and to delete; around it 60 s before and 180 s after.
-    assert around_s(alone, "aws") == pytest.approx(240 + 77_577 * (0.041 + 0.01 / 85) / 64 + 78 * (0.1 + 0.25))
+    assert around_s(alone, "aws") == pytest.approx(240 + 77_577 * (0.045 + 0.01 / 90) / 64 + 78 * (0.2 + 0.25))
 
 
 def test_queries_send_no_message_and_start_no_function():

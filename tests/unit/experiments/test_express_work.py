@@ -1,18 +1,13 @@
 """What uploads, downloads and queries of the storage classes are in quantities, by hand arithmetic."""
 
-from pathlib import Path
-
 import pytest
 
 from experiments import express_work
-from experiments.express import EXPRESS
+from experiments.knowledge import knowledge
 from model import operation
-from model import parameters as known
-from model.parameters import Parameters
 from tests.unit.experiments.express_values import LARGE, cell
 
-EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
-P = Parameters([*known.read(known.AWS), *known.read(EXPERIMENTS / "parameters/express.json")])
+P = knowledge("express")
 
 
 def of(*kind, memory_mb=2048, **values):
@@ -33,7 +28,7 @@ def test_sixty_four_at_a_time_take_a_sixty_fourth_until_the_processors_bind():
     assert many == pytest.approx(one / 64, rel=0.001)
     quick, _ = of("download", "express", parallel_limit=64, memory_mb=512)
     assert quick.mean_s == pytest.approx(
-        (77_577 * P["request_cpu_s"] + 0.7758e9 / 2**30 * P["cpu_s_per_gib"]) / (512 / 1769), rel=0.01
+        (77_577 * P["request_cpu_s"] + 0.7758e9 / 2**30 * P["go_stream_tmp_cpu_s_per_gib"]) / (512 / 1769), rel=0.01
     )
 
 
@@ -72,7 +67,3 @@ def test_a_query_takes_longer_for_more_objects_and_beyond_ten_gb_for_more_bytes(
 def test_the_published_loop_is_bound_by_its_hosts_network_where_objects_are_large():
     loop = express_work.published(cell("download", object_bytes=LARGE, object_count=100), P)
     assert operation.of(loop, 2048, P)[0].mean_s == pytest.approx(100 * LARGE / P["host_bytes_per_s"], rel=0.03)
-
-
-def test_the_declaration_has_its_work():
-    assert EXPRESS.work is express_work.work

@@ -14,7 +14,7 @@ KNOWN = parameters_of(EXPERIMENTS["download"], "local")
 DOWNLOADED_GIB = 4 * calibration.LARGE_MB / 1024
 # Four downloads of 64 MiB (nine requests each) and 150 requests by a client twice as slow as the one of the file, at an
 # embedded AWS that takes 1 ms a request and 2 s a GiB.
-ALONE = Took(4, 4.4, 2 * KNOWN["calibration_cpu_s_per_gib"] * DOWNLOADED_GIB, 36 * 0.001 + 2 * DOWNLOADED_GIB)
+ALONE = Took(4, 4.4, 2 * KNOWN["download_file_tmp_cpu_s_per_gib"] * DOWNLOADED_GIB, 36 * 0.001 + 2 * DOWNLOADED_GIB)
 ASKED = Took(150, 300, 2 * KNOWN["calibration_request_cpu_s"] * 150, 150 * 0.001)
 EACH_S, EACH_SERVER_S = (ALONE.client_s + ALONE.server_s) / 4, ALONE.server_s / 4
 

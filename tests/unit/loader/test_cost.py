@@ -290,7 +290,7 @@ def test_the_published_copy_in_one_function_costs_what_a_sum_by_hand_says():
     runs_s = 8 * (5 * ONE_S + 1)  # and one cold start a cell
     assert usd(estimated, "Lambda", "compute, x86_64") == pytest.approx(runs_s * 0.5 * 0.0000166667)
     # One stack for all limits; around it 60 s, an upload of 20 MiB, 180 s, and 1,000 copies by 32 threads.
-    around_s = 60 + 20 / 12 + 180 + 1000 * (0.1304 + 0.01796 * 20) / 32
+    around_s = 60 + 20 / 12 + 180 + 1000 * (0.123 + 0.0155 * 20) / 32
     assert estimated.total_s == pytest.approx(runs_s - 8 + 30 + 8 * 15 + around_s)
 
 
@@ -330,7 +330,7 @@ def test_hosts_begin_together_and_every_new_instance_takes_its_time():
     one_type, two = (of("copy_host", f"instance_type={types}", "parallel_limit=800", "concurrency_value=20")
                      for types in ("m5a.8xlarge", "m5a.8xlarge,m5a.4xlarge"))  # fmt: skip
     [seconds] = one_type.cells_s.values()
-    assert seconds == pytest.approx(30 + 90 + 219_120 / 3500 + ONE_S + 15)  # 219,120 keys are emptied first
+    assert seconds == pytest.approx(30 + 90 + 219_120 / 3500 + 0.2 + ONE_S + 15)  # 219,120 keys are emptied first
     assert list(two.cells_s.values()) == [pytest.approx(seconds)] * 2
 
 
@@ -347,10 +347,10 @@ def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_i
     estimated = of("copy", "from_manifest=true", "object_count=10000", "concurrency_value=5", "parallel_limit=100")
     assert quantity(estimated, "requests") == 10 + 1
     assert quantity(estimated, "COPY") == pytest.approx(10_000)
-    assert quantity(estimated, "compute, x86_64") == pytest.approx((10 * ONE_S + 10_000 / 3500 + 5 * 1) * 0.5)
+    assert quantity(estimated, "compute, x86_64") == pytest.approx((10 * ONE_S + 10_000 / 3500 + 0.2 + 5 * 1) * 0.5)
     # Ten slices by five functions.
     [seconds] = estimated.cells_s.values()
-    assert seconds == pytest.approx(30 + 10_000 / 3500 + 2 * ONE_S + 15)
+    assert seconds == pytest.approx(30 + 10_000 / 3500 + 0.2 + 2 * ONE_S + 15)
 
 
 def test_what_else_does_such_work_is_said_with_the_estimate_and_stored_with_it():

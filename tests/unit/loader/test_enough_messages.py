@@ -9,9 +9,9 @@ from experiments import EXPERIMENTS
 from loader.command_line import main
 from loader.cost import estimate
 from loader.cost.enough_messages import LEAST, NEARLY_FULL, with_enough_messages
-from loader.cost.foreseen import asked, questions
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.predicting import expected, questions
 from loader.run.plan import Plan, make_plan
 from report.statistics import rules
 from tests.unit.loader.shares_experiment import SHARES
@@ -29,7 +29,8 @@ def enough(*settings, budget_usd=None, kind="aws", **options):
 
 
 def shares(of):
-    return {demand.alike: asked(question).share_at_n for demand, question in questions(of, DEFAULTS, of.target)}
+    asked = questions(of, DEFAULTS, of.target)
+    return {demand.alike: expected(question).course.share_at_n for demand, question in asked}
 
 
 def test_each_cell_gets_the_fewest_messages_that_put_four_fifths_at_full_n(capsys):
@@ -101,8 +102,8 @@ def test_an_experiment_without_a_model_and_messages_that_are_shares_of_one_list_
     assert "--messages auto: " in (said := capsys.readouterr().err) and "takes 4 messages, which share one list" in said
 
 
-def test_settings_that_the_model_has_no_answer_for_are_refused_in_one_line():
-    with pytest.raises(UsageError, match=r"^--messages auto: .*method=strem: the model has no answer .*doctor` looks"):
+def test_settings_that_the_checks_refuse_are_refused_as_they_say_it():
+    with pytest.raises(UsageError, match=r"^method: unknown method 'strem'; choose one of "):
         enough("concurrency_value=1", "method=strem,stream")
 
 

@@ -89,6 +89,13 @@ def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder
     assert server_side.stored(folder)["rows"] == [row(258)]
 
 
+@pytest.mark.parametrize("rows", [5, [7], [{"request": "x"}], [{"request": "x", "requests": "7"}]])
+def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
+    folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": rows})
+    assert query(LogsStub(["Complete"], as_answered(row(3)))) == 0
+    assert server_side.stored(folder)["rows"] == [row(3)]
+
+
 def test_a_part_of_the_rows_is_not_kept(query, folder):
     assert query(LogsStub(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
     assert server_side.stored(folder) is None
@@ -266,13 +273,15 @@ def test_a_local_sweep_with_the_proof_is_refused_in_one_line():
         doctor.refuse_if_impossible(plan)
 
 
-def test_the_proof_is_on_the_bill_only_where_it_is_on():
-    def items(*settings):
+def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
+    def estimate(*settings):
         plan = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1", "memory_size=1024", *settings],
                          messages_per_concurrency=10)  # fmt: skip
-        return {one.what: one for one in cost.estimate(plan, defaults=infra_defaults({})).items}
+        found = cost.estimate(plan, defaults=infra_defaults({}))
+        return found.total_s, {one.what: one for one in found.items}
 
-    off, on = items(), items("server_side_proof=true")
+    (without_s, off), (with_s, on) = estimate(), estimate("server_side_proof=true")
+    assert with_s == pytest.approx(without_s + server_side.WAIT_S)
     own = ["S3 access log lines", "storage of access log lines", "scans of access log lines"]
     assert sorted(on.keys() - off.keys()) == sorted(own)
     # 10 downloads of a HEAD and 128 parts, and 67 requests that put the object: 1.5 KiB each.

@@ -61,7 +61,7 @@ def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (["method=strem"], "the model has no such parameter for aws"),
+        (["method=strem"], "method: unknown method 'strem'; choose one of "),
         (["concurrency_value=1001"], "trigger: concurrency_value 1001: an SQS trigger in standard mode ends at 1000"),
     ],
 )
@@ -72,9 +72,11 @@ def test_a_matrix_that_cannot_be_is_not_predicted_and_the_other_checks_say_what_
 
 def test_values_that_a_models_work_cannot_take_are_left_to_the_checks(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "download", replace(DOWNLOAD, work=lambda values, parameters: 1 / 0))
-    # A number of messages of its own: what was answered before is kept.
-    [found] = checks.run(plan("memory_size=2048", "concurrency_value=1", messages_per_concurrency=77), [checks.SHARE])
-    assert found.found == "not predicted: the model has no answer for these settings; `stampede doctor` looks at them"
+    [found] = checks.run(plan("memory_size=2048", "concurrency_value=1"), [checks.SHARE])
+    assert found.found == (
+        "not predicted: memory_size=2048,concurrency_value=1: the model has no answer for these settings "
+        "(division by zero); `stampede doctor` looks at them"
+    )
 
 
 def test_an_experiment_without_a_model_is_said_in_one_line_and_is_no_failure(monkeypatch, capsys):

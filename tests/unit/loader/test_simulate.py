@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import cost
+from loader import cost, simulated_table
 from loader.command_line import main
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
@@ -77,6 +77,7 @@ def test_a_parameter_of_the_users_own_takes_the_place_of_the_models(simulate, tm
     )
     assert slower[0]["avg_s"] > 2 * usual[0]["avg_s"]
     assert slower[0]["binds"] == "S3's GET rate: 20 a second for all"
+    assert slower[0]["usd"] > 2 * usual[0]["usd"]  # functions are billed for as long as they wait
     assert "without that limit one takes" in slower[0]["advice"]
 
 
@@ -92,6 +93,21 @@ def test_the_table_is_readable_in_160_columns_and_says_what_it_rests_on(simulate
     assert len(rows) == 4
     assert max(map(len, rows)) <= 160
     assert "These are a model’s figures and nothing was measured" in done.out
+
+
+def test_in_a_narrow_terminal_there_are_as_many_tables_as_fit_with_every_figure(simulate, monkeypatch):
+    wide = simulate(*SMALL).out.split("“to N”")[0].split()
+    monkeypatch.setattr(simulated_table, "WIDTH", 80)
+    narrow = simulate(*SMALL).out.split("“to N”")[0]
+    rows = [line for line in narrow.splitlines() if line.startswith(("1024", "2048"))]
+    assert len(rows) == 8 and max(map(len, rows)) <= 80 and "…" not in narrow
+    assert {word for word in wide if "." in word} <= {*narrow.split()}  # every figure
+
+
+def test_what_costs_less_than_a_cent_has_digits(simulate):
+    one = ("download", "--set", "concurrency_value=1", "--set", "memory_size=1024", "--messages-per-concurrency", "1")
+    table, [row] = simulate(*one).out, json.loads(simulate(*one, "--format", "json").out)
+    assert 0 < row["usd"] < 0.01 and f"{row['usd']:.4f}" in table.split()
 
 
 def test_what_is_swept_beside_the_axes_and_ways_that_depart_from_the_usual_have_columns(simulate):
@@ -128,8 +144,57 @@ def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path, e
 
 REFUSED = {
     "another ending": ([*SMALL, "--picture", "x.pdf"], "must be a file that ends in .svg or .png, got 'x.pdf'"),
+    "a folder for a picture": ([*SMALL, "--picture", "there.svg"], "must be a file in a folder that is there"),
     "no folder for the picture": ([*SMALL, "--picture", "no/x.svg"], "must be a file in a folder that is there"),
     "no parameters there": ([*SMALL, "--parameters", "no.json"], "--parameters: no.json: can't be read"),
+    "a folder for parameters": ([*SMALL, "--parameters", "there.svg"], "--parameters: there.svg: can't be read"),
+    "N in words": (["download", "--set", "concurrency_value=many"], "must be a whole number of 1 or more, got 'many'"),
+    "N below 1": (["download", "--set", "concurrency_value=0"], "must be a whole number of 1 or more, got 0"),
+    "memory in words": (["download", "--set", "memory_size=big"], "memory_size: must be a whole number, got 'big'"),
+    "a variable that isn't there": (
+        ["download", "--set", "memory=1"],
+        "no variable 'memory'; did you mean memory_size",
+    ),
+    "an experiment that isn't there": (["downlod"], "invalid choice: 'downlod'"),
+    "messages as a number": (["download", "--messages", "5"], "argument --messages: invalid choice: '5'"),
+    "messages both ways": (
+        ["download", "--messages", "auto", "--messages-per-concurrency", "5"],
+        "not allowed with argument --messages",
+    ),
+    "no messages": (["download", "--messages-per-concurrency", "0"], "must be a whole number of 1 or more, got '0'"),
+    "messages for weeks": (
+        ["download", "--messages-per-concurrency", "1000000000"],
+        "5,000,000,000 messages, and the model takes 1,000,000 in one flood at most; use a smaller --messages-per",
+    ),
+    "a warm-up for weeks": (
+        ["download", "--warm-up-per-concurrency", "1000000000"],
+        "5,000,000,000 messages, and the model takes 1,000,000 in one flood at most; use a smaller --warm-up-per",
+    ),
+    "processors that aren't there": (
+        ["download", "--set", "architecture=mips"],
+        "architecture: must be x86_64 or arm64, got 'mips'",
+    ),
+    "a seed below 0": (["download", "--seed", "-1"], "must be a whole number of 0 or more, got '-1'"),
+    "a barrier that outlasts the timeout": (
+        ["download", "--start-barrier-s", "60"],
+        "a start barrier of 60 s and 3 s for the record don't fit into timeout_s 60",
+    ),
+    "pollers that aren't an object": (
+        ["download", "--set", "provisioned_pollers=5"],
+        "provisioned_pollers: must be an object of two whole numbers, as {minimum=2,maximum=20}, got 5",
+    ),
+    "pollers the wrong way round": (
+        ["download", "--set", "provisioned_pollers={minimum=90,maximum=50}"],
+        "a maximum of 2 to 10000 that isn't below",
+    ),
+    "an account for a machine": (
+        ["download", "--target", "local", "--account-concurrency", "500"],
+        "--account-concurrency: has no meaning on this machine; leave it out, or use --target aws",
+    ),
+    "a new account": (
+        ["download", "--account-concurrency", "10"],
+        "--account-concurrency 10: 0 of them can be reserved, as 100 must not be, and concurrency_value is 500",
+    ),
     "memory of 0": (["download", "--set", "memory_size=0"], "memory_size: must be 128 to 10,240, got 0"),
     "an object of nothing": (["download", "--set", "object_size_mb=0"], "object_size_mb: must be 1 or more, got 0"),
     "a timeout below 0": (["download", "--set", "timeout_s=-1"], "timeout_s: must be 1 to 900, got -1"),
@@ -157,8 +222,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_wrong_input_is_one_line_with_the_way_out_and_exit_status_2(simulate, case):
+def test_wrong_input_is_one_line_with_the_way_out_and_exit_status_2(simulate, tmp_path, case):
     arguments, words = REFUSED[case]
+    (tmp_path / "there.svg").mkdir()
     done = simulate(*arguments)
     assert words in done.err
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
@@ -177,6 +243,8 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
         ({"value": 0}, "own.json: s3_get_per_s: value must be a number above 0, got 0"),
         ({"low": -1}, "own.json: s3_get_per_s: low must be a number above 0, got -1"),
         ({"source": ""}, "own.json: s3_get_per_s has no source; say where its value is from"),
+        ({"value": "20"}, "own.json: s3_get_per_s: value must be a number above 0, got '20'"),
+        ({"date": "lately"}, "own.json: s3_get_per_s: date must be a year, month or day (2026-11-22), got 'lately'"),
         ({"name": "s3_gets_per_s"}, "own.json: the model has no s3_gets_per_s; did you mean s3_get_per_s?"),
     ],
 )
@@ -184,3 +252,35 @@ def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate
     done = simulate(*SMALL, "--parameters", parameters_file(tmp_path, **changes))
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"--parameters: {words}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "--parameters: own.json: can't be read as JSON: "),
+        ("{}", "--parameters: own.json: must be a list of objects, one a parameter"),
+        (json.dumps([PARAMETER, PARAMETER]), "--parameters: own.json: s3_get_per_s stands there twice; keep one"),
+    ],
+)
+def test_a_file_that_holds_no_parameters_is_refused(simulate, tmp_path, text, words):
+    (tmp_path / "own.json").write_text(text)
+    done = simulate(*SMALL, "--parameters", "own.json")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert words in done.err
+
+
+def test_messages_auto_is_chosen_with_the_users_own_parameters(simulate, tmp_path):
+    few = (
+        "download",
+        "--set",
+        "memory_size=2048",
+        "--set",
+        "concurrency_value=30",
+        "--messages",
+        "auto",
+        "--format",
+        "json",
+    )
+    slower = parameters_file(tmp_path, name="sqs_per_minute", value=30, low=30, high=30)
+    [usual], [slow] = (json.loads(simulate(*few, *more).out) for more in ((), ("--parameters", slower)))
+    assert slow["count"] > 2 * usual["count"] and min(usual["share_at_n"], slow["share_at_n"]) >= 0.8

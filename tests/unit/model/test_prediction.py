@@ -45,6 +45,11 @@ def test_what_is_less_well_known_has_the_wider_range():
     assert width(0.001, 5) > 3 * width(0.029, 0.031)
 
 
+def test_what_is_nothing_may_be_as_much_as_in_any_draw():
+    others = [{"share_at_n": 0.0}, {"share_at_n": 0.4}, {"share_at_n": 0.1}]
+    assert ranges.intervals({"share_at_n": 0.0}, {"share_at_n": 0.0}, others, 5) == {"share_at_n": (0.0, 0.4)}
+
+
 def test_draws_lie_between_low_and_high_and_meet_both_sides_of_the_value():
     row = AWS.row("cold_start_s")
     drawn = [one["cold_start_s"] for one in ranges.draws(AWS, 12, seed=1)]

@@ -36,7 +36,7 @@ def figures(one, cell, n):
         several = {"low": min(reached), "high": max(reached)} if len(own) > 1 and reached else None
         low, high = one["ranges"][name]
         span_s = ways["span_s"](whole)
-        slack = {"time_to_n_s": max(0.001, span_s / 100), "span_s": 0.001}.get(name, 0)
+        slack = {"time_to_n_s": max(0.001, span_s / 100), "span_s": 0.001, "share_at_n": 0.01}.get(name, 0)
         never = len(reached) < len(own) and one["ranges"]["most_at_once"][0] < n
         touches = any(value >= low - slack for value in reached) and any(value <= high + slack for value in reached)
         rows[name] = beside(name, one, way(whole), several, never or touches)

@@ -2,7 +2,13 @@
 
 import pytest
 
+from experiments import EXPERIMENTS
+from model.parameters import CALIBRATION, Parameter
 from report import load, statistics
+from report.figures import predicted_seconds
+from report.figures.series import drawn
+from report.prediction import Prediction
+from report.sections.prediction import _basis
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
 
@@ -50,7 +56,7 @@ def test_a_run_as_predicted_is_inside_every_range_and_no_caveat(tmp_path):
     assert (row["binds"], misses(numbers)) == ("the client's CPU", [])
     assert not any("predicted" in words for words in warnings)
     assert numbers["prediction"]["words"] == (
-        "The model predicted the seconds of the one cell, within its range: 1.00 s predicted (0.9 to 1.10), "
+        "The model predicted the seconds of the one cell, within its range: 1.00 s predicted (0.900 to 1.10), "
         "1.00 s measured, 0 %."
     )
 
@@ -109,15 +115,24 @@ def test_repeats_have_one_prediction_and_an_interval_from_the_lowest_to_the_high
     assert row["avg_s"]["interval"] == {"low": 1.0, "high": 1.6}
 
 
+def test_a_share_at_full_n_off_by_a_point_is_no_miss_and_one_off_by_more_is(tmp_path):
+    alone = record(5000, 15000, n=2, seq=10)  # a share of a half
+    for number, (predicted_share, inside) in enumerate([(0.509, True), (0.511, False)]):
+        ranges = {"share_at_n": [predicted_share, predicted_share]}
+        row = one_cell(tmp_path / str(number), [*waves(), alone], ranges=ranges, share_at_n=predicted_share)
+        assert row["share_at_n"]["inside"] is inside
+
+
 @pytest.mark.parametrize(
     ("n", "said", "inside"),
     [
-        (2, {"time_to_n_s": None, "ranges": {}}, False),
+        (2, {"time_to_n_s": None, "most_at_once": 1, "ranges": {"most_at_once": [1, 1]}}, False),
+        (2, {"time_to_n_s": None, "most_at_once": 1, "ranges": {"most_at_once": [1, 2]}}, True),
         (3, {"time_to_n_s": None, "ranges": {}}, True),
         (3, {"time_to_n_s": 1.0, "most_at_once": 3, "ranges": {"most_at_once": [3, 3]}}, False),
         (3, {"time_to_n_s": 1.0, "most_at_once": 3, "ranges": {"most_at_once": [2, 3], "time_to_n_s": [0, 2]}}, True),
     ],
-    ids=["reached though it wasn't to be", "never, as predicted", "never", "never, which the range allows"],
+    ids=["reached", "reached, which the range allows", "never, as predicted", "never", "never, which the range allows"],
 )
 def test_an_n_that_is_never_reached_is_a_miss_only_where_the_model_was_sure_of_it(tmp_path, n, said, inside):
     records = [one | {"concurrency_limit": n, "cell": CELL.format(n)} for one in waves()]
@@ -131,6 +146,7 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
         "The model missed by more than the uncertainty that it states: one download succeeded in 1.00 s (never, by the "
         "prediction) with 1024 MB, N = 2."
     ]
+    assert predicted_seconds.draw(drawn(EXPERIMENTS["download"], numbers)) is None
 
 
 def test_without_ranges_nothing_is_a_miss(tmp_path):
@@ -163,6 +179,19 @@ def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
     numbers, warnings = predicted(tmp_path, [*waves(1), *waves()], cells)
     assert f"run.json: what was predicted can’t be read of {CELL.format(1)}; left out." in warnings
     assert [row["concurrency"] for row in numbers["prediction"]["cells"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "words"),
+    [
+        ("local", f"{CALIBRATION} at the start", "this machine’s parameters, seed 1; a calibration"),
+        ("local", "docs", "parameters of another machine, as this one wasn’t calibrated, seed 1."),
+        ("aws", "docs", "AWS’s parameters, seed 1."),
+    ],
+)
+def test_it_is_told_whose_parameters_they_are(place, source, words):
+    row = Parameter("hand_over_s", 1.0, 1.0, 2.0, "s", "measured", source, "2026-05")
+    assert words in _basis(Prediction(place, 1, "", [row], {}))
 
 
 def test_a_parameter_without_a_source_is_named(tmp_path):
