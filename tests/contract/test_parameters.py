@@ -88,7 +88,7 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
         copy_work.turned_down(busy | {"pace": "adaptive"}, asked)
         unasked[AWS.name] -= asked.names
     else:
-        took = calibration.Took(1.0, 1.0, 1.0)
+        took = calibration.Took(1, 1.0, 1.0, 1.0)
         asked = Asked(knowledge("download", "local"))
         calibration.parameters(calibration.Measured(took, took, took, 2), asked, 2)
         unasked["parameters_local.json"] -= asked.names
