@@ -144,14 +144,28 @@ def _rounded(value: Any) -> Any:
 
 def _print_table(experiment: Experiment, rows: Sequence[SimulatedRow], parameters: Parameters) -> None:
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    seconds, flood = ("count", *SECONDS), tuple(FLOOD)
-    figures = _table(experiment, rows, (*seconds, *flood[:-1]))
-    needed = Measurement.get(console, console.options.update(width=9999), figures).maximum + BINDS_WIDTH
-    for names in [(*seconds, *flood)] if needed < console.width else [seconds, flood]:
+    for names in _fitting(console, experiment, rows):
         console.print(_table(experiment, rows, names))
         console.print()
     for line in (*_advice(rows), *_caption(experiment, parameters)):
         console.print(Text(line), soft_wrap=True)
+
+
+def _fitting(console: Console, experiment: Experiment, rows: Sequence[SimulatedRow]) -> list[list[str]]:
+    """The columns beside the coordinates, in as few tables as the console is wide enough for."""
+    endless = console.options.update(width=9999)
+
+    def width(names: Sequence[str]) -> int:
+        figures = [name for name in names if name != "binds"]
+        own = Measurement.get(console, endless, _table(experiment, rows, figures)).maximum
+        return own + (1 + BINDS_WIDTH if "binds" in names else 0)
+
+    found: list[list[str]] = [[]]
+    for name in ("count", *SECONDS, *FLOOD):
+        if found[-1] and width([*found[-1], name]) > console.width:
+            found.append([])
+        found[-1].append(name)
+    return found
 
 
 def _table(experiment: Experiment, rows: Sequence[SimulatedRow], names: Sequence[str]) -> Table:
@@ -160,7 +174,10 @@ def _table(experiment: Experiment, rows: Sequence[SimulatedRow], names: Sequence
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for axis in axes:
         name = "\n".join((axis.unit or axis.label).rsplit(" ", 1))
-        table.add_column(name, justify="right" if axis.kind is int else "left", no_wrap=axis.kind is int)
+        if axis.kind is int:
+            table.add_column(name, justify="right", no_wrap=True)
+        else:
+            table.add_column(name, overflow="fold")
     if SETTINGS in told:
         table.add_column(SETTINGS, overflow="fold")
     for name in names:

@@ -25,6 +25,7 @@ MARKERS = ("D", "o", "s", "^", "v", "P")
 WIDTH_IN = 6.0
 PNG_DPI = 200
 LEGEND_LETTERS = 52
+TEXT_LINE_IN = 0.18
 # Lines of a legend that the usual height has room for, and the height of one.
 LEGEND_LINES, LEGEND_LINE_IN = 4, 0.24
 
@@ -75,11 +76,20 @@ def plot(height_in: float = 3.7) -> tuple[Figure, Axes]:
 
 
 def lines(names: Sequence[str], line_in: float = 0.3, rest_in: float = 0.95) -> tuple[Figure, Axes]:
-    """A figure with a line for each of `names`, the first on top, `line_in` inches high each; faint lines upwards."""
+    """A figure with a line for each of `names`, the first on top, `line_in` inches high each; faint lines upwards.
+
+    Of a name that takes several lines, each is a label of its own: matplotlib aligns them by the widths of its font,
+    and a browser has another one.
+    """
     figure, axes = plot(rest_in + line_in * len(names))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=GRID, linewidth=0.8)
-    axes.set_yticks(range(len(names)), names)
+    labels = [
+        (at + (number - name.count("\n") / 2) * TEXT_LINE_IN / line_in, text)
+        for at, name in enumerate(names)
+        for number, text in enumerate(name.split("\n"))
+    ]
+    axes.set_yticks([at for at, _ in labels], [text for _, text in labels])
     axes.set_ylim(len(names) - 0.4, -0.6)
     return figure, axes
 

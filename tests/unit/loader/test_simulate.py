@@ -95,7 +95,7 @@ def test_the_table_is_readable_in_160_columns_and_says_what_it_rests_on(simulate
     assert "These are a model’s figures and nothing was measured" in done.out
 
 
-def test_in_a_narrow_terminal_the_seconds_and_the_flood_are_a_table_each(simulate, monkeypatch):
+def test_in_a_narrow_terminal_there_are_as_many_tables_as_fit_with_every_figure(simulate, monkeypatch):
     wide = simulate(*SMALL).out.split("“to N”")[0].split()
     monkeypatch.setattr(simulated_table, "WIDTH", 80)
     narrow = simulate(*SMALL).out.split("“to N”")[0]
