@@ -34,9 +34,10 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
 
 
 def alone(values: Mapping[str, Any]) -> Operation:
-    """One message of a cell on AWS, as far as nothing else hinders it."""
+    """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the checks refuse,
+    and they come after this."""
     known = knowledge("express")
-    return operation.of(work(values, known), values["memory_size"], known)[0]
+    return operation.of(work(values, known), max(1, values["memory_size"]), known)[0]
 
 
 def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from model.flood import Limit
-from model.operation import Operation
+from model.operation import Operation, scattered
 from model.parameters import Parameters
 from model.work import Step, Work
 
@@ -75,11 +75,8 @@ class _Seconds:
         self.client_s_per_s, self.server_s_per_s = client_s / self.mean_s, server_s / self.mean_s
 
     def draw(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """So many seconds, with a factor of mean 1 for what isn't modelled (log-normal)."""
-        if not self._spread:
-            return np.full(count, self.mean_s)
-        sigma = np.sqrt(np.log1p(self._spread**2))
-        return self.mean_s * np.exp(sigma * random.standard_normal(count) - sigma**2 / 2)
+        """So many seconds, scattered."""
+        return scattered(np.full(count, self.mean_s), self._spread, random)
 
 
 def _parts_s(step: Step, calls_per_s_cap: float, parameters: Parameters) -> dict[str, float]:

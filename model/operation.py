@@ -129,13 +129,17 @@ class _Seconds:
         self.mean_s = float(self._seconds @ self._shares)
 
     def draw(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """So many seconds: a state each, and a factor of mean 1 for what isn't modelled (log-normal)."""
+        """So many seconds: a state each, scattered."""
         at = random.choice(len(self._shares), size=count, p=self._shares) if len(self._shares) > 1 else 0
-        drawn = np.broadcast_to(self._seconds[at], count)
-        if not self._spread:
-            return drawn.copy()
-        sigma = np.sqrt(np.log1p(self._spread**2))
-        return drawn * np.exp(sigma * random.standard_normal(count) - sigma**2 / 2)
+        return scattered(np.broadcast_to(self._seconds[at], count), self._spread, random)
+
+
+def scattered(seconds: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:
+    """`seconds`, each by a log-normal factor of mean 1 and standard deviation `spread`, for what isn't modelled."""
+    if not spread:
+        return seconds.copy()
+    sigma = np.sqrt(np.log1p(spread**2))
+    return seconds * np.exp(sigma * random.standard_normal(len(seconds)) - sigma**2 / 2)
 
 
 def _shared(work: Work, parameters: Parameters) -> tuple[dict[str, float], list[Limit]]:

@@ -28,21 +28,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="sweep or fix a Terraform variable or a part of the order; may be repeated (default: the experiment's)",
     )
-    number = group.add_mutually_exclusive_group()
-    number.add_argument(
-        "--messages-per-concurrency",
-        metavar="N",
-        type=positive_int,
-        help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
-        "experiment's)",
-    )
-    number.add_argument(
-        "--messages",
-        metavar="auto",
-        choices=("auto",),
-        help="auto: for each cell the fewest messages that put 80 %% of its operations' time at full N, within the "
-        "budget where there is one (default: the experiment's)",
-    )
+    _add_number(group.add_mutually_exclusive_group())
     group.add_argument(
         "--warm-up-per-concurrency",
         metavar="N",
@@ -65,6 +51,23 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=seconds,
         help="let the functions wait, so that all begin together this long after the flood (default: no barrier)",
+    )
+
+
+def _add_number(group: argparse._MutuallyExclusiveGroup) -> None:
+    group.add_argument(
+        "--messages-per-concurrency",
+        metavar="N",
+        type=positive_int,
+        help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
+        "experiment's)",
+    )
+    group.add_argument(
+        "--messages",
+        metavar="auto",
+        choices=("auto",),
+        help="auto: for each cell the fewest messages that put 80 %% of its operations' time at full N, within the "
+        "budget where there is one (default: the experiment's)",
     )
 
 

@@ -137,6 +137,11 @@ def test_a_small_query_is_billed_for_10_mb():
     assert each(cell("aggregate", object_count=50))["Athena", "scanned"] == pytest.approx(10 * 2**20 / TIB)
 
 
+@pytest.mark.parametrize("name", ["memory_size", "parallel_limit", "slices"])
+def test_a_zero_that_the_checks_will_refuse_is_no_traceback_before(name):
+    assert usage(cell(**{name: 0})).placing_s["aws"] > 0
+
+
 # Many cells
 
 
