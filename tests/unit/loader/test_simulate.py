@@ -9,11 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import cost, simulated_table
+from loader import cost, predicting, simulated_table
 from loader.command_line import main
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
-from model.scenario import expect
 
 # A plan of four cells that are foreseen in milliseconds.
 SMALL = ("download", "--set", "concurrency_value=10,5", "--messages-per-concurrency", "4")
@@ -132,13 +131,13 @@ def test_repeats_of_a_cell_are_one_row_with_the_bill_of_all(simulate):
 
 
 def test_the_bill_is_of_the_flood_that_was_predicted_and_none_is_carried_out_for_both(simulate, tmp_path):
-    before = expect.cache_info()
+    before = predicting.expected.cache_info()
     usual, slower = (
         json.loads(simulate(*SMALL, "--seed", "9", "--format", "json", *more).out)
         for more in ((), ("--parameters", parameters_file(tmp_path)))
     )
     assert slower[0]["usd"] > 1.5 * usual[0]["usd"]
-    after = expect.cache_info()
+    after = predicting.expected.cache_info()
     assert after.hits - before.hits >= len(usual) + len(slower)
 
 
