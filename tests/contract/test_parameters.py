@@ -72,10 +72,7 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
     for name, experiment in EXPERIMENTS.items():
         asked = Asked(knowledge(name, place))
         for settings in ([], *WAYS[name]):
-            if place == "aws" or name != "download":  # of one method alone it is known what it takes locally
-                ask(experiment, place, asked, settings)
-            elif not settings:
-                ask(experiment, place, asked)
+            ask(experiment, place, asked, settings)
         for path in files(name, place):
             names = {row.name for row in read(path)}
             unasked[path.name] = unasked.get(path.name, names) & names - asked.names
@@ -88,7 +85,7 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
         copy_work.turned_down(busy | {"pace": "adaptive"}, asked)
         unasked[AWS.name] -= asked.names
     else:
-        took = calibration.Took(1, 1.0, 1.0, 1.0)
+        took = calibration.Took(1, 1.0, 1.0)
         asked = Asked(knowledge("download", "local"))
         calibration.parameters(calibration.Measured(took, took, took, 2), asked, 2)
         unasked["parameters_local.json"] -= asked.names
