@@ -13,7 +13,7 @@ from typing import Any
 from experiments import go_program
 from experiments.copy_usage import KMS_CALLS_WITH_BUCKET_KEY
 from experiments.copy_work import turned_down, wanted_per_s
-from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.finding import BUILD, OK, PROBLEM, WARNING, Finding
 from experiments.key_plan import KeyPlan, KeyPlanError
 from experiments.knowledge import knowledge
 from model.request_rate import KMS_CALLS_PER_COPY
@@ -116,7 +116,7 @@ def descriptors(cells: Cells) -> Finding:
 def program(architectures: set[str]) -> Finding:
     """What copies is built."""
     if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
-        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
     return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
 
 

@@ -13,7 +13,7 @@ from experiments import go_program
 from experiments.express_orders import DOWNLOAD, OPERATIONS, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.express_usage import BYTES_IN_A_GB, mebibytes, tariffs
 from experiments.express_work import alone
-from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.finding import BUILD, OK, PROBLEM, WARNING, Finding
 from experiments.knowledge import knowledge
 from experiments.usage import TMP_MARGIN_MB
 
@@ -163,7 +163,7 @@ def _scans(cells: Cells) -> Finding:
 def _program(architectures: set[str]) -> Finding:
     """What puts and reads is built; so it has to be for placing, too."""
     if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
-        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
     return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
-from experiments.finding import PROBLEM, Finding
+from experiments.finding import BUILD, PROBLEM, Finding
 from experiments.knowledge import files, knowledge
 from loader.cost.demand import Demand, demands
 from loader.errors import UsageError, one_line
@@ -181,7 +181,8 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
 
 def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> None:
     """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with a number
-    that infra/ takes from nobody, with cells that no account can hold, or that its experiment's checks refuse."""
+    that infra/ takes from nobody, with cells that no account can hold, or that its experiment's checks refuse. That a
+    function isn't built yet is no hindrance."""
     # Not above: the checks estimate what a plan costs, and an estimate rests on predictions.
     from loader.checks import plan as rules
 
@@ -249,5 +250,5 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
 
 def _refuse_problems(findings: Iterable[Finding]) -> None:
     for finding in findings:
-        if finding.status == PROBLEM:
+        if finding.status == PROBLEM and finding.way_out != BUILD:
             raise UsageError(f"{finding.check}: {finding.sentence}")

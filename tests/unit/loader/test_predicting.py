@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, download_checks
+from experiments.finding import PROBLEM
+from loader.cost.demand import demands
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.predicting import Given, expected, parameters_of, prediction, questions, refuse
@@ -64,3 +66,10 @@ def test_without_ranges_a_prediction_is_the_same_but_for_them():
 def test_what_the_checks_of_the_experiment_refuse_is_not_asked():
     with pytest.raises(UsageError, match=r"^.+: .*ephemeral_storage_mb"):
         refuse(plan("ephemeral_storage_mb=512"), DEFAULTS)
+
+
+def test_what_would_happen_is_known_before_a_function_is_built(monkeypatch, tmp_path):
+    go = plan("method=go_ranges")
+    monkeypatch.setattr(download_checks, "ROOT", tmp_path)
+    assert PROBLEM in {one.status for one in DOWNLOAD.checks([cell.values for cell in demands(go, DEFAULTS)])}
+    refuse(go, DEFAULTS)
