@@ -21,6 +21,7 @@ from bench import (
     machine,
     report,
     session,
+    simulate,
     small_objects,
 )
 from bench.measure import Entry, save
@@ -70,6 +71,8 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     insights.NAME: insights.summary_1m,
     insights.NAME_PARQUET: insights.summary_1m_parquet,
     report.NAME: report.report_1m,
+    simulate.NAME: simulate.against_simpy,
+    simulate.NAME_MEMORY: simulate.memory,
 }
 
 

@@ -4,6 +4,7 @@ a manifest."""
 from experiments import copy_orders as orders
 from experiments.copy_checks import advice, checks
 from experiments.copy_usage import usage
+from experiments.copy_work import published, work
 from experiments.experiment import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
 
 # What a work order may say of them is the Go program's rule (functions/transfer).
@@ -110,6 +111,7 @@ COPY = Experiment(
             objects=1000,
             runs_ms=("run1_ms", "run2_ms", "run3_ms", "run4_ms", "run5_ms"),
             beside_any=("object_count",),
+            work=published,
         ),
     ),
     compare=(
@@ -122,6 +124,7 @@ COPY = Experiment(
     checks=checks,
     objects=orders.listed_objects,
     order=orders.listing_or_slices,
+    work=work,
     defaults={
         "architecture": "x86_64",
         "ephemeral_storage_mb": 512,

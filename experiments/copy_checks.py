@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from experiments import go_program
-from experiments.copy_usage import CALLS_PER_S, KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY, calls_per_s
-from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.copy_usage import KMS_CALLS_WITH_BUCKET_KEY
+from experiments.copy_work import turned_down, wanted_per_s
+from experiments.finding import BUILD, OK, PROBLEM, WARNING, Finding
 from experiments.key_plan import KeyPlan, KeyPlanError
+from experiments.knowledge import knowledge
+from model.request_rate import KMS_CALLS_PER_COPY
 
 KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_order", "masters", "slice_rows")
 # Lambda's quotas page: 1,024 file descriptors a function. A call at once is a connection, and others need some too.
@@ -59,23 +63,21 @@ def key_plan(cells: Cells, *, always: bool = False) -> Finding:
 
 def rate(cells: Cells) -> Finding:
     """What all calls at once come to, against what S3 takes; always ok, as finding that limit is the experiment."""
-
-    def asked_per_s(cell: Mapping[str, Any]) -> float:
-        return cell["concurrency_value"] * calls_per_s(cell, most_per_s=float("inf"))
-
+    known = knowledge("copy")
+    takes_per_s, asked_per_s = known["s3_put_per_s"], partial(wanted_per_s, parameters=known)
     most = max(cells, key=asked_per_s)
     found = (
         f"{most['concurrency_value']:,} x {most['parallel_limit']:,} calls at once ask for about "
-        f"{asked_per_s(most):,.0f} a second; S3 takes {CALLS_PER_S:,} a prefix"
+        f"{asked_per_s(most):,.0f} a second; S3 takes {takes_per_s:,.0f} a prefix"
     )
-    if asked_per_s(most) <= CALLS_PER_S:
+    if asked_per_s(most) <= takes_per_s:
         return Finding("rate", OK, found)
-    way_out = (
-        "beyond that it answers SlowDown"
-        if any(cell["pace"] == "fixed" for cell in cells)
-        else "the adaptive pace finds that limit"
-    )
-    return Finding("rate", OK, f"{found}, {way_out}")
+    if all(cell["pace"] == "adaptive" for cell in cells):
+        return Finding("rate", OK, f"{found}, the adaptive pace finds that limit")
+    fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=asked_per_s)
+    failed = turned_down(fixed, known).failed
+    ways = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
+    return Finding("rate", OK, f"{found}, beyond that it answers SlowDown: with {ways} {_share(failed)} may fail")
 
 
 def kms(cells: Cells) -> Finding:
@@ -83,9 +85,10 @@ def kms(cells: Cells) -> Finding:
     without = [cell for cell in cells if not cell["bucket_key"]]
     if not without:
         return Finding("KMS", OK, "with bucket keys, about one request for 20 copies")
-    most = KMS_CALLS * max(calls_per_s(cell) * cell["concurrency_value"] for cell in without)
+    known = knowledge("copy")
+    copies_per_s = min(known["s3_put_per_s"], max(wanted_per_s(cell, known) for cell in without))
     found = (
-        f"bucket_key = false: up to {min(most, KMS_CALLS * CALLS_PER_S):,.0f} requests a second, of the quota that all "
+        f"bucket_key = false: up to {KMS_CALLS_PER_COPY * copies_per_s:,.0f} requests a second, of the quota that all "
         "symmetric keys of this account share in the region"
     )
     return Finding("KMS", WARNING, found, "leave bucket_key at true, or look the quota up in the console (KMS)")
@@ -113,7 +116,7 @@ def descriptors(cells: Cells) -> Finding:
 def program(architectures: set[str]) -> Finding:
     """What copies is built."""
     if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
-        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
     return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
 
 
@@ -134,13 +137,19 @@ def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
 def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     """`advice`, and what the keys of KMS cost with and without bucket keys."""
     count = max(cell["object_count"] for cell in cells)
-    calls, fewer = (count * each for each in (KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY))
+    calls, fewer = (count * each for each in (KMS_CALLS_PER_COPY, KMS_CALLS_WITH_BUCKET_KEY))
     price = prices["kms_request"]
     kms = (
         f"keys: copying {count:,} objects takes about {fewer:,.0f} calls of KMS with bucket keys "
         f"({fewer * price:.2f} USD), and {calls:,.0f} without ({calls * price:.2f} USD)"
     )
     return [*advice(cells, prices), kms]
+
+
+def _share(failed: float) -> str:
+    if failed < 0.0001:
+        return "hardly an object"
+    return f"about {100 * failed:.2g} % of the objects"
 
 
 def _range(numbers: Sequence[int]) -> str:

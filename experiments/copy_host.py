@@ -1,15 +1,21 @@
 """The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 says SlowDown, as
 published in October 2019; or N of them share it."""
 
+from functools import partial
+
 from experiments.copy import CAP, CONCURRENCY, KNEE, LIMIT, METRICS, PACE, SECTIONS, objects_axis, retry_axes
 from experiments.copy_checks import host_advice, host_checks
+from experiments.copy_host_work import AWS_CLI, BOTO3, published, work
 from experiments.copy_orders import EMPTYING, its_share, masters, of_slices, slices_plan
 from experiments.copy_usage import host_usage
 from experiments.experiment import Axis, Compare, Experiment, Matrix, Published
 
 USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
 # The programs that the write-up set beside each other, by their words in the table.
-PROGRAMS = {"aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs"), "python_boto3": ("boto3", "one Python program")}
+PROGRAMS = {
+    "aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs", AWS_CLI),
+    "python_boto3": ("boto3", "one Python program", BOTO3),
+}
 
 COPY_HOST = Experiment(
     name="copy_host",
@@ -55,6 +61,7 @@ COPY_HOST = Experiment(
             columns={"parallel_limit": "processes"},
             objects=219_120,
             beside_any=("object_count",),
+            work=published,
         ),
         Published(
             "copy_host_retries",
@@ -66,6 +73,7 @@ COPY_HOST = Experiment(
             cell=lambda row: {"retry_attempts": int(row["sdk_retries"]) + 1},
             objects=2_191_200,
             beside_any=("object_count",),
+            work=published,
         ),
         *(
             Published(
@@ -73,12 +81,14 @@ COPY_HOST = Experiment(
                 f"{name}, published 2019",
                 f"10,800 objects by {words}, 100 at once; the instance isn't told",
                 columns={"parallel_limit": "parallel", "avg_s": "seconds"},
+                fixed={"object_count": 10_800},
                 only={"program": program},
                 objects=10_800,
                 beside_any=("object_count", "instance_type"),
                 in_figure=False,
+                work=partial(published, program=client),
             )
-            for program, (name, words) in PROGRAMS.items()
+            for program, (name, words, client) in PROGRAMS.items()
         ),
     ),
     compare=(
@@ -92,6 +102,7 @@ COPY_HOST = Experiment(
     checks=host_checks,
     objects=masters,
     order=of_slices,
+    work=work,
     defaults={
         "architecture": "x86_64",
         "ephemeral_storage_mb": 512,

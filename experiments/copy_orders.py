@@ -55,12 +55,15 @@ def plan_of_manifest(outputs: Mapping[str, Any]) -> KeyPlan | None:
     return slices_plan(outputs) if outputs["from_manifest"] else None
 
 
+def slices_of(values: Mapping[str, Any]) -> int:
+    """Of how many slices a manifest has; a number that isn't in range the checks refuse, and they come after this."""
+    plan = values.get("key_plan") or {"objects": values["object_count"], "slice_rows": values["slice_rows"]}
+    return max(1, -(-plan["objects"] // max(1, plan["slice_rows"])))
+
+
 def a_slice_each(values: Mapping[str, Any]) -> int | None:
     """How many messages a manifest becomes, one a slice; None, the usual number, where it is listed."""
-    if not values["from_manifest"]:
-        return None
-    plan = values.get("key_plan") or {"objects": values["object_count"], "slice_rows": values["slice_rows"]}
-    return -(-plan["objects"] // plan["slice_rows"])
+    return slices_of(values) if values["from_manifest"] else None
 
 
 def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:

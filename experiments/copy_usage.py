@@ -1,4 +1,4 @@
-"""What server-side copies take: seconds, requests, KMS calls, and the hours of the hosts that ask for them.
+"""What server-side copies take: requests, KMS calls, and the hours of the hosts that ask for them.
 
 `usage` is of a cell whose workers are functions, `host_usage` of one whose workers are EC2 hosts.
 """
@@ -10,24 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.objects import put_requests
+from experiments.copy_orders import slices_of
+from experiments.copy_work import KEYS_A_REQUEST, call_s, emptying_s
+from experiments.knowledge import knowledge
+from experiments.objects import MEBIBYTE, put_requests
 from experiments.usage import HOURS_IN_A_MONTH, Usage, Use
+from model.request_rate import KMS_CALLS_PER_COPY
 
-# One call takes CALL_S + CALL_S_PER_MB x MB (decimal), by two published points: 1,000 calls for 20 MB one after the
-# other in 489.58 s, and 100 processes with 654 to 696 calls/s for 1 MB, on average 673.9. No run of ours on AWS yet.
-CALL_S, CALL_S_PER_MB = 0.1304, 0.01796
-# The end waits for the slowest calls: with it, every published row of the copy inside one function is met by a factor
-# of 2, and none is more than 1.7 times as long as published.
-SLOWEST = 10
-# S3 User Guide, "Best practices design patterns": PUT, COPY, POST and DELETE a second and partitioned prefix. A new
-# bucket has one, and a batched deletion counts key by key.
-CALLS_PER_S = 3500
-PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
-# One page is listed while four are deleted, and a last listing looks whether all is gone; guessed, rather too much.
-PAGE_S, LEAST_EMPTYING_S = 0.25, 0.5
-# The embedded AWS on a busy machine of two cores, asked by the Go program [tried, 20 MB: it has no bytes to move]: 527
-# calls/s by one at a time, 666 by 10, 728 by 100, 463 by 1,000; 12,000 keys listed and deleted in 1.7 s, 6,000 in 1.2.
-LOCAL_CALL_S, LOCAL_CALLS_PER_S, LOCAL_DELETIONS_PER_S, LOCAL_LEAST_S = 0.002, 700, 5000, 0.1
 # `stampede dataset` makes so many copies at once.
 COPIES_AT_ONCE = 32
 ROW_BYTES = 90  # of a manifest
@@ -36,11 +25,9 @@ LOCAL_BYTES_PER_COPY = 1536
 # The Go program: 21 MB at up to 100 calls at once, 43 MB at 1,000 [tried].
 PROCESS_MB, PROCESS_MB_PER_CALL = 20, 0.03
 BYTES_IN_A_GB = 2**30
-MEBIBYTE = 2**20
-# S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys": without one, S3 calls KMS at every request
-# on an object. A copy reads one (Decrypt) and writes one (GenerateDataKey). With one "up to 99 percent" less; in the
+# S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys": up to 99 % fewer calls of KMS; in the
 # example that AWS published (aws-samples/s3-bucketkey-poc) 97.3 %.
-KMS_CALLS, KMS_CALLS_WITH_BUCKET_KEY = 2, 2 * 0.027
+KMS_CALLS_WITH_BUCKET_KEY = KMS_CALLS_PER_COPY * 0.027
 # infra/copy_host.tf: sqs, logs, ssm and ssmmessages, in one subnet beside the free gateway to S3; and a host's disk.
 # Nobody has put this up on AWS yet: the time of endpoints and of an instance's start are guesses.
 INTERFACE_ENDPOINTS, DISK_GB = 4, 8
@@ -54,7 +41,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     emptying = _pages(count) + 1
     return replace(
         _usage(values, work),
-        stack_s=sources * call_s(values["object_bytes"]) / COPIES_AT_ONCE,
+        stack_s=sources * call_s(values, knowledge("copy")) / COPIES_AT_ONCE,
         preparation_s=_emptying_s(count) if values["from_manifest"] else {},
         sized_by="slice_rows" if values["from_manifest"] else "object_count",
         uses=(
@@ -62,17 +49,17 @@ def usage(values: Mapping[str, Any]) -> Usage:
             Use("S3", "LIST", "s3_put", per_cell=emptying)
             if values["from_manifest"]
             else Use("S3", "LIST", "s3_put", each=_pages(count) + emptying),
-            *_data(values, sources=sources, slices=_slices(values) if values["from_manifest"] else 0),
+            *_data(values, sources=sources, slices=slices_of(values) if values["from_manifest"] else 0),
         ),
     )
 
 
 def host_usage(values: Mapping[str, Any]) -> Usage:
     """The needs of a cell of N hosts, each of which copies its share of all slices."""
-    count, slices, hosts = values["object_count"], _slices(values), max(1, values["concurrency_value"])
+    count, slices, hosts = values["object_count"], slices_of(values), max(1, values["concurrency_value"])
     share = -(-slices // hosts)
-    work = _Work(min(count, share * values["slice_rows"]), share, min(hosts, slices), count / hosts, slices / hosts)
-    kms = KMS_CALLS_WITH_BUCKET_KEY if values["bucket_key"] else KMS_CALLS
+    work = _Work(min(count, share * values["slice_rows"]), share, count / hosts, slices / hosts)
+    kms = KMS_CALLS_WITH_BUCKET_KEY if values["bucket_key"] else KMS_CALLS_PER_COPY
     instance = values["instance_type"]
     return replace(
         _usage(values, work),
@@ -94,23 +81,12 @@ def host_usage(values: Mapping[str, Any]) -> Usage:
     )
 
 
-def call_s(object_bytes: int) -> float:
-    """Seconds of one CopyObject on AWS."""
-    return CALL_S + CALL_S_PER_MB * object_bytes / 1e6
-
-
-def calls_per_s(values: Mapping[str, Any], workers: int = 1, most_per_s: float = CALLS_PER_S) -> float:
-    """Calls a second of one of `workers` that share a prefix, which takes `most_per_s`, on AWS."""
-    return _rate(values, workers, call_s(values["object_bytes"]), most_per_s)
-
-
 @dataclass(frozen=True)
 class _Work:
-    """What the largest message asks for, how many of them are at work at once, and what is a message's on average."""
+    """What the largest message asks for, and what is a message's on average."""
 
     objects: int
     slices: int
-    workers: int
     mean_objects: float
     mean_slices: float
 
@@ -118,22 +94,15 @@ class _Work:
 def _work_of_functions(values: Mapping[str, Any]) -> _Work:
     count = values["object_count"]
     if not values["from_manifest"]:
-        return _Work(count, 0, 1, count, 0)
-    slices = _slices(values)
-    return _Work(min(count, values["slice_rows"]), 1, min(values["concurrency_value"], slices), count / slices, 1)
+        return _Work(count, 0, count, 0)
+    slices = slices_of(values)
+    return _Work(min(count, values["slice_rows"]), 1, count / slices, 1)
 
 
 def _usage(values: Mapping[str, Any], work: _Work) -> Usage:
     """What both have in common; the lines of the bill are each's own."""
     object_bytes, at_once = values["object_bytes"], values["parallel_limit"]
-    emptying_s = dict.fromkeys(("aws", "local"), 0.0) if work.slices else _emptying_s(work.objects)
-    aws_s = work.objects / calls_per_s(values, work.workers) + SLOWEST * call_s(object_bytes)
-    local_s = work.objects / _rate(values, work.workers, LOCAL_CALL_S, LOCAL_CALLS_PER_S)
     return Usage(
-        seconds={
-            "aws": aws_s + emptying_s["aws"],
-            "local": max(LOCAL_LEAST_S, local_s) + emptying_s["local"],
-        },
         moved_mb=_mb(work.objects * object_bytes),
         data_mb=_mb(values["masters"] * object_bytes + (ROW_BYTES * values["object_count"] if work.slices else 0)),
         process_mb=math.ceil(PROCESS_MB + PROCESS_MB_PER_CALL * at_once),
@@ -147,19 +116,8 @@ def _usage(values: Mapping[str, Any], work: _Work) -> Usage:
     )
 
 
-def _rate(values: Mapping[str, Any], workers: int, one_s: float, most_per_s: float) -> float:
-    """Calls a second of one worker: its parallel calls, its share of what S3 takes, and its cap. What is out of range
-    the checks refuse, and they come after this."""
-    return min(
-        max(1, values["parallel_limit"]) / one_s, most_per_s / max(1, workers), values["calls_per_s"] or math.inf
-    )
-
-
 def _emptying_s(count: int) -> dict[str, float]:
-    return {
-        "aws": max(LEAST_EMPTYING_S, PAGE_S * _pages(count), count / CALLS_PER_S),
-        "local": LOCAL_LEAST_S + count / LOCAL_DELETIONS_PER_S,
-    }
+    return {place: emptying_s(count, knowledge("copy", place)) for place in ("aws", "local")}
 
 
 def _requests(work: _Work, object_bytes: int) -> tuple[Use, ...]:
@@ -185,12 +143,8 @@ def _data(values: Mapping[str, Any], *, sources: int, slices: int) -> tuple[Use,
     )
 
 
-def _slices(values: Mapping[str, Any]) -> int:
-    return max(1, -(-values["object_count"] // max(1, values["slice_rows"])))
-
-
 def _pages(count: int) -> int:
-    return max(1, -(-count // PAGE))
+    return max(1, -(-count // KEYS_A_REQUEST))
 
 
 def _mb(size_bytes: float) -> int:

@@ -2,6 +2,7 @@
 
 from experiments.download_checks import checks
 from experiments.download_usage import objects, order, usage
+from experiments.download_work import work
 from experiments.experiment import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
 
 
@@ -101,5 +102,6 @@ DOWNLOAD = Experiment(
     checks=checks,
     objects=objects,
     order=order,
+    work=work,
     defaults={"architecture": "x86_64", "ephemeral_storage_mb": 1200, "memory_size": 2048, "timeout_s": 60},
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import go_program
-from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.finding import BUILD, OK, PROBLEM, WARNING, Finding
 from experiments.usage import TMP_MARGIN_MB
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,7 +62,7 @@ def method(cells: Cells) -> Finding:
         needed = BUILT.get(name, "").format(architecture=cell["architecture"])
         if needed and not (ROOT / needed).is_file():
             found = f"method {name} on {cell['architecture']} needs {needed}, which isn't built"
-            return Finding("method", PROBLEM, found, "run `make functions`")
+            return Finding("method", PROBLEM, found, BUILD)
     small = min((cell["memory_size"] for cell in cells if cell["method"] == "crt"), default=LEAST_CRT_MEMORY_MB)
     if small < LEAST_CRT_MEMORY_MB:
         found = (

@@ -11,11 +11,22 @@ from experiments.finding import Finding
 from experiments.key_plan import KeyPlan
 from experiments.objects import DataObject
 from experiments.usage import Usage
+from model.parameters import Parameters
+from model.work import Work
 
 # Of an axis that every cell has to tell.
 NEEDED = object()
 # What every report ends with.
-LAST_SECTIONS = ("errors", "accounting", "cost", "environment", "counting", "downloads")
+LAST_SECTIONS = (
+    "prediction",
+    "server_side",
+    "errors",
+    "accounting",
+    "cost",
+    "environment",
+    "counting",
+    "downloads",
+)
 # The record's word for N, which all experiments have in common.
 CONCURRENCY = "concurrency_limit"
 
@@ -28,7 +39,8 @@ class Axis:
     `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
     value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`, and `allowed`
     are the values that there are (a range, or a few texts) where only those of `kind` and more don't work. Where
-    `variable` is empty, only records tell it.
+    `variable` is empty, only records tell it; where it is how an environment's first operation differs from later ones,
+    those have the value that `later` gives from a cell's values, and the first ones the default.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
     before it, and most runs, don't tell: together such axes are the cell's way, named only where a run departs from
@@ -45,6 +57,7 @@ class Axis:
     default: Any = NEEDED
     in_order: bool = False
     allowed: Sequence[Any] = ()
+    later: Callable[[Mapping[str, Any]], Any] | None = None
 
     def takes(self, value: Any) -> bool:
         """Whether `value` is one of this axis."""
@@ -160,7 +173,7 @@ class Published:
     otherwise than ours. `cell` gives the values of axes that a row says in words of its own. `only` are the rows that
     count, by column; rows of one cell are several runs of it, shown as their mean, and so are the columns `runs_ms`.
     Whatever a cell has on the axes `beside_any`, the row stands beside it, for its speed. What isn't `in_figure` is in
-    the table alone.
+    the table alone. `work` is what the published program did, where that is another than the experiment's.
     """
 
     file: str
@@ -178,6 +191,7 @@ class Published:
     runs_ms: Sequence[str] = ()
     beside_any: Sequence[str] = ()
     in_figure: bool = True
+    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +239,8 @@ class Experiment:
     the records account for objects as well as for messages: planned = copied + already_there + failed, and each failed
     one is in a log line of its own.
 
+    `not_logged` are values of an axis, by its name, whose requests S3's server access logs don't tell.
+
     For the report: `stand_ins` are the values of an axis in whose place something else stands on the embedded AWS, and
     `untried` those that nobody has run on AWS yet. `items` are the axis whose values differ in the size of one item,
     and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the data a month
@@ -248,6 +264,7 @@ class Experiment:
     checks: Callable[[Sequence[Mapping[str, Any]]], Sequence[Finding]]
     objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
     order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
+    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     told_by_records: Sequence[str] = ()
     placing: Placing | None = None
@@ -261,6 +278,7 @@ class Experiment:
     objects_account: bool = False
     stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    not_logged: Mapping[str, Sequence[str]] = field(default_factory=dict)
     items: tuple[str, str] | None = None
     a_month: Callable[..., tuple[float, float] | None] | None = None
     by_size: BySize | None = None
@@ -276,6 +294,11 @@ class Experiment:
     def record_fields(self) -> dict[str, str]:
         """The record's word for each axis by what sets it."""
         return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
+
+    def is_logged(self, record: Mapping[str, Any]) -> bool:
+        """Whether S3's server access logs tell the requests of this record."""
+        named = ((axis.record_field, self.not_logged.get(axis.name, ())) for axis in self.axes)
+        return all(record.get(name) not in values for name, values in named)
 
     @property
     def speed(self) -> Metric:

@@ -19,6 +19,7 @@ from experiments.experiment import (
 )
 from experiments.express_checks import advice, checks
 from experiments.express_usage import tariffs, usage
+from experiments.express_work import published, usual_slices, work
 from experiments.go_program import of_this_machine
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
@@ -55,6 +56,7 @@ def _published(storage_class: str) -> Published:
         objects_axis="object_count",
         only={"unit": "s"},
         beside_any=("object_count", "slices", "placement", "memory_size_mb", "concurrency"),
+        work=published,
     )
 
 
@@ -74,7 +76,7 @@ AXES = (
          allowed=range(1, 1000 + 1)),
     Axis("object_count", "object_count", "object_count", "objects", "{:,} objects", default=orders.usual_count,
          in_order=True, allowed=range(1, 10_000_000 + 1)),
-    Axis("slices", "slices", "slices", "slices", "in {} slices", default=orders.usual_slices, in_order=True,
+    Axis("slices", "slices", "slices", "slices", "in {} slices", default=usual_slices, in_order=True,
          allowed=range(1, 1000 + 1)),
     Axis("placement", "placement", "placement", "placement", "in {}", kind=str, default="any_zone",
          allowed=("any_zone", "same_zone")),
@@ -153,6 +155,7 @@ EXPRESS = Experiment(
     checks=checks,
     objects=lambda outputs: (),
     order=orders.order,
+    work=work,
     messages=orders.messages,
     of_message=orders.its_slice,
     placing=Placing("placing_function_name", orders.placing),
@@ -168,4 +171,5 @@ EXPRESS = Experiment(
     defaults={"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900},
     stand_ins={"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}},
     untried={"storage_class": (orders.ONE_ZONE,)},
+    not_logged={"storage_class": (orders.ONE_ZONE,)},  # a directory bucket has no server access logs
 )

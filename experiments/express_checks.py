@@ -10,18 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments import go_program
-from experiments.express_orders import OPERATIONS, QUERIES
-from experiments.express_usage import (
-    BYTES_IN_A_GB,
-    STANDARD_PER_S,
-    mebibytes,
-    per_s,
-    query_s,
-    set_bytes,
-    slice_objects,
-    tariffs,
-)
-from experiments.finding import OK, PROBLEM, WARNING, Finding
+from experiments.express_orders import DOWNLOAD, OPERATIONS, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from experiments.express_usage import BYTES_IN_A_GB, mebibytes, tariffs
+from experiments.express_work import alone
+from experiments.finding import BUILD, OK, PROBLEM, WARNING, Finding
+from experiments.knowledge import knowledge
 from experiments.usage import TMP_MARGIN_MB
 
 Cells = Sequence[Mapping[str, Any]]
@@ -128,19 +121,20 @@ def _tmp(cells: Cells) -> Finding:
 
 def _rate(cells: Cells) -> Finding:
     """What all functions ask of one prefix of the general purpose bucket, against what S3 takes of it."""
+    takes_per_s = {UPLOAD: knowledge("express")["s3_put_per_s"], DOWNLOAD: knowledge("express")["s3_get_per_s"]}
     asked = [
-        (STANDARD_PER_S[cell["operation"]], cell["concurrency_value"] * per_s(cell), cell)
+        (takes_per_s[cell["operation"]], cell["concurrency_value"] * alone(cell).requests_per_s, cell)
         for cell in cells
-        if cell["operation"] in STANDARD_PER_S and cell["storage_class"] == "standard"
+        if cell["operation"] in takes_per_s and cell["storage_class"] == STANDARD
     ]
     if not asked:
         return Finding("rate", OK, "nothing is moved to or from S3 Standard")
     takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
     found = f"{cell['operation']}s ask S3 Standard for about {most:,.0f} objects a second"
     if most <= takes:
-        return Finding("rate", OK, f"{found}; a prefix takes {takes:,}")
+        return Finding("rate", OK, f"{found}; a prefix takes {takes:,.0f}")
     way_out = "a smaller concurrency_value or parallel_limit shows the class and not its limit"
-    return Finding("rate", WARNING, f"{found}, a prefix takes {takes:,}, and beyond it answers SlowDown", way_out)
+    return Finding("rate", WARNING, f"{found}, a prefix takes {takes:,.0f}, and beyond it answers SlowDown", way_out)
 
 
 def _scans(cells: Cells) -> Finding:
@@ -152,25 +146,24 @@ def _scans(cells: Cells) -> Finding:
     queries = [cell for cell in cells if cell["operation"] in QUERIES]
     if not queries:
         return Finding("Athena", OK, "no query")
-    largest, longest = (
-        max(queries, key=set_bytes),
-        max(queries, key=lambda cell: query_s(cell) / cell["query_limit_s"]),
-    )
+    largest = max(queries, key=set_bytes)
+    longest = max(queries, key=lambda cell: alone(cell).mean_s / cell["query_limit_s"])
+    longest_s = alone(longest).mean_s
     scanned_mb, limit_mb = mebibytes(set_bytes(largest)), largest["scan_limit_mb"]
     if scanned_mb > limit_mb:
         found = f"a query scans {scanned_mb:,} MiB, and scan_limit_mb is {limit_mb:,}"
         return Finding("Athena", PROBLEM, found, f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count")
-    found = f"a query scans up to {scanned_mb:,} MiB of {limit_mb:,}, and takes about {query_s(longest):,.0f} s"
-    if query_s(longest) <= longest["query_limit_s"]:
+    found = f"a query scans up to {scanned_mb:,} MiB of {limit_mb:,}, and takes about {longest_s:,.0f} s"
+    if longest_s <= longest["query_limit_s"]:
         return Finding("Athena", OK, f"{found} of {longest['query_limit_s']:,}")
-    way_out = f"use --set query_limit_s={2 * math.ceil(query_s(longest))}, or fewer or larger objects"
+    way_out = f"use --set query_limit_s={2 * math.ceil(longest_s)}, or fewer or larger objects"
     return Finding("Athena", WARNING, f"{found}; query_limit_s is {longest['query_limit_s']:,}", way_out)
 
 
 def _program(architectures: set[str]) -> Finding:
     """What puts and reads is built; so it has to be for placing, too."""
     if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
-        return Finding("program", PROBLEM, f"{missing[0]} isn't built", "run `make functions`")
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
     return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
 
 

@@ -23,17 +23,6 @@ QUERY_BYTES, QUERY_OBJECTS = 7_000_000_000, 700_000
 LEAST_OBJECTS = 100
 # On the embedded AWS what counts is that the path works.
 LOCAL_BYTES, LOCAL_OBJECTS, LEAST_LOCAL_OBJECTS = 10_000_000, 50, 2
-# Milliseconds of one request of 1 KB in Lambda, at the median (Skyrise, hpides/skyrise).
-LATENCY_MS = {
-    (UPLOAD, STANDARD): 41.0,
-    (DOWNLOAD, STANDARD): 27.0,
-    (UPLOAD, ONE_ZONE): 7.3,
-    (DOWNLOAD, ONE_ZONE): 4.8,
-}
-# Of one connection (S3 User Guide, design patterns), and what a function sustains over all of them (Skyrise).
-CONNECTION_BYTES_PER_S, FUNCTION_BYTES_PER_S = 85_000_000, 78_000_000
-# A slice ends well within the 15 minutes of a function.
-SLICE_S, MOST_SLICES = 600, 1000
 # What one invocation places: so many objects take Standard about four minutes, so many bytes five. Not less, because
 # each lists the whole set to find what is missing: 700 pages for 700,000 objects.
 PLACING_OBJECTS, PLACING_BYTES, PLACING_AT_ONCE = 350_000, 25_000_000_000, 64
@@ -55,25 +44,15 @@ def local_count(values: Mapping[str, Any]) -> int:
     return max(LEAST_LOCAL_OBJECTS, min(LOCAL_OBJECTS, LOCAL_BYTES // values["object_bytes"]))
 
 
-def usual_slices(
-    operation: str, storage_class: str, object_bytes: int, parallel_limit: int, object_count: int, *_: object
-) -> int:
-    """Into how many messages a set is divided when nothing is said: as few as leave each its time."""
-    if operation in QUERIES:
-        return 1
-    seconds = transfer_seconds(operation, storage_class, object_bytes, parallel_limit, object_count)
-    return max(1, min(-(-int(seconds) // SLICE_S), object_count, MOST_SLICES))
+def set_bytes(values: Mapping[str, Any]) -> int:
+    """Bytes of all objects of a set."""
+    return values["object_count"] * values["object_bytes"]
 
 
-def transfer_seconds(
-    operation: str, storage_class: str, object_bytes: int, parallel_limit: int, object_count: int
-) -> float:
-    """How long one function takes on AWS for so many objects, `parallel_limit` at a time: latency and bytes of each
-    request, and at least what the function's network needs."""
-    latency_ms = LATENCY_MS.get((operation, storage_class), max(LATENCY_MS.values()))
-    one_s = latency_ms / 1000 + object_bytes / CONNECTION_BYTES_PER_S
-    at_once = min(parallel_limit, object_count)
-    return max(object_count * one_s / at_once, object_count * object_bytes / FUNCTION_BYTES_PER_S)
+def slice_objects(values: Mapping[str, Any]) -> tuple[int, float]:
+    """Objects of the largest slice, and of one on average."""
+    slices = max(1, values["slices"])
+    return -(-values["object_count"] // slices), values["object_count"] / slices
 
 
 def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a copy takes: seconds, requests, bytes of EFS; and the data set, one large file and many small ones."""
+"""What a copy takes: requests, bytes of EFS; and the data set, one large file and many small ones."""
 
 from __future__ import annotations
 
@@ -7,25 +7,16 @@ from typing import Any
 
 from experiments.finding import OK, PROBLEM, Finding
 from experiments.objects import MEBIBYTE, DataObject, put_requests
-from experiments.usage import GET_PART_MB, HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
+from experiments.reading import HEADS, parts
+from experiments.usage import HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
 BYTES_IN_A_GB = 2**30
 LIST_PAGE = 1000  # keys in an answer of ListObjectsV2
-# The published means of 1 GiB and of 1,000 small files, by memory (MB); EFS without what came from the page cache.
-PUBLISHED_S = {
-    ("s3", "large"): {512: 19.03, 1024: 12.76, 3008: 12.09},
-    ("efs", "large"): {512: 20.37, 1024: 18.46, 3008: 17.87},
-    ("s3", "small"): {512: 29.84, 1024: 13.84, 3008: 6.62},
-    ("efs", "small"): {512: 5.05, 1024: 4.19, 3008: 2.71},
-}
-PUBLISHED_MB, PUBLISHED_FILES = 1024, 1000
 # Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens of minutes at
 # `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no run on AWS stands behind it.
 STACK_S = 240 + 1200
-# The embedded AWS on a machine of two cores [tried].
-LOCAL_MIB_PER_S, LOCAL_FILES_PER_S, LOCAL_LEAST_S = 400, 250, 0.1
 # A function's process, as measured for the download's download_file.
 PROCESS_MB = 44
 # As published: 30 threads, of which the SDK's ten connections were in effect.
@@ -35,13 +26,13 @@ DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
 
 def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
     """Both data sets, from the stack's outputs."""
-    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *_small(outputs["small_files"])]
+    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *small_files(outputs["small_files"])]
 
 
 def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
     """Which data set is copied and how, and what has to arrive."""
     small = values["dataset"] == "small"
-    files = _small(values["small_files"]) if small else []
+    files = small_files(values["small_files"]) if small else []
     return {
         "dataset": values["dataset"],
         "threads": values["threads"],
@@ -53,15 +44,14 @@ def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
 
 def usage(values: Mapping[str, Any]) -> Usage:
     """The needs of a cell of these variables."""
-    small, mounted = values["dataset"] == "small", _is_mounted(values)
+    small, mounted = values["dataset"] == "small", is_mounted(values)
     files, large_mb = values["small_files"], values["large_file_mb"]
-    small_mb = -(-sum(one.size_bytes for one in _small(files)) // MEBIBYTE)
+    small_mb = -(-sum(one.size_bytes for one in small_files(files)) // MEBIBYTE)
     moved_mb = small_mb if small else large_mb
     data_gb = (large_mb + small_mb) / 1024
-    gets = (2 * files if small else 1 + -(-large_mb // GET_PART_MB)) if not mounted else 0
+    gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
     puts = put_requests(large_mb * MEBIBYTE) + files
     return Usage(
-        seconds={"aws": _aws_s(values, mounted), "local": _local_s(values, moved_mb)},
         moved_mb=moved_mb,
         data_mb=large_mb + small_mb,
         process_mb=PROCESS_MB,
@@ -98,31 +88,14 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
     return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
 
 
-def _small(files: int) -> list[DataObject]:
+def small_files(files: int) -> list[DataObject]:
+    """So many small files, as objects of S3."""
     return [DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files)]
 
 
-def _is_mounted(values: Mapping[str, Any]) -> bool:
+def is_mounted(values: Mapping[str, Any]) -> bool:
+    """Whether the storage is mounted, and not asked by requests."""
     return values["storage"] in ("efs", "s3files")
-
-
-def _aws_s(values: Mapping[str, Any], mounted: bool) -> float:
-    """The published time at the largest of its memory sizes that isn't above this one, in proportion to the files."""
-    table = PUBLISHED_S["efs" if mounted else "s3", values["dataset"]]
-    known = [memory_mb for memory_mb in table if memory_mb <= values["memory_size"]] or [min(table)]
-    share = (
-        values["small_files"] / PUBLISHED_FILES
-        if values["dataset"] == "small"
-        else values["large_file_mb"] / PUBLISHED_MB
-    )
-    return max(0.25, table[max(known)] * share)
-
-
-def _local_s(values: Mapping[str, Any], moved_mb: int) -> float:
-    one_s = moved_mb / LOCAL_MIB_PER_S
-    if values["dataset"] == "small":
-        one_s = max(one_s, values["small_files"] / LOCAL_FILES_PER_S)
-    return max(LOCAL_LEAST_S, values["concurrency_value"] * one_s)
 
 
 def a_month(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-GET_PART_MB = 8  # boto3's download_file: parts of 8 MiB
 HOURS_IN_A_MONTH = 730
 # infra's rule: room in /tmp for the file system's own blocks and whatever the runtime puts there.
 TMP_MARGIN_MB = 64
@@ -36,9 +35,9 @@ class Use:
 class Usage:
     """One cell's needs. Sizes in MiB, rounded up to whole ones.
 
-    `seconds`: of one operation, expected, by target; `preparation_s` of what prepares a cell. `moved_mb`: what one
-    operation moves, and at worst holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood,
-    and `emulator_mb` what the embedded AWS keeps beside that.
+    `preparation_s`: seconds of what prepares a cell, by target. `moved_mb`: what one operation moves, and at worst
+    holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood, and `emulator_mb` what the
+    embedded AWS keeps beside that.
     `process_mb`: a client's process on this machine, without what it moves, and `connections` those that it opens
     beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
     smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
@@ -48,7 +47,6 @@ class Usage:
     `instance_type`: of the N hosts on which it runs; empty where it runs in functions, or `in_athena`.
     """
 
-    seconds: Mapping[str, float]
     moved_mb: int
     data_mb: int
     process_mb: int

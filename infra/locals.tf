@@ -48,6 +48,9 @@ locals {
   # The one of the function, or of the hosts.
   log_group_name = one(concat(module.worker[*].log_group_name, module.host[*].log_group_name))
 
+  # Whether S3's server access logs are delivered.
+  with_access_log = var.server_side_proof
+
   # The trigger's own cap starts at 2. For N = 1 that is one message too many at a time, which the reserved concurrency
   # throttles; without a cap the trigger would begin with five, four of them throttled, and each throttled one counts as
   # received on its way to the dead-letter queue. Provisioned pollers exclude the cap.

@@ -10,6 +10,20 @@ module "bucket" {
   bucket_key  = var.bucket_key
 }
 
+# What S3 itself saw of the run. The buckets are named by their outputs, so that the delivery comes after their settings.
+module "access_log" {
+  source = "./modules/access_log"
+  count  = local.with_access_log ? 1 : 0
+
+  name               = local.name
+  data_bucket_arn    = "arn:${local.partition}:s3:::${module.bucket.name}"
+  copies_bucket_arns = [for bucket in module.copies : "arn:${local.partition}:s3:::${bucket.name}"]
+  log_retention_days = var.log_retention_days
+  account_id         = local.account_id
+  region             = var.region
+  partition          = local.partition
+}
+
 module "queue" {
   source = "./modules/queue"
 

@@ -56,6 +56,16 @@ output "log_group_name" {
   value       = local.log_group_name
 }
 
+output "access_log_group_name" {
+  description = "Log group with S3's server access logs; null without server_side_proof."
+  value       = one(module.access_log[*].log_group_name)
+}
+
+output "worker_role_name" {
+  description = "Role of the function, or of the hosts: by it S3's lines tell their requests from others."
+  value       = local.role_name
+}
+
 output "memory_size" {
   description = "Memory of the function, in MB."
   value       = local.memory_size

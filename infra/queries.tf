@@ -17,3 +17,12 @@ resource "aws_cloudwatch_query_definition" "saved" {
   query_string    = file(each.value)
   log_group_names = [local.log_group_name]
 }
+
+# Those about S3's server access logs, where there are any: bound to their log group.
+resource "aws_cloudwatch_query_definition" "access_log" {
+  for_each = { for file in fileset("${path.root}/../queries/access_log", "*.cwli") : trimsuffix(file, ".cwli") => file if local.with_access_log }
+
+  name            = "${var.prefix}/${var.experiment}/${each.key}"
+  query_string    = file("${path.root}/../queries/access_log/${each.value}")
+  log_group_names = module.access_log[*].log_group_name
+}

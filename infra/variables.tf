@@ -207,6 +207,18 @@ variable "log_retention_days" {
   }
 }
 
+variable "server_side_proof" {
+  type        = bool
+  description = "Whether S3's server access logs of the data buckets go to CloudWatch Logs, where a saved query counts requests and errors as S3 saw them. Billed by the GB; S3 begins 15 to 20 minutes after the apply."
+  default     = false
+  nullable    = false
+
+  validation {
+    condition     = !var.server_side_proof || !can(regex("^(cn|us-gov)-", var.region))
+    error_message = "server_side_proof = ${var.server_side_proof}: must be left out in ${var.region}, because S3 in China and GovCloud doesn't deliver server access logs to CloudWatch Logs."
+  }
+}
+
 variable "architecture" {
   type        = string
   description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and copy, arm64 for filesystem, and arm64 for express. A host's is its instance_type's."

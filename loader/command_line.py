@@ -26,6 +26,7 @@ VERBS = {
     "flood": ("loader.verbs.flood", "send the messages that make N functions run at once"),
     "drain": ("loader.verbs.drain", "wait until every message is accounted for"),
     "query": ("loader.verbs.query", "run a saved Logs Insights query over a run"),
+    "simulate": ("loader.verbs.simulate", "say what a sweep would find, before anything is spent"),
     "sweep": ("loader.verbs.sweep", "deploy, flood, wait and query for every cell of an experiment"),
     "doctor": ("loader.verbs.doctor", "check account, machine, plan and cost before anything is spent"),
     "report": ("loader.verbs.report", "rebuild a run's report from its stored records"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,14 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable block: its type as it is written, its default (None without one), and whether it may be null."""
+    """A variable block: its type as it is written, its default (None without one), and whether it may be null; of a
+    number also the least and the most that its rules name (None where they name none)."""
 
     type: str
     default: Any
     nullable: bool
+    least: float | None = None
+    most: float | None = None
 
     def from_environment(self, text: str) -> Any:
         """The value of a TF_VAR_: Terraform takes it as it stands for a string, else as an expression."""
@@ -42,9 +46,13 @@ class Variable:
             return text
 
 
-@functools.cache
 def declared(folder: Path = INFRA) -> Mapping[str, Variable]:
     """{name: variable} of every *.tf file of `folder`; read once. Raises UsageError for a file that can't be read."""
+    return _declared(folder)
+
+
+@functools.cache  # by the folder, whether it was named or not: reading takes half a second
+def _declared(folder: Path) -> Mapping[str, Variable]:
     found: dict[str, Variable] = {}
     for path in sorted(folder.glob("*.tf")):
         text = _text(path)
@@ -52,7 +60,7 @@ def declared(folder: Path = INFRA) -> Mapping[str, Variable]:
             continue  # nothing to find, and a parse takes milliseconds that add up
         with _naming(path):
             for block in hcl.read(text).get("variable", []):
-                found |= {name.strip('"'): _variable(body) for name, body in block.items()}
+                found |= {name.strip('"'): _variable(name.strip('"'), body) for name, body in block.items()}
     return found
 
 
@@ -102,9 +110,17 @@ def _from_file(path: Path, variables: Mapping[str, Variable]) -> dict[str, Any]:
         return {name: parsed[name] for name in parsed if name in variables}
 
 
-def _variable(body: Mapping[str, Any]) -> Variable:
+def _variable(name: str, body: Mapping[str, Any]) -> Variable:
     written = str(body.get("type", "string")).removeprefix("${").removesuffix("}")
-    return Variable(written, hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True)))
+    rules = " ".join(str(rule.get("condition", "")) for rule in body.get("validation", []))
+    least, most = (_bound(name, side, rules) if written == "number" else None for side in (">=", "<="))
+    return Variable(written, hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True)), least, most)
+
+
+def _bound(name: str, side: str, rules: str) -> float | None:
+    """The number that the rules of a variable compare it with by itself; None where there is none, or arithmetic."""
+    found = re.search(rf"var\.{name} {side} (\d+)(?! *[*+/-])\b", rules)
+    return float(found[1]) if found else None
 
 
 def _plain(name: str, parsed: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,10 @@ from queries.insights import EventsError, InsightsError, Result, evaluate, row_l
 # expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
 # words are those that users report.
 _OUTSIDE_THE_GROUP = ("before the log groups creation time", "exceeds the log groups log retention")
+
+
+# Messages are sent before, and lines ingested after, the times in the records.
+MARGIN_MS = 60_000
 
 
 class LinesGoneError(RunError):
@@ -83,16 +88,17 @@ class Local:
 
 @dataclass(frozen=True)
 class Service:
-    """The log group of an applied stack, between two epoch milliseconds, asked of CloudWatch."""
+    """The log group of an applied stack that `output` names, between two epoch milliseconds, asked of CloudWatch."""
 
     target: targets.Target
     start_ms: int
     end_ms: int
+    output: str = "log_group_name"
 
     @property
     def group(self) -> str:
         """The log group's name."""
-        return self.target["log_group_name"]
+        return self.target[self.output]
 
     def ask(self, text: str) -> Answer:
         """All rows of the query over the log group. Raises LinesGoneError when the group or its lines are gone."""
@@ -103,6 +109,15 @@ class Service:
             raise _explained(error, self.group, self.target) from None
         say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
         return Answer(result.columns, result.typed_rows())
+
+
+def time_range_ms(folder: RunFolder) -> tuple[int, int]:
+    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises RunError."""
+    sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
+    if not sent:
+        raise RunError(f"run {folder.run_id} sent no messages, so it has no time range")
+    finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
+    return min(sent) - MARGIN_MS, (max(finished) if finished else int(time.time() * 1000)) + MARGIN_MS
 
 
 def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:

@@ -103,6 +103,10 @@ class Key:
         kept = [value for axis, value in zip(self.axes, self.values, strict=True) if axis.name not in left_out]
         return (*kept, "" if SETTINGS in left_out else self.settings)
 
+    def on(self, axes: Sequence[Axis]) -> Key:
+        """The same coordinates on `axes`, some of its own, alone."""
+        return Key(tuple(self[axis.name] for axis in axes), self.settings, tuple(axes))
+
     def figures(self) -> dict[str, Any]:
         """The coordinates as they stand in statistics.json and cells.csv."""
         named = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}

@@ -1,7 +1,7 @@
 """A table of the page, apart from how it is drawn: columns, rows, and for each entry the value that it sorts by."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from experiments import Axis
 from report.cell_key import Key, has_phrase, own_columns, phrase_label
@@ -34,7 +34,7 @@ class Entry:
     """One entry: its text, the number it sorts by (None: by its text; nothing to tell sorts last), and its looks.
 
     Looks are space-separated names: `bad` for what must not be, `short` for less than was meant, `again` for a
-    coordinate that the line above already shows.
+    coordinate that the line above already shows, `wrapped` and `long` for words that may take several lines.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Grid:
     groups: list[list[Row]]
     foot: Row | None = None
     heads: int = 2
-    looks: str = field(default="")
+    looks: str = ""
 
 
 def number(value: float | None, text: str | None = None, looks: str = "") -> Entry:

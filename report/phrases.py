@@ -12,6 +12,19 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def some(parts: Sequence[str], most: int, between: str = "") -> str:
+    """The first `most` parts listed, and how many more there are: `a, b and 7 more`; with `between` joined by it."""
+    told = [*parts[:most], *([f"{len(parts) - most} more"] if len(parts) > most else [])]
+    return between.join(told) if between else listed(told)
+
+
+def significant(value: float) -> str:
+    """Three significant digits, and thousands set apart: `0.012`, `0.200`, `19.0`, `2,320`."""
+    if value >= 0.1:
+        return f"{value:,.0f}" if value >= 99.95 else f"{value:#.3g}"
+    return f"{value:.3g}" if value >= 1e-4 else "0"
+
+
 def seconds(value_s: float | None) -> str:
     """Seconds with milliseconds: `12.627`."""
     return NOTHING if value_s is None else f"{value_s:.3f}"

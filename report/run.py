@@ -13,9 +13,10 @@ import numpy as np
 from experiments import EXPERIMENTS, Experiment, of_run
 from experiments.experiment import StandIn
 from experiments.place import endpoint_words
-from report import cells, jsonl
+from report import cells, jsonl, prediction
 from report.cell_key import Key
 from report.cell_settings import CellSettings, Difference
+from report.prediction import Prediction
 from report.records import UNKNOWN, Group, Names, Reader, Records
 
 FORMAT = 1
@@ -66,6 +67,7 @@ class Run:
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     accounting: list[dict[str, Any]] | None = None
     stored_rows: list[dict[str, Any]] | None = None
+    prediction: Prediction | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -199,12 +201,13 @@ def load(run_dir: Path) -> Run:
         dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, experiment, warnings),
+        prediction=prediction.read(manifest, warnings),
         warnings=warnings,
     )
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
-    manifest = _json(run_dir / "run.json", dict, warnings)
+    manifest = read_json(run_dir / "run.json", dict, warnings)
     if manifest is None:
         return {}, of_run({})
     wrote_it = f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
@@ -222,7 +225,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Exper
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
-    rows = _json(run_dir / "accounting.json", list, warnings)
+    rows = read_json(run_dir / "accounting.json", list, warnings)
     return None if rows is None else [row for row in rows if isinstance(row, dict)]
 
 
@@ -237,7 +240,7 @@ def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> 
         return None
 
 
-def _json(path: Path, kind: type, warnings: list[str]) -> Any:
+def read_json(path: Path, kind: type, warnings: list[str]) -> Any:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,6 +1,6 @@
 """Which planned cells of a run were never finished, and what to do about it."""
 
-from report.phrases import listed
+from report.phrases import some
 from report.run import Run
 
 # A sentence that names more than this is not read to its end.
@@ -19,11 +19,9 @@ def sentences(run: Run) -> list[str]:
     missing = unfinished(run)
     if not missing:
         return []
-    named = [run.cell_words(cell) for cell in missing[:NAMED]]
-    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    which = f"{', '.join(named)}{more}" if more else listed(named)
+    named = some([run.cell_words(cell) for cell in missing], NAMED)
     were = "was" if len(missing) == 1 else "were"
     return [
-        f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished: {which}. Their figures are "
+        f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished: {named}. Their figures are "
         f"missing or partial; `stampede sweep {run.experiment.name} --resume {run.run_id}` goes on with them."
     ]

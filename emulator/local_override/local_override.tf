@@ -16,6 +16,11 @@ resource "aws_cloudwatch_query_definition" "saved" {
   for_each = {}
 }
 
+# The emulator writes no server access logs, and has nothing that would deliver them; `stampede doctor` says so.
+locals {
+  with_access_log = false
+}
+
 # The emulator has no DescribeInstanceTypeOfferings; any zone does there.
 data "aws_ec2_instance_type_offerings" "of_hosts" {
   count = 0

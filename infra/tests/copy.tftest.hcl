@@ -18,6 +18,10 @@ mock_provider "aws" {
     defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" }
   }
 
+  mock_resource "aws_cloudwatch_log_delivery_destination" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" }
+  }
+
   mock_resource "aws_lambda_function" {
     defaults = { arn = "arn:aws:lambda:us-east-1:123456789012:function:made-up" }
   }
@@ -122,6 +126,7 @@ run "many_functions_share_a_manifest" {
     memory_size        = 1769
     timeout_s          = 600
     architecture       = "arm64"
+    server_side_proof  = true
   }
 
   assert {
@@ -137,6 +142,11 @@ run "many_functions_share_a_manifest" {
       seed               = 7
     }
     error_message = "as many objects as the folders hold, and given values come before the defaults"
+  }
+
+  assert {
+    condition     = output.access_log_group_name == "/aws/vendedlogs/s3/stampede-copy"
+    error_message = "S3's access logs have a group of their own"
   }
 }
 

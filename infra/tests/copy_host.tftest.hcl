@@ -18,6 +18,10 @@ mock_provider "aws" {
     defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" }
   }
 
+  mock_resource "aws_cloudwatch_log_delivery_destination" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" }
+  }
+
   mock_resource "aws_kms_key" {
     defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/made-up" }
   }
@@ -143,10 +147,16 @@ run "three_small_hosts_on_arm" {
     prefix             = "herd"
     region             = "eu-west-1"
     log_retention_days = 30
+    server_side_proof  = true
   }
 
   assert {
     condition     = output.architecture == "arm64" && length(output.instance_ids) == 3 && output.host_environment.KEY_ORDER == "reversed_hash"
     error_message = "given values come before the defaults"
+  }
+
+  assert {
+    condition     = output.access_log_group_name == "/aws/vendedlogs/s3/herd-copy-host"
+    error_message = "S3's access logs have a group of their own"
   }
 }

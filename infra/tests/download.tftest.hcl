@@ -19,6 +19,10 @@ mock_provider "aws" {
     defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" }
   }
 
+  mock_resource "aws_cloudwatch_log_delivery_destination" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" }
+  }
+
   mock_resource "aws_lambda_layer_version" {
     defaults = { arn = "arn:aws:lambda:us-east-1:123456789012:layer:made-up:1" }
   }
@@ -99,6 +103,11 @@ run "defaults" {
   }
 
   assert {
+    condition     = output.access_log_group_name == null && output.worker_role_name == "stampede-download-us-east-1"
+    error_message = "S3's access logs are written and billed only where they are asked for"
+  }
+
+  assert {
     condition     = output.maximum_concurrency == 2 && output.provisioned_pollers == null
     error_message = "for one function at a time the trigger has the smallest cap there is"
   }
@@ -167,11 +176,17 @@ run "own_values" {
     memory_size          = 10240
     log_retention_days   = 30
     architecture         = "arm64"
+    server_side_proof    = true
   }
 
   assert {
     condition     = output.maximum_concurrency == 100 && output.visibility_timeout_s == 43200 && output.bucket_name == "my.own-bucket"
     error_message = "given values come before the ones that are worked out"
+  }
+
+  assert {
+    condition     = output.access_log_group_name == "/aws/vendedlogs/s3/herd-download"
+    error_message = "S3's access logs have a group of their own"
   }
 }
 

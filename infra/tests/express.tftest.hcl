@@ -18,6 +18,10 @@ mock_provider "aws" {
     defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" }
   }
 
+  mock_resource "aws_cloudwatch_log_delivery_destination" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" }
+  }
+
   mock_resource "aws_lambda_function" {
     defaults = { arn = "arn:aws:lambda:us-east-1:123456789012:function:made-up" }
   }
@@ -113,6 +117,7 @@ run "downloads_in_the_buckets_zone" {
     express_bucket_name = "my-own--use1-az6--x-s3"
     scan_limit_mb       = 10
     query_limit_s       = 60
+    server_side_proof   = true
   }
 
   assert {
@@ -121,5 +126,10 @@ run "downloads_in_the_buckets_zone" {
       output.scan_limit_mb == 10 && output.query_limit_s == 60
     )
     error_message = "given values come before the defaults"
+  }
+
+  assert {
+    condition     = output.access_log_group_name == "/aws/vendedlogs/s3/stampede-express"
+    error_message = "S3's access logs have a group of their own"
   }
 }

@@ -18,6 +18,10 @@ mock_provider "aws" {
     defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" }
   }
 
+  mock_resource "aws_cloudwatch_log_delivery_destination" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" }
+  }
+
   mock_resource "aws_lambda_function" {
     defaults = { arn = "arn:aws:lambda:us-east-1:123456789012:function:made-up" }
   }
@@ -131,11 +135,18 @@ run "efs" {
     throughput_mode = "bursting"
     subnet_count    = 3
     memory_size     = 3008
+
+    server_side_proof = true
   }
 
   assert {
     condition     = output.throughput_mode == "bursting" && output.subnet_count == 3 && output.cache == "drop"
     error_message = "given values come before the defaults"
+  }
+
+  assert {
+    condition     = output.access_log_group_name == "/aws/vendedlogs/s3/stampede-filesystem"
+    error_message = "S3's access logs have a group of their own"
   }
 }
 

@@ -90,6 +90,9 @@ run "fractions" {
     timeout_s            = 60.5
     range_parallel       = 1.5
     range_part_mb        = 16.5
+
+    region            = "cn-north-1"
+    server_side_proof = true
   }
 
   expect_failures = [
@@ -99,6 +102,7 @@ run "fractions" {
     var.timeout_s,
     var.range_parallel,
     var.range_part_mb,
+    var.server_side_proof,
   ]
 }
 

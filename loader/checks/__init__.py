@@ -1,8 +1,8 @@
 """The checks that `stampede doctor` prints and that a sweep makes before it starts. Each gives one line.
 
-Four groups: PLAN (the matrix against the rules of Lambda and of infra/), TOOLS and ROOM (of this machine) and ACCOUNT
-(what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform
-registry whether it answers.
+Five groups: PLAN (the matrix against the rules of Lambda and of infra/), SHARE (what the model says of it), TOOLS and
+ROOM (of this machine) and ACCOUNT (what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's
+endpoints; TOOLS may ask the Terraform registry whether it answers.
 """
 
 from __future__ import annotations
@@ -12,28 +12,33 @@ from collections.abc import Iterable
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, Finding
-from loader.checks import account, machine
+from loader.checks import access_log, account, machine, share
 from loader.checks import plan as plan_checks
 from loader.cost import Estimate, check_budget, estimate
-from loader.cost.demand import demands, setting
+from loader.cost.demand import setting
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import Plan
 
-PLAN, ROOM, TOOLS, ACCOUNT = "plan", "room", "tools", "account"
-EVERYTHING = (PLAN, TOOLS, ROOM, ACCOUNT)
+PLAN, SHARE, ROOM, TOOLS, ACCOUNT = "plan", "share", "room", "tools", "account"
+EVERYTHING = (PLAN, SHARE, TOOLS, ROOM, ACCOUNT)
 # Terraform and its providers complain by themselves, in clear words, before anything is created.
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 
-def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
-    """Make the checks of `groups` for `plan`; raises UsageError only where values that are needed can't be read."""
+def run(plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | None = None) -> list[Finding]:
+    """Make the checks of `groups` for `plan`, whose estimate may be known already; raises UsageError only where values
+    that are needed can't be read."""
     defaults = infra_defaults(os.environ)
-    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
+    estimated = estimated or estimate(plan, defaults=defaults)
+    experiment, cells = EXPERIMENTS[plan.experiment], list(estimated.cells)
     findings: list[Finding] = []
     for group in groups:
         if group == PLAN:
             findings += plan_checks.check(cells, experiment, plan.target)
+            findings += access_log.check(cells, plan.target, estimated)
+        elif group == SHARE:
+            findings += share.check(plan, defaults)
         elif group == TOOLS:
             findings += machine.tools()
         elif group == ROOM:
@@ -42,14 +47,13 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING) -> list[Finding]:
             findings += account.emulator(cells)
         elif group == ACCOUNT:
             region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
-            run_s = estimate(plan, defaults=defaults).total_s
-            findings += account.check(cells, region, prefix, plan.experiment, run_s)
+            findings += account.check(cells, region, prefix, plan.experiment, estimated.total_s)
     return findings
 
 
-def problems(plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP) -> list[Finding]:
+def problems(plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP, estimated: Estimate | None = None) -> list[Finding]:
     """Only what would make the sweep fail."""
-    return [finding for finding in run(plan, groups) if finding.status == PROBLEM]
+    return [finding for finding in run(plan, groups, estimated) if finding.status == PROBLEM]
 
 
 def budget(estimated: Estimate, budget_usd: float | None) -> Finding:

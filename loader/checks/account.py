@@ -169,7 +169,9 @@ def network(account: Account) -> Finding:
             'unknown: Service Quotas doesn\'t tell us "Network bandwidth per execution environment"',
             "look it up in the console (Service Quotas, Lambda) and note it with the run; figures depend on it",
         )
-    told = "not raised: about 0.6 Gbit/s for each function" if quota == "default" else quota
+    if quota == "default":
+        return Finding("network quota", OK, "not raised: about 0.6 Gbit/s for each function")
+    told = f"{quota}; doctor and sweep predict without it, `stampede simulate --bandwidth-quota` with it"
     return Finding("network quota", OK, told)
 
 

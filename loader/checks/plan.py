@@ -11,7 +11,6 @@ from collections.abc import Callable
 from experiments import Experiment
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand, Pollers
-from loader.cost.durations import INVOCATIONS_PER_POLLER
 
 # Lambda's quotas page.
 MEMORY_MB = range(128, 10_240 + 1)
@@ -25,6 +24,8 @@ MOST_WITHOUT_POLLERS = 1000
 # Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
 LEAST_POLLERS = range(2, 200 + 1)
 MOST_POLLERS = range(2, 10_000 + 1)
+# Each invokes so many functions at once (Lambda guide, SQS event source mappings).
+INVOCATIONS_PER_POLLER = 10
 
 
 def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Finding]:
@@ -32,7 +33,7 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
     one, many = experiment.operation
     findings = [matrix(cells, many), *experiment.checks([cell.values for cell in cells])]
     if cells[0].usage.on_hosts:
-        return [*findings, hold(cells, one, target)]
+        return [*findings, hold(cells, one)]
     working = [cell for cell in cells if cell.usage.in_lambda]
     timed = [time_limit(working, one, target)] if working else []
     return [*findings, memory(cells), *timed, trigger(cells)]
@@ -63,28 +64,16 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     """One operation, with its wait at the start barrier, and what prepares a cell end before the function's timeout."""
 
     def longest_s(cell: Demand) -> float:
-        return max(cell.usage.seconds[target], cell.preparation_s(target))
+        return max(cell.longest_s, cell.preparation_s(target))
 
     def expected_s(cell: Demand) -> float:
         return longest_s(cell) + cell.barrier_s + RECORD_MARGIN_S
 
-    wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
-    if wrong is not None:
-        found = f"timeout_s {wrong.timeout_s}: must be {TIMEOUT_S[0]} to {TIMEOUT_S[-1]}"
-        return Finding("time limit", PROBLEM, found, "change --set timeout_s=...")
-    early = _first(cells, lambda cell: cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
-    if early is not None and early.barrier_s:
-        # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
-        return Finding(
-            "time limit",
-            PROBLEM,
-            f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
-            f"timeout_s {early.timeout_s} ({early.name})",
-            f"use --set timeout_s={min(TIMEOUT_S[-1], 2 * math.ceil(expected_s(early)))}, or a shorter barrier",
-        )
+    if (wrong := no_time(cells)) is not None:
+        return wrong
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
-        f"one {operation if longest_s(slowest) == slowest.usage.seconds[target] else 'preparation'} may take "
+        f"one {operation if longest_s(slowest) == slowest.longest_s else 'preparation'} may take "
         f"{longest_s(slowest):,.1f} s"
         + (f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else "")
         + f", timeout_s is {slowest.timeout_s}"
@@ -100,11 +89,31 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     return Finding("time limit", PROBLEM if too_long else WARNING, f"{found} ({slowest.name})", way_out)
 
 
-def hold(cells: list[Demand], operation: str, target: str) -> Finding:
+def no_time(cells: list[Demand]) -> Finding | None:
+    """A timeout that Lambda doesn't take, or that a start barrier leaves nothing of."""
+    wrong = _first(cells, lambda cell: cell.timeout_s not in TIMEOUT_S)
+    if wrong is not None:
+        found = f"timeout_s {wrong.timeout_s}: must be {TIMEOUT_S[0]} to {TIMEOUT_S[-1]}"
+        return Finding("time limit", PROBLEM, found, "change --set timeout_s=...")
+    early = _first(cells, lambda cell: cell.barrier_s > 0 and cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
+    if early is None:
+        return None
+    # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
+    enough = 2 * math.ceil(early.longest_s + early.barrier_s + RECORD_MARGIN_S)
+    return Finding(
+        "time limit",
+        PROBLEM,
+        f"a start barrier of {early.barrier_s:g} s and {RECORD_MARGIN_S:g} s for the record don't fit into "
+        f"timeout_s {early.timeout_s} ({early.name})",
+        f"use --set timeout_s={min(TIMEOUT_S[-1], enough)}, or a shorter barrier",
+    )
+
+
+def hold(cells: list[Demand], operation: str) -> Finding:
     """One operation of a host, which holds its message back while it works, ends while SQS lets it."""
-    slowest = max(cells, key=lambda cell: cell.usage.seconds[target])
-    found = f"one {operation} of a host may take {slowest.usage.seconds[target]:,.0f} s"
-    if slowest.usage.seconds[target] <= LONGEST_HOLD_S:
+    slowest = max(cells, key=lambda cell: cell.longest_s)
+    found = f"one {operation} of a host may take {slowest.longest_s:,.0f} s"
+    if slowest.longest_s <= LONGEST_HOLD_S:
         return Finding("time limit", OK, f"{found}, and its message is held back meanwhile")
     way_out = f"use a smaller {slowest.usage.sized_by}, more hosts, or {slowest.usage.faster_by}"
     return Finding(

@@ -1,7 +1,8 @@
 """What a sweep costs and how long it takes, estimated from its plan before anything is spent.
 
-`demand` turns the plan into numbers, `durations` says how long they take, `prices` what AWS asks, `bill` has its lines,
-and `estimates` says it all in words.
+`demand` turns the plan into numbers, `foreseen` asks the model how its floods will go, `durations` adds what stands
+around them, `prices` says what AWS asks, `bill` has its lines, and `estimates` says it all in words. `enough_messages`
+chooses how many messages a cell gets.
 """
 
 from loader.cost.bill import Item

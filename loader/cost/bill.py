@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.usage import Use
-from loader.cost import durations
+from loader.cost import access_log, durations
 from loader.cost.demand import Demand
 from loader.cost.prices import USUAL_REGION, Prices
 
 BATCH = 10  # messages in one SendMessageBatch
 FREE_TMP_MB = 512
-# Imports of boto3 at a cold start; AWS bills that phase since August 2025.
-INIT_S = 1.0
 # START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each event.
 LOG_BYTES_PER_MESSAGE = 1024
 # Every saved query once over all lines of the run.
@@ -65,7 +63,7 @@ class Item:
 
 
 def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
-    """The lines of the bill of `cells`, of which `around_s` seconds more are spent beside them."""
+    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them."""
 
     def item(service: str, what: str, price: str, quantity: float) -> Item:
         found = prices[price]
@@ -76,6 +74,8 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
+    logged = [cell for cell in cells if access_log.is_on(cell.values)]
+    s3_lines = access_log.lines(_used(logged, 0.0), hours) if logged else {}
     asking = EMPTY_RECEIVES_PER_HOUR * max(_connections(cell) for cell in cells) + DRAIN_REQUESTS_PER_HOUR
     return [
         *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
@@ -85,6 +85,7 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
         *([item("SQS", "provisioned polls, at most", "sqs_request", polls)] if polls else []),
         item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
         item("CloudWatch", "Logs Insights scans", "logs_scanned_gb", INSIGHTS_SCANS * logs_gb),
+        *(item(*line, quantity) for line, quantity in s3_lines.items()),
     ]
 
 
@@ -122,11 +123,11 @@ def _pollers_s(cells: list[Demand], around_s: float) -> float:
 
 
 def _billed_s(cell: Demand) -> float:
-    """Seconds of Lambda in one cell: the operations, one cold start a function, and the wait at the start barrier."""
-    one_s = min(cell.usage.seconds["aws"], cell.timeout_s)
+    """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills since August 2025, and
+    the wait at the start barrier."""
     preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
     environments = min(cell.concurrency, cell.operations)
-    return cell.operations * one_s + preparing_s + environments * (INIT_S + cell.barrier_s)
+    return cell.working_s + preparing_s + environments * (cell.start_s + cell.barrier_s)
 
 
 def _gb_s(cells: list[Demand], architecture: str) -> float:

@@ -14,7 +14,10 @@ from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
 from loader.infra_variables import declared
-from loader.run.plan import Cell, Plan
+from loader.run.plan import Cell, Plan, cell_name
+
+# Lambda's, each with a price.
+ARCHITECTURES = ("x86_64", "arm64")
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,12 @@ class Pollers:
 class Demand:
     """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
-    prepare the cell, `workers` what carries the others out, in the plural."""
+    prepare the cell, `workers` what carries the others out, in the plural.
+
+    `alike` is its name without its repeat. What the model says of its floods, where it `is_foreseen`: `floods_s` are
+    from the first message of each to its last record, `working_s` those of all operations together, those too that are
+    cut off at the time limit, `longest_s` those of the slowest, were there no limit, and `start_s` those of an
+    environment's start that are billed."""
 
     name: str
     memory_mb: int
@@ -45,6 +53,12 @@ class Demand:
     applies: bool = True
     preparations: int = 0
     workers: str = "functions"
+    alike: str = ""
+    is_foreseen: bool = False
+    floods_s: float = 0.0
+    working_s: float = 0.0
+    longest_s: float = 0.0
+    start_s: float = 0.0
 
     @property
     def operations(self) -> int:
@@ -96,6 +110,8 @@ def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
 def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: bool) -> Demand:
     experiment = EXPERIMENTS[plan.experiment]
     values = complete(experiment, {**defaults, **plan.values(cell)})
+    if values["architecture"] not in ARCHITECTURES:
+        raise UsageError(f"architecture: must be {' or '.join(ARCHITECTURES)}, got {values['architecture']!r}")
     usage = experiment.usage(values)
     return Demand(
         name=cell.name,
@@ -112,6 +128,7 @@ def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: boo
         applies=applies,
         preparations=1 if usage.preparation_s else 0,
         workers=experiment.worker[1],
+        alike=cell_name(cell.coordinates),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a sweep costs on AWS and how long it takes, estimated from its plan before anything is spent."""
+"""What a sweep costs on AWS and how long it takes, estimated from its plan and the model before anything is spent."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import EXPERIMENTS
+
+# The module, and not what is in it: it asks this package for demands.
+from loader import predicting
 from loader.cost import durations
 from loader.cost.bill import Item, bill_items
-from loader.cost.demand import demands, setting
+from loader.cost.demand import Demand, setting
+from loader.cost.foreseen import foreseen
 from loader.cost.prices import USUAL_REGION, Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
@@ -18,13 +22,14 @@ from loader.run.plan import Cell, Plan
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells_s` has the
-    seconds of each cell by name, on the plan's own target; `prices` are those of the region, `advice` sentences of the
-    experiment's on what else does such work."""
+    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
+    order in which they run, and `cells_s` their seconds by name, both on the plan's own target; `prices` are those of
+    the region, `advice` sentences of the experiment's on what else does such work."""
 
     target: str
     prices: Prices
     items: tuple[Item, ...]
+    cells: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     around_s: float
     advice: tuple[str, ...] = ()
@@ -79,6 +84,10 @@ class Estimate:
         lines.append(f"cost: {here.get(self.target, '')}{cost}")
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
+        if missing := sum(not cell.is_foreseen for cell in self.cells):
+            lines.append(
+                f"not counted: the operations' own time in {missing} of {len(self.cells)} cells: no prediction"
+            )
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
         ]
@@ -111,8 +120,14 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | None = None) -> Estimate:
-    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target.
+def estimate(
+    plan: Plan,
+    defaults: Mapping[str, Any] | None = None,
+    kind: str | None = None,
+    given: predicting.Given | None = None,
+) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target. `given` is what is
+    known beside the plan.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
     duration of AWS. Raises UsageError for values that aren't numbers.
@@ -120,13 +135,15 @@ def estimate(plan: Plan, defaults: Mapping[str, Any] | None = None, kind: str | 
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     prices = read_prices(str(setting(plan, "region", defaults)))
-    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan, defaults)
+    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", given)
+    here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
     advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
     return Estimate(
         target=kind or plan.target,
         prices=prices,
         items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
-        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
+        cells=tuple(here),
+        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
         advice=tuple(advice),
     )
@@ -145,6 +162,11 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         raise UsageError(
             f"--budget-usd {budget_usd:g}: can't be kept, because the price of {what} isn't known here; "
             "choose what has a price, or leave --budget-usd out"
+        )
+    if not all(cell.is_foreseen for cell in estimate.cells):
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: can't be kept, because the model doesn't know how long the operations take; "
+            "`stampede doctor` looks at the settings, or leave --budget-usd out"
         )
     if estimate.total_usd > budget_usd:
         unlike = ", were it on AWS" if estimate.target == "endpoint" else ""

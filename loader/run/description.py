@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -16,6 +17,8 @@ from loader.run.folder import FORMAT, RunFolder
 from loader.run.plan import Cell, Plan
 from loader.target import Target
 from loader.terraform import Terraform
+from model.parameters import Parameters
+from model.prediction import Prediction
 
 
 class RunDescription:
@@ -41,15 +44,38 @@ class RunDescription:
             "machine": machine(),
             "cost": estimate.as_dict(),
         }
+        if "prediction" in stored:
+            self._values["prediction"] = stored["prediction"]
 
     @property
     def finished(self) -> set[str]:
         """Names of the cells that are finished."""
         return {cell["cell"] for cell in self._values["cells"]}
 
+    @property
+    def is_predicted(self) -> bool:
+        """Whether it is noted what the model says of the cells."""
+        return "prediction" in self._values
+
     def write(self) -> None:
         """Write run.json as it stands."""
         self._folder.write_json("run.json", self._values)
+
+    def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
+        """Note what the model says of each cell, and what it knew, before there is anything to set it against.
+
+        It is on disk with the next `write`. A run that goes on keeps what was said when it began.
+        """
+        self._values.setdefault(
+            "prediction",
+            {
+                "place": parameters.place,
+                "seed": self._values["plan"]["seed"],
+                "date": _text(datetime.now(UTC)),
+                "parameters": [asdict(parameters.row(name)) for name in parameters],
+                "cells": {name: one.as_dict() for name, one in predictions.items()},
+            },
+        )
 
     def describe(self, target: Target, terraform: Terraform) -> None:
         """Note account and versions; asked once the first cell is applied."""

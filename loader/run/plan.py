@@ -33,7 +33,8 @@ class Plan:
     """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
 
     The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
-    nobody set, by the cell's name without its repeat.
+    nobody set, and `counts` the measured messages where they were chosen for each cell, both by the cell's name without
+    its repeat.
     """
 
     experiment: str
@@ -48,6 +49,7 @@ class Plan:
     order: list[str] = field(default_factory=list)
     also: list[dict[str, list[Any]]] = field(default_factory=list)
     rest: dict[str, dict[str, Any]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
         """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N.
@@ -92,6 +94,8 @@ class Plan:
 
     def messages(self, cell: Cell, values: Mapping[str, Any]) -> int:
         """Messages that are measured in a cell, whose experiment knows it by `values`."""
+        if (chosen := self.counts.get(cell_name(cell.coordinates))) is not None:
+            return chosen
         count = EXPERIMENTS[self.experiment].messages
         own = count({**values, "messages_per_concurrency": self.messages_per_concurrency}) if count else None
         return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
@@ -117,9 +121,9 @@ class Plan:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
         """The plan of a stored run. Raises KeyError where a part is missing."""
-        newer = {name: stored[name] for name in ("also", "rest") if name in stored}
-        known = {name: stored[name] for name in cls.__dataclass_fields__ if name not in ("order", "also", "rest")}
-        return cls(**known, **newer)
+        newer = {"also", "rest", "counts"}
+        old = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
+        return cls(**old, **{name: stored[name] for name in newer if name in stored})
 
 
 def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:

@@ -3,9 +3,10 @@ is consistent and the stack is taken down (or it is said what stays)."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -16,13 +17,16 @@ from experiments.objects import DataObject
 from loader import target as targets
 from loader.cost import Estimate
 from loader.dataset import put_objects
-from loader.errors import RunError
+from loader.errors import RunError, UsageError
+from loader.infra_variables import infra_defaults
 from loader.manifest import put_manifest
 from loader.place import words
 from loader.placing import place
+from loader.predicting import Given, parameters_of, predictions
 from loader.progress import say
-from loader.run import log_columns
+from loader.run import log_columns, server_side
 from loader.run.accounting import CellAccount, stored_accounts
+from loader.run.calibration import calibrated
 from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import Collecting
 from loader.run.description import RunDescription
@@ -36,6 +40,8 @@ from loader.run.swept_stack import SweptStack
 from loader.run.unfinished_cell import set_aside
 from loader.sqs.sending import Outcome
 from loader.target import Target
+from model.parameters import ParameterError, Parameters
+from model.prediction import Prediction
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}
@@ -57,6 +63,10 @@ class SweepRun:
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._placed: set[str] = set()  # since then
+
+    def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
+        """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
+        self._description.predicted(predictions, parameters)
 
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
@@ -80,6 +90,7 @@ class SweepRun:
         """Run the cells, and take the stack down whatever happens."""
         try:
             self._cells(left)
+            server_side.collect(self._target, self._folder, kept=self._stack.keep)
         except KeyboardInterrupt:
             self._say_how_to_go_on()
             self._stack.keep = self._stack.keep or not _wants_destroy()
@@ -118,7 +129,21 @@ class SweepRun:
         put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
         put_manifest(self._target)
         self._placed.clear()
+        if self._target.kind == "local":
+            self._predict_here(self._target)
         return self._target
+
+    def _predict_here(self, target: Target) -> None:
+        """Have it on disk what the model says of the cells on this machine as it is now, once a run. Nothing that goes
+        wrong with that is a reason to run no cell."""
+        experiment = target.experiment
+        if experiment.work is None or self._description.is_predicted:
+            return
+        try:
+            parameters = calibrated(target, parameters_of(experiment, "local"))
+            self.predicted(predictions(self._plan, infra_defaults(os.environ), Given(parameters)), parameters)
+        except (UsageError, ParameterError) as error:
+            say(f"nothing is predicted for this run: {error}", style="yellow")
 
     def _cell(self, target: Target, cell: Cell) -> None:
         """Warm up, prepare, flood and drain one cell; it is finished once every message has come to rest.

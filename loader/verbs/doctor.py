@@ -23,6 +23,8 @@ from loader.arguments import dollars
 from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.predicting import UNCALIBRATED
+from loader.progress import say
 from loader.run.plan import Plan
 from loader.tables import FORMATS, print_rows
 from loader.verbs.plan_options import add_plan_options, plan_of
@@ -60,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the checks and the estimate on stdout; status 1 if there is a problem."""
     plan = plan_of(arguments)
     estimated = estimate(plan)
-    findings = [*checks.run(plan), checks.budget(estimated, arguments.budget_usd)]
+    findings = [*checks.run(plan, estimated=estimated), checks.budget(estimated, arguments.budget_usd)]
     if arguments.format == "json":
         rows = [finding.as_row() for finding in findings]
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
@@ -68,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         _print_csv(findings)
     else:
         _print_table(findings, estimated)
+    if plan.target == "local" and EXPERIMENTS[plan.experiment].work is not None:
+        say(UNCALIBRATED)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 
@@ -76,10 +80,10 @@ def estimate(plan: Plan) -> Estimate:
     return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
-def refuse_if_impossible(plan: Plan) -> None:
+def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
     """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
     the endpoint in its stead."""
-    problems = checks.problems(plan)
+    problems = checks.problems(plan, estimated=estimated)
     if not problems:
         return
     same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from experiments import EXPERIMENTS
+from loader import target as targets
 from loader.arguments import positive_int, seconds, whole_number
 from loader.cost.demand import demands
+from loader.cost.enough_messages import with_enough_messages
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.predicting import NOTHING, Given
 from loader.run.plan import Plan, make_plan
 
 
@@ -23,13 +28,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="sweep or fix a Terraform variable or a part of the order; may be repeated (default: the experiment's)",
     )
-    group.add_argument(
-        "--messages-per-concurrency",
-        metavar="N",
-        type=positive_int,
-        help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
-        "experiment's)",
-    )
+    _add_number(group.add_mutually_exclusive_group())
     group.add_argument(
         "--warm-up-per-concurrency",
         metavar="N",
@@ -41,7 +40,11 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--repeats", metavar="N", type=positive_int, default=1, help="run every cell N times (default: %(default)s)"
     )
     group.add_argument(
-        "--seed", metavar="N", type=whole_number, default=1, help="seed of the cells' order (default: %(default)s)"
+        "--seed",
+        metavar="N",
+        type=whole_number,
+        default=1,
+        help="seed of the cells' order, and of the model's dice (default: %(default)s)",
     )
     group.add_argument(
         "--start-barrier-s",
@@ -51,8 +54,25 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def plan_of(arguments: argparse.Namespace) -> Plan:
-    """The plan that the options describe; raises UsageError."""
+def _add_number(group: argparse._MutuallyExclusiveGroup) -> None:
+    group.add_argument(
+        "--messages-per-concurrency",
+        metavar="N",
+        type=positive_int,
+        help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
+        "experiment's)",
+    )
+    group.add_argument(
+        "--messages",
+        metavar="auto",
+        choices=("auto",),
+        help="auto: for each cell the fewest messages that put 80 %% of its operations' time at full N, within the "
+        "budget where there is one (default: the experiment's)",
+    )
+
+
+def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
+    """The plan that the options describe; `given` is what is known beside it. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
     plan = make_plan(
         experiment,
@@ -64,16 +84,21 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         seed=arguments.seed,
         start_barrier_s=arguments.start_barrier_s,
     )
-    if arguments.messages_per_concurrency is not None and experiment.key_plan is not None:
-        _refuse_another_count(plan)
+    defaults = infra_defaults(os.environ)
+    option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
+    if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.key_plan is not None:
+        _refuse_another_count(plan, defaults, option)
+    if arguments.messages:
+        kind = targets.place(plan.target)["target"]
+        return with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None), given)
     return plan
 
 
-def _refuse_another_count(plan: Plan) -> None:
-    """Raise UsageError where a cell's messages are as many as the shares of its list of keys."""
-    for cell in demands(plan, infra_defaults(os.environ)):
+def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], option: str) -> None:
+    """Raise UsageError where a cell's messages are as many as the shares of its list of keys; `option` says so."""
+    for cell in demands(plan, defaults):
         if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
             raise UsageError(
-                f"--messages-per-concurrency: {cell.name} takes {count:,} messages, which share one list of keys; "
+                f"{option}: {cell.name} takes {count:,} messages, which share one list of keys; "
                 "leave it out, and use --repeats for more runs"
             )

@@ -3,7 +3,8 @@ runs at an endpoint in AWS's stead too.
 
 Without --logs the lines are those of a stored run. A run on AWS is asked of CloudWatch itself as long as
 CloudWatch has its lines; once the stack is destroyed, the lines stored with the run are evaluated here, and that is
-said. Any other refusal of AWS stays an error.
+said. Any other refusal of AWS stays an error. A query of queries/access_log is about S3's own access logs of the run's
+time, and its rows are kept with the run.
 """
 
 from __future__ import annotations
@@ -11,23 +12,21 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
-import time
 from pathlib import Path
 
 from emulator import stack
 from loader import target as targets
-from loader.errors import RunError, UsageError
+from loader.errors import UsageError
 from loader.place import words
 from loader.progress import say
-from loader.query_backends import Answer, Backend, LinesGoneError, Local, Service
+from loader.query_backends import Answer, Backend, LinesGoneError, Local, Service, time_range_ms
+from loader.run import server_side
 from loader.run.folder import RunFolder
 from loader.run.log_columns import COLUMNS, LINES
 from loader.tables import FORMATS, print_rows
 from queries.insights import EventsError, InsightsError, check, export, with_filters
 
 QUERIES = stack.ROOT / "queries"
-# Messages are sent before, and lines ingested after, the times in the records.
-MARGIN_MS = 60_000
 # Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
 _PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
 # Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
@@ -72,7 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate the query and print its rows on stdout; exit status 2, and nothing on stdout, where it can't be."""
-    text = read_query(arguments.query, _experiment(arguments))
+    experiment = _experiment(arguments)
+    text = read_query(arguments.query, experiment)
     where = dict(arguments.where)
     try:
         check(text)  # on the text as it is, so that lines and columns are those of the file
@@ -80,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
             logs = tuple(arguments.logs)
             _check_export(logs, arguments.export)
             answer = Local(logs).ask(with_filters(text, where))
+        elif _path(arguments.query, experiment).parent == server_side.QUERIES:
+            answer, logs = _of_access_log(text, where, arguments), ()
         else:
             answer, logs = _of_run(text, where, arguments)
         if arguments.export is not None:
@@ -99,6 +101,14 @@ def read_query(name: str, experiment: str | None = None) -> str:
 
     Raises UsageError.
     """
+    path = _path(name, experiment)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"NAME|FILE: {path} can't be read as UTF-8 text; give a query") from None
+
+
+def _path(name: str, experiment: str | None) -> Path:
     saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
     namesakes = [one for one in saved if one.partition("/")[2] == name]
     if not (path := Path(name)).is_file():
@@ -110,10 +120,7 @@ def read_query(name: str, experiment: str | None = None) -> str:
         if len(meant) > 1:
             raise UsageError(f"NAME|FILE: {name!r} is a query of more than one experiment; say {' or '.join(meant)}")
         path = saved[meant[0]]
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"NAME|FILE: {path} can't be read as UTF-8 text; give a query") from None
+    return path
 
 
 def _experiment(arguments: argparse.Namespace) -> str | None:
@@ -160,14 +167,46 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     return _asked(Local.of_run(logs), narrowed, folder), (logs,)
 
 
+def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespace) -> Answer:
+    """The answer about S3's own access logs of a stored run's time; all of it is kept with the run, and told from there
+    once the lines are gone."""
+    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    run = folder.read_json("run.json", {})
+    if arguments.export is not None:
+        raise UsageError("--export: S3's access logs are asked where they are, and not fetched; leave it out")
+    if run.get("target") != "aws":
+        raise UsageError(
+            f"--run: {folder.run_id} was on {words(run)}, and only S3 on AWS writes access logs; ask about a run there"
+            " whose stack has server_side_proof = true"
+        )
+    try:
+        target = _target(folder, arguments)
+        answer = server_side.ask(target, folder, with_filters(text, where))
+    except (LinesGoneError, targets.NoStackError) as error:
+        kept = server_side.stored(folder)
+        if where or kept is None:
+            raise type(error)(f"{error}; and none are stored with run {folder.run_id}") from None
+        say(f"{error}; answering from {folder.path / server_side.FILE}, asked at {kept['asked_at']}", style="yellow")
+        return Answer(kept["columns"], kept["rows"])
+    if not where and server_side.store(target, folder, answer):
+        say(f"kept as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
+    if not answer.rows:
+        say("S3 has delivered no line of that time yet; it may take hours, ask again", style="yellow")
+    return answer
+
+
 def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
-    """CloudWatch, for the time of a run on AWS. Raises NoStackError where no stack is applied, or AWS isn't reached."""
+    """CloudWatch, for the time of a run on AWS. Raises what `_target` raises."""
+    return Service(_target(folder, arguments), *time_range_ms(folder))
+
+
+def _target(folder: RunFolder, arguments: argparse.Namespace) -> targets.Target:
+    """The stack of a run on AWS. Raises NoStackError where none is applied, or AWS isn't reached."""
     if arguments.target == "local":
         raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target and $STAMPEDE_TARGET out")
     if (now := targets.place("aws"))["target"] != "aws":
         raise targets.NoStackError(f"run {folder.run_id} was on AWS, and this shell reaches {words(now)}")
-    target = targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
-    return Service(target, *time_range_ms(folder))
+    return targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
 
 
 def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
@@ -188,12 +227,3 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
             style="yellow",
         )
     return answer
-
-
-def time_range_ms(folder: RunFolder) -> tuple[int, int]:
-    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises RunError."""
-    sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
-    if not sent:
-        raise RunError(f"run {folder.run_id} sent no messages, so it has no time range")
-    finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
-    return min(sent) - MARGIN_MS, (max(finished) if finished else int(time.time() * 1000)) + MARGIN_MS

@@ -9,15 +9,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from experiments import EXPERIMENTS
 from loader import target as targets
 from loader.arguments import dollars
+from loader.checks import share
 from loader.cost import Estimate, check_budget
-from loader.cost.demand import demands
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.place import refuse_another
+from loader.predicting import UNCALIBRATED, parameters_of
 from loader.progress import say
 from loader.run.accounting import check
 from loader.run.folder import FORMAT, RunFolder
@@ -30,6 +33,7 @@ from loader.verbs import doctor
 from loader.verbs.drain import add_deadline_option
 from loader.verbs.plan_options import add_plan_options, plan_of
 from loader.verbs.report import build_and_print
+from model.prediction import Prediction
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,15 +76,19 @@ def run(arguments: argparse.Namespace) -> int:
     estimate = doctor.estimate(plan)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
-        _print_dry_run(plan, estimate, arguments.format)
+        _print_dry_run(estimate, _predicted(plan), arguments.format)
         return 0
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(plan)
+        doctor.refuse_if_impossible(plan, estimate)
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
+        sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s)
+        # For this machine it is predicted once it is calibrated.
+        if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
+            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
-            accounts = SweepRun(plan, folder, estimate, stack, arguments.deadline_s).run()
+            accounts = sweep.run()
         finally:
             folder.remove_if_empty()
     build_and_print(folder.path, arguments.format)
@@ -115,12 +123,32 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
     return plan, folder
 
 
-def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
+def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
+    """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
+    found, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
+    if warning := share.warning(plan, found, why_not):
+        say(warning, style="yellow")
+    if found and plan.target == "local":
+        say(UNCALIBRATED)
+    return found
+
+
+def _print_dry_run(estimate: Estimate, predicted: Mapping[str, Prediction], form: str) -> None:
     """The plan on stdout, and what it takes."""
     rows = [
         {"cell": cell.name, "warm_up_messages": cell.warm_up_messages, "messages": cell.messages}
-        for cell in demands(plan, infra_defaults(os.environ))
+        | _columns(predicted.get(cell.name))
+        for cell in estimate.cells
     ]
     print_rows(rows, form)
     for line in estimate.sentences():
         print(line, file=sys.stdout if form == "table" else sys.stderr)
+
+
+def _columns(one: Prediction | None) -> dict[str, Any]:
+    """What the model says of a cell; empty where it says nothing."""
+    return {
+        "share_at_n": None if one is None else round(one.share_at_n, 3),
+        "avg_s": None if one is None or one.avg_s is None else round(one.avg_s, 4),
+        "binds": None if one is None else one.binds,
+    }

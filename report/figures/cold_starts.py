@@ -27,16 +27,12 @@ def draw(drawn: Drawn) -> Figure | None:
     lines = [(one, key, cell) for one in drawn.series for key, cell in one.cells if _difference(cell)]
     if not lines:
         return None
-    figure, axes = drawing.plot(0.95 + 0.27 * len(lines))
-    axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)
+    figure, axes = drawing.lines([f"{one.label}, N = {key.n}" for one, key, _ in lines], 0.27)
     axes.axvline(0, color=drawing.INK, linewidth=1)
     for at, (series, _, cell) in enumerate(lines):
         found = _difference(cell)
         axes.plot([found["low"], found["high"]], [at, at], color=series.colour, linewidth=2)
         axes.plot(found["value"], at, series.marker, color=series.colour, markersize=7, markeredgecolor=drawing.PAPER)
-    axes.set_yticks(range(len(lines)), [f"{one.label}, N = {key.n}" for one, key, _ in lines])
-    axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_xlabel("cold minus warm, seconds")
     return figure
 

@@ -5,7 +5,7 @@ Deterministic: the same figures give the same bytes.
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 INK, MUTED, GRID, PAPER = "#1c2024", "#60646c", "#dfe1e6", "#ffffff"
 # Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; each series also
@@ -25,6 +25,7 @@ MARKERS = ("D", "o", "s", "^", "v", "P")
 WIDTH_IN = 6.0
 PNG_DPI = 200
 LEGEND_LETTERS = 52
+TEXT_LINE_IN = 0.18
 # Lines of a legend that the usual height has room for, and the height of one.
 LEGEND_LINES, LEGEND_LINE_IN = 4, 0.24
 
@@ -72,6 +73,38 @@ def plot(height_in: float = 3.7) -> tuple[Figure, Axes]:
     plain(axes)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     return figure, axes
+
+
+def lines(names: Sequence[str], line_in: float = 0.3, rest_in: float = 0.95) -> tuple[Figure, Axes]:
+    """A figure with a line for each of `names`, the first on top, `line_in` inches high each; faint lines upwards.
+
+    Of a name that takes several lines, each is a label of its own: matplotlib aligns them by the widths of its font,
+    and a browser has another one.
+    """
+    figure, axes = plot(rest_in + line_in * len(names))
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+    labels = [
+        (at + (number - name.count("\n") / 2) * TEXT_LINE_IN / line_in, text)
+        for at, name in enumerate(names)
+        for number, text in enumerate(name.split("\n"))
+    ]
+    axes.set_yticks([at for at, _ in labels], [text for _, text in labels])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    return figure, axes
+
+
+def ratio_axis(axes: Axes, label: str) -> None:
+    """A logarithmic x axis of ratios, named `label`, with a line at 1 and never much narrower than 0.7 to 1.45."""
+    axes.set_xscale("log")
+    axes.axvline(1, color=INK, linewidth=1)
+    lowest, highest = axes.get_xlim()
+    axes.set_xlim(min(lowest, 0.7), max(highest, 1.45))
+    places = (1, 2, 5) if highest / lowest > 6 else (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)
+    axes.xaxis.set_major_locator(LogLocator(subs=places))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g} ×"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel(label)
 
 
 def plain(axes: Axes) -> None:

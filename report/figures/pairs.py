@@ -36,9 +36,8 @@ def draw(drawn: Drawn, compare: Compare) -> Figure | None:
     told = told_apart(key for key, _ in cells)
     names = list(dict.fromkeys(key.words_of(compare.axes) for group in lines for key, _ in group))
     looks = {name: drawing.look(at) for at, name in enumerate(names)}
-    figure, axes = drawing.plot(1.3 + 0.3 * len(lines))
-    axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)
+    labels = [group[0][0].words_without(compare.axes, told) for group in lines]
+    figure, axes = drawing.lines(labels, rest_in=1.3)
     axes.set_xscale("log")
     for at, group in enumerate(lines):
         medians = [cell["seconds"]["median_s"] for _, cell in group]
@@ -49,8 +48,6 @@ def draw(drawn: Drawn, compare: Compare) -> Figure | None:
             if interval:
                 axes.plot([interval["low"], interval["high"]], [at, at], color=colour, linewidth=2)
             axes.plot(median, at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
-    axes.set_yticks(range(len(lines)), [group[0][0].words_without(compare.axes, told) for group in lines])
-    axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_xlabel(f"seconds for one {drawn.operation[0]} (logarithmic)")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -21,9 +21,7 @@ Line = tuple[str, float, Mapping[str, float] | None, Series]
 def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pattern: str = "{:,.0f}") -> Figure:
     """The picture of lines (name, value, interval or None, series); `label` names what they are."""
     ordered = sorted(lines, key=lambda line: line[1], reverse=not better_is_less)
-    figure, axes = drawing.plot(0.95 + 0.3 * len(ordered))
-    axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)
+    figure, axes = drawing.lines([name for name, *_ in ordered])
     for at, (_, value, interval, series) in enumerate(ordered):
         axes.plot([0, value], [at, at], color=drawing.GRID, linewidth=1, zorder=1)
         if interval:
@@ -33,8 +31,6 @@ def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pat
         right = interval["high"] if interval else value
         axes.annotate(pattern.format(value), (right, at), xytext=(9, 0), textcoords="offset points", va="center",
                       color=drawing.MUTED, fontsize=10)  # fmt: skip
-    axes.set_yticks(range(len(ordered)), [name for name, *_ in ordered])
-    axes.set_ylim(len(ordered) - 0.4, -0.6)
     axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))

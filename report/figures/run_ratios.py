@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from experiments.experiment import n_axis
 from report.cell_key import Key
@@ -45,26 +44,13 @@ def draw(lines: Sequence[Line], within: float, one: str) -> Figure | None:
     equal, `one` what is timed."""
     if not lines:
         return None
-    figure, axes = drawing.plot(0.95 + 0.27 * len(lines))
-    axes.grid(axis="y", visible=False)
-    axes.set_xscale("log")
+    figure, axes = drawing.lines([line.label for line in lines], 0.27)
     axes.axvspan(1 - within, 1 + within, color=drawing.MUTED, alpha=0.18, linewidth=0)
     of_n = (n_axis(lines[0].key.axes),)
-    axes.axvline(1, color=drawing.INK, linewidth=1)
     places = sorted({line.key.without(of_n) for line in lines})
     for at, line in enumerate(lines):
-        series = places.index(line.key.without(of_n))
-        colour, marker = (part[series % len(part)] for part in (drawing.SERIES, drawing.MARKERS))
+        colour, marker = drawing.look(places.index(line.key.without(of_n)))
         axes.plot([line.ratio["low"], line.ratio["high"]], [at, at], color=colour, linewidth=2)
         axes.plot(line.ratio["value"], at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
-    axes.set_yticks(range(len(lines)), [line.label for line in lines])
-    axes.set_ylim(len(lines) - 0.4, -0.6)
-    lowest, highest = axes.get_xlim()
-    axes.set_xlim(min(lowest, 0.7), max(highest, 1.45))
-    axes.xaxis.set_major_locator(
-        LogLocator(subs=(1, 2, 5) if highest / lowest > 6 else (0.7, 0.8, 0.9, 1, 1.2, 1.4, 2))
-    )
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g} ×"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel(f"median {one}, later run over first")
+    drawing.ratio_axis(axes, f"median {one}, later run over first")
     return figure

@@ -69,16 +69,12 @@ def draw(drawn: Drawn, times: Times) -> Figure | None:
 def _ranked(groups: Sequence[Series], times: Times, few: int, label: str) -> Figure:
     """One N only: a box a line, the fastest on top."""
     lines = sorted(((one, *one.cells[0]) for one in groups), key=lambda line: line[2]["seconds"]["median_s"])
-    figure, axes = drawing.plot(0.95 + 0.34 * len(lines))
-    axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color=drawing.GRID, linewidth=0.8)
+    figure, axes = drawing.lines([one.label for one, *_ in lines], 0.34)
     for at, (one, key, cell) in enumerate(lines):
         _boxes(axes, [cell], [at], one, 0.6, orientation="horizontal")
         if cell["count"] < few:
             places, values = _dots(at, times.get(key, ()), 0.4)
             _dot(axes, values, places, one)
-    axes.set_yticks(range(len(lines)), [one.label for one, *_ in lines])
-    axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_xlim(left=0)
     axes.set_xlabel(label)
     return figure

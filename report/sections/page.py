@@ -63,8 +63,8 @@ class Page:
         return told_apart(map(self.key, self.numbers["cells"]))
 
     def key(self, figures: Figures) -> Key:
-        """The coordinates of a cell of statistics.json."""
-        return Key.of_figures(self.experiment.axes, figures)
+        """The coordinates of a cell of statistics.json, on the axes that it has."""
+        return Key.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
 
     def figure_of(self, cell: Figures, field: str) -> float | None:
         """The metric of a cell of statistics.json that is made of this field of its records."""
@@ -94,6 +94,6 @@ class Page:
         more_heads: int = 0,
     ) -> Grid:
         """A table of cells: each line's coordinates, then its entries, the first `more_heads` of which name it too."""
-        heads = head_columns(self.experiment.axes, self.told)
+        heads = head_columns(self.key(lines[0][0]).axes if lines else self.experiment.axes, self.told)
         rows = [[*coordinates(self.key(figures), self.told), *entries] for figures, entries in lines]
         return Grid(name, caption, [*heads, *columns], single_lines(rows), foot, heads=len(heads) + more_heads)

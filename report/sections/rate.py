@@ -1,5 +1,6 @@
 """How the rate went over time: does a pace find S3's limit, and what does a fixed one run into?"""
 
+from experiments.knowledge import knowledge
 from report.cell_key import told_apart
 from report.figures import picture
 from report.figures import rate as figure
@@ -7,10 +8,6 @@ from report.grid import Column, Entry, Grid, number
 from report.phrases import NOTHING, share
 from report.sections.page import Block, Page
 from report.trajectories import SETTLED_S, Trajectory, trajectories
-
-# S3 User Guide, "Best practices design patterns: optimizing Amazon S3 performance": at least 3,500 PUT/COPY/POST/DELETE
-# requests a second and partitioned prefix.
-COPIES_PER_S = 3500
 
 
 def render(page: Page) -> Block | None:
@@ -20,7 +17,7 @@ def render(page: Page) -> Block | None:
         return None
     shown, told = figure.chosen(found), told_apart(one.key for one in found)
     labels = [one.key.words_without((), told) for one in shown]
-    limit_per_s = COPIES_PER_S if page.run.target == "aws" else None
+    limit_per_s = knowledge(page.experiment.name)["s3_put_per_s"] if page.run.target == "aws" else None
     drawn = figure.draw(shown, labels, limit_per_s)
     measured = sum(1 for cell in page.numbers["cells"] if cell["count"])
     return page.block(

@@ -2,7 +2,7 @@
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
 `comparisons` sets them against each other (`effect`, `bootstrap`), `knee` finds up to where more buys anything,
-`by_size` from which size on another choice pays (`crossing`),
+`by_size` from which size on another choice pays (`crossing`), `prediction` sets what the model said beside it all,
 `verdict` and `headline` find the words, and `rules` holds what counts as enough. Nothing here reads the saved query;
 tests/unit/report/recompute.py counts all of it again.
 """
@@ -21,6 +21,7 @@ from report.statistics.by_size import by_size
 from report.statistics.cell_figures import failed, measured
 from report.statistics.comparisons import comparisons
 from report.statistics.knee import knees
+from report.statistics.prediction import prediction
 from report.statistics.selection import cells, first_of_each
 from report.statistics.verdict import verdict
 
@@ -32,7 +33,7 @@ def statistics(run: Run) -> dict[str, Any]:
     sorted_out = cells(run)
     found = [measured(cell, run.experiment) for cell in sorted_out]
     figures = [cell.figures for cell in found]
-    compared = comparisons(found, run.experiment)
+    compared, foreseen = comparisons(found, run.experiment), prediction(run, sorted_out, found)
     own: dict[str, Any] = {"knees": knees(sorted_out, run.experiment)} if run.experiment.knee else {}
     own |= {"by_size": by_size(found, run)} if run.experiment.by_size else {}
     return {
@@ -41,11 +42,12 @@ def statistics(run: Run) -> dict[str, Any]:
         "experiment": run.experiment.name,
         "target": run.target,
         "rules": rules.as_dict(run.experiment),
-        "verdict": verdict(run, figures, compared, own),
+        "verdict": verdict(run, figures, compared, own, foreseen),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,
         "errors": _errors(run),
+        "prediction": foreseen,
         **own,
     }
 

@@ -79,6 +79,14 @@ WORDS = {
         "{many} and bytes are summed before they are divided; the maximum is that of any repeat, the time to full N "
         "the median of those repeats that reached it."
     ),
+    "prediction": (
+        "What the model said before the run, with the range that its parameters leave. A miss is a figure whose own "
+        "interval doesn't touch that range: of the mean of the {many} the interval above, widened to the means of the "
+        "repeats; of the others all repeats. Share at full N: the part of the time of all attempts that lies inside "
+        "the full-overlap window, 0 where N never ran at once. More than N at once counts as N. No miss is a span off "
+        "by a millisecond, which is as fine as records tell time, nor a time to N by a hundredth of the span, nor a "
+        "share at full N by a hundredth: clocks and hand-overs do as much. Repeats: the mean of their spans."
+    ),
 }
 
 

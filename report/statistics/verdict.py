@@ -5,11 +5,12 @@ from typing import Any
 
 from experiments.experiment import is_of_n, n_axis
 from report.cell_key import Key, told_apart
-from report.phrases import listed
+from report.phrases import listed, some
 from report.run import Run
 from report.statistics import rules
 from report.statistics.comparisons import conclusion, took_words
 from report.statistics.headline import headline
+from report.statistics.prediction import misses
 
 Figures = Mapping[str, Any]
 
@@ -20,12 +21,16 @@ NAMED = 3
 
 
 def verdict(
-    run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], own: Figures
+    run: Run,
+    cells: Sequence[Figures],
+    comparisons: Mapping[str, Sequence[Figures]],
+    own: Figures,
+    predicted: Figures | None,
 ) -> dict[str, Any]:
     """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells`, `comparisons` and `own`, what only such an experiment has, are those of statistics.json.
+    `cells`, `comparisons`, `predicted` and `own`, what only such an experiment has, are those of statistics.json.
     """
     against = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
     per_place = _per_place(run, cells, against)
@@ -37,7 +42,7 @@ def verdict(
         "headline": headline(run, cells, comparisons, own),
         "per_memory": per_place,
         "reached": words.reached(),
-        "caveats": words.caveats(against),
+        "caveats": words.caveats(against, predicted),
     }
 
 
@@ -85,7 +90,7 @@ class _Words:
             if 0 < found["reached_full"] < found["repeats"]:
                 partly.append(f"in {found['reached_full']} of {found['repeats']} repeats with {named}")
         sentences = [
-            f"{begins}: {_some(cells)}."
+            f"{begins}: {some(cells, NAMED)}."
             for begins, cells in (
                 ("N was not reached everywhere", short),
                 ("Not every repeat reached its N", partly),
@@ -98,7 +103,7 @@ class _Words:
             sentences.append(f"{everywhere} reached its N: that many did run at once.")
         return " ".join(sentences)
 
-    def caveats(self, against: Sequence[Figures]) -> list[str]:
+    def caveats(self, against: Sequence[Figures], predicted: Figures | None) -> list[str]:
         """What must be said with the figures, the weightiest first."""
         found = []
         if self._run.target == "local":
@@ -112,7 +117,10 @@ class _Words:
             found.append(f"These figures describe {self._run.source}: they are not AWS’s.")
         elif self._run.target != "aws":
             found.append("Nothing on record says where this ran.")
-        found += [*self._apart(), *self._seldom_full(), *self._pooled(), *self._otherwise_inside(against)]
+        found += [*self._apart(), *self._seldom_full()]
+        if missed := misses(predicted, self._run.experiment):
+            found.append(f"The model missed by more than the uncertainty that it states: {some(missed, NAMED, '; ')}.")
+        found += [*self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
             found.append(rules.independence(self._run.experiment))
         return found
@@ -125,7 +133,7 @@ class _Words:
         ]
         if not apart:
             return []
-        return [f"The means of the repeats lie apart, which the intervals don’t show: {_some(apart)}."]
+        return [f"The means of the repeats lie apart, which the intervals don’t show: {some(apart, NAMED)}."]
 
     def _seldom_full(self) -> list[str]:
         seldom = []
@@ -137,7 +145,7 @@ class _Words:
         if not seldom:
             return []
         full = _percent(rules.NEARLY_FULL)
-        return [f"Little of the {self._one} time was spent with at least {full} of N running: {_some(seldom)}."]
+        return [f"Little of the {self._one} time was spent with at least {full} of N running: {some(seldom, NAMED)}."]
 
     def _pooled(self) -> list[str]:
         found = []
@@ -145,7 +153,7 @@ class _Words:
             ids = sorted({one["cell"] for one in cell["repeats"] if one["repeat"] is None})
             if len(ids) > 1:
                 axes = listed([axis.label for axis in self._run.experiment.axes])
-                found.append(f"{self._named(cell)} pools cells that differ in more than {axes}: {_some(ids)}.")
+                found.append(f"{self._named(cell)} pools cells that differ in more than {axes}: {some(ids, NAMED)}.")
         return found
 
     def _otherwise_inside(self, against: Sequence[Figures]) -> list[str]:
@@ -158,20 +166,15 @@ class _Words:
         ]
         if not found:
             return []
-        return [f"Counting only {self._many} inside the full-overlap window, the median took {_some(found, '; ')}."]
+        return [
+            f"Counting only {self._many} inside the full-overlap window, the median took {some(found, NAMED, '; ')}."
+        ]
 
     def _named(self, cell: Figures) -> str:
         return self._key(cell).words
 
     def _key(self, cell: Figures) -> Key:
         return Key.of_figures(self._run.experiment.axes, cell)
-
-
-def _some(parts: Sequence[str], between: str = "") -> str:
-    """The parts listed, those beyond NAMED as a number."""
-    more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
-    told = [*parts[:NAMED], *more]
-    return between.join(told) if between else listed(told)
 
 
 def _percent(share: float) -> str:

@@ -12,11 +12,13 @@ from loader import cost
 from loader.cost.demand import Demand, demands
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
+from model.parameters import CALIBRATION
 from report.cells import header
 from tests.contract.declaration import RECORD, ROOT, kinds
 
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
+ONE_S = 1.0
 TAG = "experiment 01"  # what the published query looks for
 
 
@@ -56,9 +58,12 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     return {name: values[name] for name in [*fields, *changes] if name in values}
 
 
-def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), unmeasured: int = 0) -> Path:
+def write(
+    folder: Path, experiment: Experiment, settings: Sequence[str] = (), unmeasured: int = 0, predicted: int = 0
+) -> Path:
     """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
-    message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan."""
+    message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
+    The first `predicted` cells were predicted."""
     folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=PER_N)
     cells = demands(plan, infra_defaults({}))
@@ -79,6 +84,8 @@ def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), un
         "cells": [one for one in plan.as_dict()["cells"] if one["cell"] in {cell.name for cell in measured}],
         "cost": cost.estimate(plan).as_dict(),
     }
+    if predicted:
+        manifest["prediction"] = prediction(cells[:predicted])
     files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
     if experiment.objects_account:
         files["failed_objects"] = failed_objects(made)
@@ -89,12 +96,28 @@ def write(folder: Path, experiment: Experiment, settings: Sequence[str] = (), un
     return folder
 
 
+def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
+    """What run.json would hold of a model that knows none of these cells but by what the plan expects of one."""
+    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": CALIBRATION, "date": "2026-05-01"}
+    found = {}
+    for one in cells:
+        span = ONE_S * one.messages / one.concurrency
+        found[one.name] = {
+            "avg_s": ONE_S, "time_to_n_s": 0.05, "share_at_n": 0.9, "most_at_once": one.concurrency, "span_s": span,
+            "binds": "the client's CPU", "ranges": {
+                "avg_s": (0.8 * ONE_S, 1.2 * ONE_S), "time_to_n_s": (0, 0.1), "share_at_n": (0.5, 1),
+                "most_at_once": (one.concurrency, one.concurrency), "span_s": (0.9 * span, 1.1 * span)},
+        }  # fmt: skip
+    parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
+    return {"place": "local", "seed": 1, "date": "2026-05-01T10:00:00+00:00", "parameters": parameters, "cells": found}
+
+
 def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """The records of one cell: N functions take its messages in turn, `factor` times as long as expected."""
+    """The records of one cell: N functions take its messages in turn, about `factor` times ONE_S each."""
     free = [STARTED_MS + dice.randrange(50) for _ in range(demand.concurrency)]
     for at, seq in enumerate([0, *range(demand.messages)]):
         worker = at % demand.concurrency
-        seconds = demand.usage.seconds["local"] * factor * dice.lognormvariate(0, 0.1)
+        seconds = ONE_S * factor * dice.lognormvariate(0, 0.1)
         start, end = free[worker], free[worker] + max(1, round(seconds * 1000))
         free[worker] = end + dice.randrange(1, 15)
         happened = {

@@ -8,16 +8,19 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.by_size import BySize
 from experiments.experiment import Axis, Compare, Matrix, Metric, Placing, Published
-from experiments.finding import PROBLEM
+from experiments.finding import BUILD, PROBLEM
 from experiments.key_plan import KeyPlan
-from loader import checks, cost
+from loader import checks, cost, predicting
 from loader.command_line import main
 from loader.cost.demand import demands
+from loader.cost.foreseen import foreseen
 from loader.cost.prices import read_prices
 from loader.infra_variables import infra_defaults
+from loader.predicting import prediction, questions
 from loader.run.plan import make_plan
 from queries.insights import check
 from tests.contract.declaration import ROOT, outputs, wrong
+from tests.unit.loader.predicted_cells import AT_HALF
 
 TARGETS = ("aws", "local")
 # What the loader says in every work order.
@@ -112,14 +115,15 @@ def test_its_saved_query_can_be_evaluated(experiment):
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
     problems = [one for one in checks.run(plan, [checks.PLAN]) if one.status == PROBLEM]
     # What isn't built on this machine says nothing about the plan.
-    assert [one.sentence for one in problems if one.way_out != "run `make functions`"] == []
+    assert [one.sentence for one in problems if one.way_out != BUILD] == []
 
 
-def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys):
+def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys, monkeypatch):
+    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)  # the next test asks the model
     assert main(["sweep", experiment.name, "--target", target, "--dry-run", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["cell"] for row in json.loads(printed.out)] == [cell.name for cell in plan.cells()]
-    assert all(row["messages"] > 0 for row in json.loads(printed.out))
+    assert all(row["messages"] > 0 and row["share_at_n"] == 0.5 for row in json.loads(printed.out))
     assert "duration: about" in printed.err and "USD" in printed.err
 
 
@@ -131,11 +135,19 @@ def test_its_bill_has_a_price_for_every_line_and_a_total(plan):
     assert estimate.total_s > 0
 
 
-def test_what_a_cell_takes_is_known_for_both_targets(experiment, cells):
+def test_its_model_foresees_every_cell_of_its_default_matrix(plan, target):
+    for cell in foreseen(plan, infra_defaults({}), target):
+        assert cell.is_foreseen, cell.name
+        assert 0 < cell.longest_s <= cell.floods_s
+        assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
+    _, question = next(questions(plan, infra_defaults({}), target))
+    said = prediction(question)
+    assert said.binds and said.min_s <= said.avg_s <= said.max_s and "avg_s" in said.ranges
+
+
+def test_what_a_cell_takes_is_known(experiment, cells):
     known = infra_defaults({}).keys() | experiment.order_axes.keys()
     for usage in (cell.usage for cell in cells):
-        assert set(usage.seconds) == set(TARGETS)
-        assert all(seconds > 0 for seconds in usage.seconds.values())
         assert {use.price for use in usage.uses} <= read_prices().by_name.keys()
         assert usage.sized_by in known
         assert usage.moved_mb >= 0 and usage.data_mb >= 0 and usage.process_mb > 0 and usage.tmp_mb >= 512

@@ -11,7 +11,14 @@ from emulator import ministack
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
-NAMES = ("permissions", "permissions_filesystem", "permissions_copy", "permissions_copy_host", "permissions_express")
+NAMES = (
+    "permissions",
+    "permissions_filesystem",
+    "permissions_copy",
+    "permissions_copy_host",
+    "permissions_express",
+    "permissions_server_side_proof",
+)
 # Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
 # against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. What a request to EFS
 # says in its query or body, and not in its path, the embedded AWS doesn't look at: any file system. It knows no

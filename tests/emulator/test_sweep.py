@@ -29,10 +29,12 @@ def records(folder):
 
 @pytest.fixture(scope="module")
 def swept(local_stack):
-    """One whole sweep with warm-ups and two repeats."""
-    done = local_stack.stampede(
-        "sweep", *FLAGS, "--repeats", "2", "--warm-up-per-concurrency", "1", "--format", "json", timeout_s=400
-    )
+    """One whole sweep with warm-ups and two repeats, on a machine that it calibrated."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.delenv("STAMPEDE_NO_CALIBRATION")
+        done = local_stack.stampede(
+            "sweep", *FLAGS, "--repeats", "2", "--warm-up-per-concurrency", "1", "--format", "json", timeout_s=400
+        )
     assert done.returncode == 0, done.stderr[-3000:]
     run_id = next(line.split()[1].rstrip(":") for line in done.stderr.splitlines() if line.startswith("run "))
     return done, RunFolder(local_stack.work / "results" / run_id)
@@ -71,6 +73,16 @@ def test_the_cells_ran_in_the_shuffled_order_of_the_plan(swept):
     assert [cell["cell"] for cell in run["cells"]] == run["plan"]["order"]
     assert run["plan"]["order"] != sorted(run["plan"]["order"])
     assert run["finished_at"]
+
+
+def test_what_the_model_says_of_each_cell_on_this_machine_is_kept_with_the_run(swept, local_stack):
+    done, folder = swept
+    run = folder.read_json("run.json")
+    assert "calibrated this machine" in done.stderr
+    calibrated = [row for row in run["prediction"]["parameters"] if "calibration of this machine" in row["source"]]
+    assert {"processors", "client_slowness", "embedded_request_cpu_s"} <= {row["name"] for row in calibrated}
+    assert sorted(run["prediction"]["cells"]) == sorted(run["plan"]["order"])
+    assert not [b for b in local_stack.target.client("s3").list_buckets()["Buckets"] if "calibration" in b["Name"]]
 
 
 def test_never_more_functions_ran_at_once_than_the_cell_allows(swept):

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ OUTPUTS = """
     destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count key_order
     host_environment instance_ids instance_type
     operation placement express_bucket_name zone_id athena_workgroup_name athena_database_name scan_limit_mb
-    query_limit_s
+    query_limit_s access_log_group_name worker_role_name
 """
 
 
@@ -67,6 +68,14 @@ def test_every_variable_has_a_type_a_description_a_default_and_a_rule():
 
 def test_the_outputs_are_the_contracts():
     assert set(_blocks("output")) == set(OUTPUTS.split())
+
+
+def test_changes_of_log_deliveries_wait_for_each_other():
+    text = (ROOT / "infra/modules/access_log/main.tf").read_text()
+    blocks = re.findall(r'(?ms)^resource "(aws_cloudwatch_log_delivery\w*)" "(\w+)" (\{$.*?^\}$)', text)
+    assert len(blocks) == 5 and not any("for_each" in body for _, _, body in blocks)
+    for (kind, name, _), (_, _, after) in pairwise(blocks):
+        assert f"{kind}.{name}" in after
 
 
 def _blocks(kind: str) -> dict[str, str]:

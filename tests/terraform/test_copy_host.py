@@ -67,7 +67,7 @@ def test_n_is_the_number_of_hosts_and_given_names_reach_every_resource(deploymen
         ("m7g.4xlarge", f"herd-copy-host-{number}") for number in range(3)
     ]
     assert _only(resources, "aws_iam_instance_profile")["name"] == "herd-copy-host-eu-west-1"
-    group = _only(resources, "aws_cloudwatch_log_group")
+    group = resources["module.host[0].aws_cloudwatch_log_group.host"]
     assert (group["name"], group["retention_in_days"]) == ("/stampede/herd-copy-host", 30)
     assert resources["module.queue.aws_sqs_queue.work"]["name"] == "herd-copy-host"
 

@@ -238,6 +238,62 @@ def test_log_lines_are_kept_for_a_week(deployments):
     assert (group["name"], group["retention_in_days"]) == ("/aws/lambda/stampede-download", 7)
 
 
+def test_no_access_log_is_written_and_none_of_its_queries_is_in_the_console_unless_asked_for(deployments):
+    assert not [one for one in deployments["defaults"] if "access_log" in one]
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "stack", "buckets"),
+    [
+        ("download", "own_values", "herd-download", {"data": "my.own-bucket"}),
+        ("copy", "many_functions_share_a_manifest", "stampede-copy", {"data": "", "copies": "-copies"}),
+        ("copy_host", "three_small_hosts_on_arm", "herd-copy-host", {"data": "my.own-bucket"}),
+        ("express", "downloads_in_the_buckets_zone", "stampede-express", {"data": ""}),
+        ("filesystem", "efs", "stampede-filesystem", {"data": ""}),
+    ],
+)
+def test_requests_for_the_data_are_logged_by_s3_into_a_group_of_their_own(infra, terraform, name, run, stack, buckets):
+    resources = deployed(infra, terraform, name)[run]
+    own = {address.removeprefix("module.access_log[0]."): values for address, values in resources.items()}
+    arns = {what: f"arn:aws:s3:::{end if '.' in end else f'{stack}{end}-123456789012-us-east-1'}"
+            for what, end in buckets.items()}  # fmt: skip
+
+    sources = [values for address, values in own.items() if address.startswith("aws_cloudwatch_log_delivery_source.")]
+    assert {(one["name"], one["log_type"], one["resource_arn"]) for one in sources} == {
+        (f"{stack}-{what}", "S3_SERVER_ACCESS_LOGS", arn) for what, arn in arns.items()
+    }
+    deliveries = [values for address, values in own.items() if address.startswith("aws_cloudwatch_log_delivery.")]
+    assert {one["delivery_source_name"] for one in deliveries} == {one["name"] for one in sources}
+    assert {one["delivery_destination_arn"] for one in deliveries} == {
+        own["aws_cloudwatch_log_delivery_destination.group"]["arn"]
+    }
+    group = own["aws_cloudwatch_log_group.access"]
+    assert group["name"] == f"/aws/vendedlogs/s3/{stack}"
+    query = own['aws_cloudwatch_query_definition.access_log["server_side"]']
+    assert query["log_group_names"] == [group["name"]]
+    assert query["query_string"] == (ROOT / "queries/access_log/server_side.cwli").read_text()
+
+
+def test_only_the_delivery_service_on_behalf_of_this_account_may_write_access_logs(deployments):
+    resources = deployments["own_values"]
+    [statement] = statements(
+        resources["module.access_log[0].aws_cloudwatch_log_resource_policy.delivery"]["policy_document"]
+    )
+
+    assert statement == {
+        "Sid": "S3Delivers",
+        "Effect": "Allow",
+        "Principal": {"Service": "delivery.logs.amazonaws.com"},
+        "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+        "Resource": "arn:aws:logs:us-east-1:123456789012:log-group:made-up:log-stream:*",
+        "Condition": {
+            "StringEquals": {"aws:SourceAccount": "123456789012"},
+            "ArnLike": {"aws:SourceArn": "arn:aws:logs:eu-west-1:123456789012:*"},
+        },
+    }
+    assert resources["module.access_log[0].aws_cloudwatch_log_group.access"]["retention_in_days"] == 30
+
+
 def test_every_saved_query_is_in_the_console_word_for_word(deployments, infra):
     folders = [infra.parent / "queries" / name for name in ("common", "download")]
     files = {path.stem: path for folder in folders for path in folder.glob("*.cwli")}

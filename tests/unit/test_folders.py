@@ -1,5 +1,6 @@
 """Where tests are: in folders named like the product's, and in packages, so that two files of one name don't meet."""
 
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,3 +19,18 @@ def test_every_folder_of_tests_is_a_package():
 def test_every_folder_of_unit_tests_is_called_like_the_products():
     folders = {folder.removeprefix("tests/unit/") for folder in _folders_of_modules(ROOT / "tests/unit")}
     assert [folder for folder in sorted(folders - {"tests/unit"}) if not (ROOT / folder).is_dir()] == []
+
+
+def test_what_is_installed_is_every_package_with_the_data_beside_its_modules():
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    product = {name.partition(".")[0] for name in tool["packages"]}
+    found = {str(path.parent.relative_to(ROOT)).replace("/", ".") for top in product for path in
+             (ROOT / top).rglob("__init__.py")}  # fmt: skip
+    assert sorted(found) == sorted(tool["packages"])
+    data = {path for name, globs in tool["package-data"].items() for one in globs for path in
+            (ROOT / name.replace(".", "/")).glob(one)}  # fmt: skip
+    kinds = {".json", ".csv", ".j2", ".css", ".js", ".cwli", ".lark"}
+    there = {
+        path for top in product - {"emulator", "bench"} for path in (ROOT / top).rglob("*") if path.suffix in kinds
+    }
+    assert there - data == set()

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("experiments", "loader", "queries", "report", "emulator")
+FOLDERS = ("experiments", "model", "loader", "queries", "report", "emulator")
 # `go mod download` is a command of Go's.
 EXCUSED = {"emulator/go_build.py"}
 
@@ -31,6 +32,24 @@ def own_variables(name):
     return re.findall(r'^variable "(\w+)"', (ROOT / f"infra/variables_{name}.tf").read_text(), re.MULTILINE)
 
 
+@cache
+def said(text):
+    """What a module's code imports, in dotted names, its identifiers, and its strings, as (line, kind, what); read once
+    for all the tests that look through it."""
+    tree, found = ast.parse(text), []
+    prose = documentation(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found += [(node.lineno, "import", f"{node.module or ''}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [(node.lineno, "import", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Name | ast.Attribute):
+            found.append((node.lineno, "name", node.id if isinstance(node, ast.Name) else node.attr))
+        elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
+            found.append((node.lineno, "string", string))
+    return found
+
+
 def namings(text, name, variables=()):
     """Where a module's code names an experiment, as (line, what).
 
@@ -38,28 +57,22 @@ def namings(text, name, variables=()):
     name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
     of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
     """
-    tree = ast.parse(text)
-    prose = documentation(tree)
     compound = re.compile(rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$")
     own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables) or "(?!)")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom | ast.Import):
-            parts = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
-            dotted = {".".join([parts[0], part]) if isinstance(node, ast.ImportFrom) else part for part in parts[1:]}
-            if any(re.match(rf"experiments\.({name}|{name.upper()})", one) for one in dotted):
-                yield node.lineno, f"imports {sorted(dotted)}"
-        elif isinstance(node, ast.Name | ast.Attribute):
-            if (node.id if isinstance(node, ast.Name) else node.attr) == name.upper():
-                yield node.lineno, name.upper()
-        elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
-            yield from ((node.lineno, repr(one[0])) for one in (compound.search(string), own.search(string)) if one)
+    for line, kind, what in said(text):
+        if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
+            yield line, f"imports {what}"
+        elif kind == "name" and what == name.upper():
+            yield line, what
+        elif kind == "string":
+            yield from ((line, repr(one[0])) for one in (compound.search(what), own.search(what)) if one)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_no_module_of_the_common_folders_names_an_experiment(name):
     found = {
         path: namings_of_it
-        for path, file in modules("loader", "queries", "report", "emulator").items()
+        for path, file in modules("loader", "model", "queries", "report", "emulator").items()
         if (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
     }
     assert {path: what for path, what in found.items() if path not in EXCUSED} == {}
@@ -107,10 +120,8 @@ def arrows():
     """Which folder imports which, imports inside functions too."""
     found = {folder: set() for folder in FOLDERS}
     for path, file in modules(*FOLDERS).items():
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found[path.partition("/")[0]] |= {name.partition(".")[0] for name in names}
+        imported = {what.partition(".")[0] for _, kind, what in said(file.read_text()) if kind == "import"}
+        found[path.partition("/")[0]] |= imported
     return {folder: (to & set(FOLDERS)) - {folder} for folder, to in found.items()}
 
 
@@ -121,6 +132,7 @@ def test_the_arrows_between_the_folders_have_no_circle():
     assert left == {}
 
 
-def test_the_experiments_import_no_other_folder_and_the_report_not_the_loader():
-    assert arrows()["experiments"] == set()
-    assert "loader" not in arrows()["report"] | arrows()["queries"] | arrows()["emulator"]
+def test_the_model_imports_no_other_folder_the_experiments_the_model_alone_and_the_report_not_the_loader():
+    found = arrows()
+    assert (found["model"], found["experiments"]) == (set(), {"model"})
+    assert "loader" not in found["report"] | found["queries"] | found["emulator"]

@@ -54,14 +54,17 @@ def test_more_than_one_function_needs_a_manifest():
 def test_calls_at_once_beyond_the_limit_of_s3_are_information_and_no_problem():
     below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
     assert (below.status, above.status) == (OK, OK)
-    assert "ask for about 2,696 a second; S3 takes 3,500 a prefix" in below.found
+    assert "ask for about 2,888 a second; S3 takes 3,500 a prefix" in below.found
     assert above.found.endswith(
-        "ask for about 13,481 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown"
+        "ask for about 14,440 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown: with 5 attempts and "
+        "legacy retries about 2.1 % of the objects may fail"
     )
+    many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
+    assert many.found.endswith("with 20 attempts and legacy retries hardly an object may fail")
     adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")
     four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
-    assert four.found.startswith("4 x 100 calls at once ask for about 2,696 a second")
+    assert four.found.startswith("4 x 100 calls at once ask for about 2,888 a second")
 
 
 def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():

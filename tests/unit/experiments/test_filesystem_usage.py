@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.filesystem import FILESYSTEM
-from experiments.filesystem_usage import PUBLISHED_S, a_month, checks, objects, order, usage
+from experiments.filesystem_usage import a_month, checks, objects, order, usage
 from experiments.finding import PROBLEM
 from experiments.objects import part_count
 
@@ -28,13 +28,6 @@ def test_the_data_sets_are_the_published_ones():
 def test_an_order_says_what_has_to_arrive(dataset, files, size):
     told = order(CELL | {"dataset": dataset}, objects(OUTPUTS))
     assert told == {"dataset": dataset, "threads": 30, "connections": 10, "files": files, "bytes": size}
-
-
-@pytest.mark.parametrize(("storage", "dataset"), PUBLISHED_S)
-def test_the_published_seconds_are_expected_of_the_published_files(storage, dataset):
-    for memory_mb, seconds in PUBLISHED_S[storage, dataset].items():
-        cell = CELL | {"storage": storage, "dataset": dataset, "memory_size": memory_mb}
-        assert usage(cell).seconds["aws"] == seconds
 
 
 def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():

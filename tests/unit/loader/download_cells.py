@@ -7,7 +7,16 @@ from loader.infra_variables import infra_defaults
 DOWNLOAD = EXPERIMENTS["download"]
 
 
-def a_cell(concurrency=1, messages=10, warm_up_messages=0, memory_mb=2048, barrier_s=0.0, pollers=None, **variables):
+def a_cell(
+    concurrency=1,
+    messages=10,
+    warm_up_messages=0,
+    memory_mb=2048,
+    barrier_s=0.0,
+    pollers=None,
+    longest_s=13.24,
+    **variables,
+):
     """One cell of a function of 2,048 MB; `variables` are others than infra's defaults."""
     given = {"concurrency_value": concurrency, "memory_size": memory_mb} | variables
     values = complete(DOWNLOAD, infra_defaults({}) | given)
@@ -22,4 +31,5 @@ def a_cell(concurrency=1, messages=10, warm_up_messages=0, memory_mb=2048, barri
         usage=DOWNLOAD.usage(values),
         barrier_s=barrier_s,
         pollers=pollers,
+        longest_s=longest_s,
     )

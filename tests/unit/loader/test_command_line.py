@@ -80,7 +80,7 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
         (["flood", "--messages", "0"], "--messages: must be a whole number of 1 or more, got '0'"),
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
-        (["query", "sumary"], "no query 'sumary'; saved ones: common/errors, "),
+        (["query", "sumary"], "no query 'sumary'; saved ones: access_log/server_side, "),
         (["query", "summary", "--run", "../etc"], "--run: '../etc' is not a run id"),
         (["query", "summary"], "--run: no run in results yet"),
         (["flood", "--outputs", "nowhere.json"], "--outputs: can't read nowhere.json"),

@@ -4,18 +4,24 @@ import json
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from experiments import EXPERIMENTS, download_usage
+from experiments import EXPERIMENTS
 from loader import cost
-from loader.cost import check_budget, durations
+from loader.cost import check_budget
 from loader.cost.demand import Pollers, complete, demands
 from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
-from tests.unit.loader.download_cells import a_cell
+from tests.unit.loader.foreseen_floods import each_takes
+
+ONE_S = 13.24
+
+
+@pytest.fixture(autouse=True)
+def floods(monkeypatch):
+    """Operations of ONE_S each; what the model makes of them stands in test_foreseen."""
+    each_takes(monkeypatch, ONE_S)
 
 
 def plan(*settings, target="aws", **options):
@@ -73,56 +79,11 @@ def test_each_method_asks_s3_as_often_as_it_does(settings, requests):
     assert usd(one, "S3", "GET and HEAD") == pytest.approx(10 * requests * 0.4e-6)
 
 
-def test_the_cell_of_500_takes_its_ramp_into_account():
-    # 5 at the start and 5 more each second: 500 after 99 s, in which (5 + 500) / 2 x 99 = 24,997.5 s of the
-    # 66,200 s of work are done.
-    by_hand = 99 + (5000 * 13.24 - 24997.5) / 500
-    assert durations.flood_s(5000, 13.24, 500, 5, 300) == pytest.approx(by_hand)
-    assert by_hand == pytest.approx(181.405)
-
-
-def test_the_published_matrix_takes_about_43_minutes():
-    floods = 2 * (132.4 + 132.4 + 132.65 + 136.45 + 141.425 + 181.405)
+def test_the_published_matrix_takes_its_floods_and_what_stands_around_them():
+    floods = 2 * 6 * 132.4  # ten downloads for each of N, all N at once
     around = 60 + 1024 / 12 + 180
     assert estimate().total_s == pytest.approx(floods + 12 * (30 + 15) + around)
-    assert estimate().sentences()[0] == "duration: about 43 min for 12 cells, Terraform included"
-
-
-def test_a_flood_that_ends_during_the_ramp_takes_as_long_as_the_area_below_the_ramp():
-    # 100 downloads of 10 s: 5t + 2.5 t^2 = 1000 gives t = 19.025.
-    assert durations.flood_s(100, 10, 500, 5, 300) == pytest.approx(19.025, abs=0.001)
-
-
-def test_up_to_five_functions_have_no_ramp():
-    assert durations.flood_s(50, 13.24, 5, 5, 300) == pytest.approx(132.4)
-
-
-def test_provisioned_pollers_shorten_the_ramp():
-    slow = a_cell(concurrency=500, messages=5000)
-    fast = a_cell(concurrency=500, messages=5000, pollers=Pollers(20, 100))
-    assert durations.cell_s(fast, "aws") < durations.cell_s(slow, "aws") - 30
-
-
-def test_less_memory_than_1024_mb_is_slower_as_the_published_comparison_says():
-    assert download_usage.slowdown(1024) == download_usage.slowdown(3008) == 1
-    assert download_usage.slowdown(512) == pytest.approx(19.03 / 12.76)
-    assert download_usage.slowdown(256) == pytest.approx(2 * 19.03 / 12.76)
-
-
-@given(st.integers(128, 10_239), st.integers(1, 10_000))
-def test_more_memory_is_never_slower_and_no_download_is_faster_than_the_floor(memory_mb, object_mb):
-    one = a_cell(memory_mb=memory_mb, object_size_mb=object_mb).usage.seconds["aws"]
-    more = a_cell(memory_mb=memory_mb + 1, object_size_mb=object_mb).usage.seconds["aws"]
-    assert one >= more >= download_usage.LEAST_S
-
-
-@given(st.integers(1, 500), st.integers(1, 30), st.floats(0.25, 60))
-def test_a_flood_takes_no_less_than_its_work_shared_by_all_functions(concurrency, each, seconds):
-    messages = concurrency * each
-    taken = durations.flood_s(messages, seconds, concurrency, 5, 300)
-    assert taken >= messages * seconds / concurrency - 1e-6
-    ramp_s = max(0, concurrency - 5) / 5
-    assert taken <= messages * seconds / concurrency + ramp_s + 1e-6
+    assert estimate().sentences()[0] == "duration: about 41 min for 12 cells, Terraform included"
 
 
 def test_arm_is_priced_as_arm():
@@ -172,22 +133,12 @@ def test_transfer_within_the_region_is_listed_and_free():
     assert "free: 13,320 GB of transfer to Lambda, same region;" in " ".join(estimated.sentences())
 
 
-def test_a_download_is_billed_no_longer_than_the_timeout():
-    slow = estimate("memory_size=128", "concurrency_value=1", "timeout_s=20")
-    assert usd(slow, "Lambda", "compute, x86_64") == pytest.approx((10 * 20 + 1) * 128 / 1024 * 0.0000166667)
-
-
 def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
     local = estimate(target="local")
-    assert local.sentences()[1].startswith("cost: nothing here; on AWS about 0.01 USD (Lambda")
+    assert local.sentences()[1].startswith("cost: nothing here; on AWS about 0.11 USD (Lambda")
     on_aws = estimate(*("object_size_mb=64", "ephemeral_storage_mb=512", "concurrency_value=1,5,10"))
     assert local.total_usd == pytest.approx(on_aws.total_usd)
     assert local.total_s < on_aws.total_s
-
-
-def test_many_functions_here_wait_for_the_emulator_however_small_the_object_is():
-    assert a_cell(concurrency=500, object_size_mb=1).usage.seconds["local"] == pytest.approx(12.5)
-    assert a_cell(concurrency=10, object_size_mb=64).usage.seconds["local"] == pytest.approx(1.6)
 
 
 def test_another_region_says_that_it_uses_the_prices_of_us_east_1():
@@ -246,8 +197,7 @@ def test_each_cell_of_a_plan_has_its_own_seconds():
     one = plan("concurrency_value=1,500")
     estimated = cost.estimate(one)
     seconds = {one.concurrency(cell): estimated.cell_seconds(cell) for cell in one.cells()}
-    assert seconds[1] == pytest.approx(132.4 + 45)
-    assert seconds[500] == pytest.approx(181.405 + 45)
+    assert seconds == {1: pytest.approx(132.4 + 45), 500: pytest.approx(132.4 + 45)}
 
 
 def test_a_budget_below_the_estimate_is_refused_by_name_with_the_way_out():
@@ -337,13 +287,10 @@ def test_the_published_copy_in_one_function_costs_what_a_sum_by_hand_says():
     # Eight limits, five runs each, of 1,000 objects; each lists source and destination, and looks at the latter again.
     assert usd(estimated, "S3", "COPY") == pytest.approx(8 * 5 * 1000 * 0.000005)
     assert usd(estimated, "S3", "LIST") == pytest.approx(8 * 5 * 3 * 0.000005)
-    one_call_s = 0.1304 + 0.01796 * 20
-    works_s = sum(1000 * one_call_s / limit for limit in (1, 10, 20, 50, 100, 200, 500, 1000))
-    runs_s = 5 * (works_s + 8 * (10 * one_call_s + 0.5)) + 8 * 1  # emptied in half a second, one cold start a cell
+    runs_s = 8 * (5 * ONE_S + 1)  # and one cold start a cell
     assert usd(estimated, "Lambda", "compute, x86_64") == pytest.approx(runs_s * 0.5 * 0.0000166667)
-    assert round(estimated.total_usd, 2) == 0.23
     # One stack for all limits; around it 60 s, an upload of 20 MiB, 180 s, and 1,000 copies by 32 threads.
-    around_s = 60 + 20 / 12 + 180 + 1000 * one_call_s / 32
+    around_s = 60 + 20 / 12 + 180 + 1000 * (0.123 + 0.0155 * 20) / 32
     assert estimated.total_s == pytest.approx(runs_s - 8 + 30 + 8 * 15 + around_s)
 
 
@@ -358,7 +305,6 @@ def test_the_published_copy_from_a_host_costs_what_a_sum_by_hand_says():
     assert usd(estimated, "VPC", "interface endpoints") == pytest.approx(estimated.total_s / 3600 * 4 * 0.01)
     # One message of emptying and one of copies a cell: sent in a batch of their own, received and deleted.
     assert quantity(estimated, "send, receive, delete") == 7 * (1 + 1 + 2 * 2)
-    assert round(estimated.total_usd, 2) == 8.78
 
 
 def test_a_sweep_without_functions_has_no_line_of_lambda_and_its_hosts_ask_the_queue_themselves():
@@ -383,10 +329,8 @@ def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
 def test_hosts_begin_together_and_every_new_instance_takes_its_time():
     one_type, two = (of("copy_host", f"instance_type={types}", "parallel_limit=800", "concurrency_value=20")
                      for types in ("m5a.8xlarge", "m5a.8xlarge,m5a.4xlarge"))  # fmt: skip
-    # Emptying 219,120 keys, and two slices of 10,000 for the busiest of 20 hosts, that share 3,500 calls a second.
-    emptying_s, share_s = 219_120 / 3500, 20_000 / (3500 / 20) + 10 * (0.1304 + 0.01796)
     [seconds] = one_type.cells_s.values()
-    assert seconds == pytest.approx(30 + 90 + emptying_s + share_s + 15)
+    assert seconds == pytest.approx(30 + 90 + 219_120 / 3500 + 0.2 + ONE_S + 15)  # 219,120 keys are emptied first
     assert list(two.cells_s.values()) == [pytest.approx(seconds)] * 2
 
 
@@ -403,11 +347,10 @@ def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_i
     estimated = of("copy", "from_manifest=true", "object_count=10000", "concurrency_value=5", "parallel_limit=100")
     assert quantity(estimated, "requests") == 10 + 1
     assert quantity(estimated, "COPY") == pytest.approx(10_000)
-    one_s = 1000 * (0.1304 + 0.01796 * 20) / 100 + 10 * (0.1304 + 0.01796 * 20)
-    assert quantity(estimated, "compute, x86_64") == pytest.approx((10 * one_s + 10_000 / 3500 + 5 * 1) * 0.5)
-    # Ten slices by five functions, from the start of the trigger on.
+    assert quantity(estimated, "compute, x86_64") == pytest.approx((10 * ONE_S + 10_000 / 3500 + 0.2 + 5 * 1) * 0.5)
+    # Ten slices by five functions.
     [seconds] = estimated.cells_s.values()
-    assert seconds == pytest.approx(30 + 10_000 / 3500 + 2 * one_s + 15)
+    assert seconds == pytest.approx(30 + 10_000 / 3500 + 0.2 + 2 * ONE_S + 15)
 
 
 def test_what_else_does_such_work_is_said_with_the_estimate_and_stored_with_it():

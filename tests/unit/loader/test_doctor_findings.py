@@ -13,7 +13,7 @@ import pytest
 from emulator import providers, stack
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING
-from loader import checks, endpoints
+from loader import checks, endpoints, predicting
 from loader.checks import account as checks_account
 from loader.checks import machine as checks_machine
 from loader.checks import plan as checks_plan
@@ -22,6 +22,8 @@ from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 from tests.unit.loader.download_cells import a_cell
+from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.loader.predicted_cells import AT_HALF
 
 
 def plan(*settings, target="aws", **options):
@@ -150,7 +152,7 @@ def test_the_wait_at_the_barrier_counts_against_the_timeout():
 
 @pytest.mark.parametrize("target", ["local", "aws"])
 def test_a_barrier_that_no_timeout_leaves_room_for_is_a_problem_everywhere(target):
-    found = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, object_size_mb=1)], "download", target)
+    found = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, longest_s=0.25)], "download", target)
     assert found.status == PROBLEM
     assert found.found.startswith("a start barrier of 3 s and 3 s for the record don't fit into timeout_s 6")
     assert found.way_out.startswith("use --set timeout_s=1")
@@ -319,10 +321,9 @@ def test_a_disk_too_small_for_n_copies_of_the_object_is_a_problem():
 
 
 def test_a_sweep_far_too_large_for_this_machine_is_refused_before_it_starts():
+    large = ["concurrency_value=1000", "object_size_mb=10000", "ephemeral_storage_mb=10240"]
     with pytest.raises(UsageError, match=r"memory here: .*use a smaller concurrency_value"):
-        doctor.refuse_if_impossible(
-            plan("concurrency_value=1000", "object_size_mb=10000", "ephemeral_storage_mb=10240", target="local")
-        )
+        doctor.refuse_if_impossible(plan(*large, target="local", messages_per_concurrency=1))
 
 
 # The account
@@ -368,7 +369,7 @@ def test_what_our_own_function_reserves_counts_as_free_for_it_and_is_named_as_a_
 def test_the_raised_network_quota_is_told_with_its_value(aws):
     quota = {"QuotaName": "Network bandwidth per execution environment", "Value": 3000.0, "Unit": "Megabits/Second"}
     with StubAws(quotas=[{"QuotaName": "Concurrent executions", "Value": 1000.0}, quota]) as stub:
-        assert aws(stub)["network quota"].found == "3000 Megabits/Second"
+        assert aws(stub)["network quota"].found.startswith("3000 Megabits/Second; doctor and sweep predict without it")
 
 
 def test_memory_above_3008_mb_is_a_warning_in_an_account_that_looks_new(aws):
@@ -448,8 +449,10 @@ def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monke
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Tools that are there, so that only the account decides."""
+    """Tools that are there, so that only the account decides, and a model that says so much of every cell."""
     monkeypatch.setattr(checks_machine, "tools", list)
+    each_takes(monkeypatch, 13.24)
+    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)
 
 
 def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine, monkeypatch, capsys):
@@ -468,7 +471,7 @@ def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(a
         run_doctor()
     lines = capsys.readouterr().out.splitlines()
     checked = [line.split()[0] for line in lines[: lines.index("")]]
-    assert set(checked) == {"ok"} and len(checked) == 16
+    assert set(checked) == {"ok"} and len(checked) == 16 + 12  # a share at full N for each cell
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
     assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
 

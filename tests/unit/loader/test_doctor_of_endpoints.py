@@ -11,6 +11,7 @@ from loader.errors import UsageError
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 from tests.unit.loader.endpoint_stub import DIRECTORY_BUCKETS, EndpointStub
+from tests.unit.loader.foreseen_floods import each_takes
 
 LOCALSTACK = {"version": "2026.3.0", "system": f"Linux(Container),{platform.release()},x86_64"}
 
@@ -24,6 +25,7 @@ def asked(monkeypatch, tmp_path):
     """What the doctor finds of an account, by check, where Docker answers, doesn't (1), or isn't there (None)."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    each_takes(monkeypatch, 13.24)
 
     def findings(stub, experiment="download", docker=None):
         monkeypatch.setenv("PATH", str(tmp_path))

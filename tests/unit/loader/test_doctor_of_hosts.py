@@ -16,6 +16,7 @@ from loader.checks import machine as checks_machine
 from loader.checks import plan as checks_plan
 from loader.run.plan import make_plan
 from tests.unit.loader.copy_cells import a_cell_of, cells_of
+from tests.unit.loader.foreseen_floods import each_takes
 
 VCPUS = {"m5a.4xlarge": 16, "m5a.8xlarge": 32, "p4d.24xlarge": 96}
 WHO = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
@@ -101,6 +102,7 @@ def aws(monkeypatch):
     """Credentials, and a function that lets the doctor look at a stub."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    each_takes(monkeypatch, 13.24)
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def findings(stub, *settings):
@@ -170,25 +172,23 @@ def test_the_plan_of_hosts_says_hosts_and_has_no_rules_of_lambda(monkeypatch):
 
 
 def test_one_call_after_another_for_two_million_objects_does_not_fit_into_a_function_and_the_way_out_is_more_at_once():
-    slow = a_cell_of("copy", "parallel_limit=1", "object_count=2000000", "object_bytes=1000000")
+    slow = a_cell_of("copy", "parallel_limit=1", longest_s=297_000)
     found = checks_plan.time_limit([slow], "copy run", "aws")
     assert found.status == PROBLEM
-    assert "one copy run may take 297," in found.found and "timeout_s is 900" in found.found
+    assert "one copy run may take 297,000.0 s" in found.found and "timeout_s is 900" in found.found
     assert found.way_out == "use a smaller object_count, or a larger parallel_limit"
 
 
 def test_an_emptying_that_takes_longer_than_a_function_may_is_a_problem_too():
     many = a_cell_of("copy", "from_manifest=true", "object_count=5000000", "object_bytes=1000")
     found = checks_plan.time_limit([many], "copy run", "aws")
-    assert (found.status, "one preparation may take 1,428.6 s" in found.found) == (PROBLEM, True)
+    assert (found.status, "one preparation may take 1,428.8 s" in found.found) == (PROBLEM, True)
 
 
 def test_a_host_may_work_for_12_hours_on_one_message():
-    fits, too_long = (
-        a_cell_of("copy_host", f"object_count={count}", "objects_per_folder=1000") for count in (29_000_000, 30_000_000)
-    )
-    assert checks_plan.hold([fits], "copy run", "aws").status == OK
-    found = checks_plan.hold([too_long], "copy run", "aws")
+    fits, too_long = (a_cell_of("copy_host", longest_s=seconds) for seconds in (12 * 3600, 12 * 3600 + 1))
+    assert checks_plan.hold([fits], "copy run").status == OK
+    found = checks_plan.hold([too_long], "copy run")
     assert (found.status, found.way_out) == (
         PROBLEM, "use a smaller object_count, more hosts, or a larger parallel_limit"
     )  # fmt: skip

@@ -17,6 +17,7 @@ from loader.run.description import RunDescription
 from loader.run.folder import RunFolder
 from loader.run.plan import make_plan
 from loader.target import Target
+from tests.unit.loader.foreseen_floods import each_takes
 
 URL = "http://127.0.0.1:4566"
 HERE = {"target": "endpoint", "endpoint_url": URL}
@@ -147,7 +148,7 @@ def verb(tmp_path, monkeypatch, capsys):
     return run
 
 
-PLAN = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1).as_dict()
+PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1).as_dict()
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,8 @@ def test_every_verb_says_at_which_endpoint_the_stack_is(verb, monkeypatch):
     assert err.splitlines()[0] == f"stack: an endpoint at {URL}, which isn't AWS, f in us-east-1"
 
 
-def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws():
+def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkeypatch):
+    each_takes(monkeypatch, 13.24)
     plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=10)
     there = estimate(plan, kind="endpoint")
     assert there.sentences()[1].startswith("cost: unknown at an endpoint that isn't AWS; on AWS about 5.15 USD")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from loader.errors import UsageError
-from loader.infra_variables import declared, infra_defaults
+from loader.infra_variables import INFRA, declared, infra_defaults
 
 
 @pytest.fixture
@@ -122,3 +122,7 @@ def test_a_file_that_cannot_be_read_is_named_in_one_line(folder, name, text, wor
 def test_an_environment_variable_that_cannot_be_read_is_named(folder):
     with pytest.raises(UsageError, match=r"^TF_VAR_pollers: '\{minimum=3' isn't a value: "):
         infra_defaults({"TF_VAR_pollers": "{minimum=3"}, folder)
+
+
+def test_the_folder_is_read_once_whether_it_is_named_or_not():
+    assert declared() is declared(INFRA)

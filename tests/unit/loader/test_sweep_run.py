@@ -6,7 +6,7 @@ import pytest
 
 from experiments import EXPERIMENTS
 from loader.errors import RunError, UsageError
-from loader.run import collecting, log_columns, stack_lock, swept_stack
+from loader.run import calibration, collecting, log_columns, stack_lock, swept_stack
 from loader.run import sweep as sweep_run
 from loader.run.accounting import check
 from loader.run.description import RunDescription
@@ -269,3 +269,20 @@ def test_a_stack_on_aws_is_not_taken_over_at_an_endpoint(applied, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
     with pytest.raises(UsageError, match="applied on AWS, and this goes to an endpoint at http"):
         applied("aws_s3_bucket.data", take_over=True)
+
+
+def test_a_calibration_that_fails_leaves_a_local_sweep_whole_with_a_prediction_from_the_file(
+    sweep, aws, folder, capsys, monkeypatch
+):
+    def fail(target):
+        raise calibration.CalibrationError("a client ended")
+
+    monkeypatch.delenv(calibration.LEFT_OUT)
+    monkeypatch.setattr(calibration, "measure", fail)
+    _, run = sweep(succeed)
+    aws.__dict__["kind"] = "local"
+    check(run.run())
+    cells = folder.read_json("run.json")["prediction"]["cells"]
+    assert "this machine couldn't be calibrated" in capsys.readouterr().err
+    assert len(folder.read_json("run.json")["cells"]) == 2
+    assert set(cells) == {f"memory_size=1024,concurrency_value={n}" for n in (1, 2)}

@@ -9,12 +9,21 @@ import report
 from report.figures import drawing
 from tests.unit.report import synthetic_run
 
+PNG = drawing.png
 
-@pytest.fixture(autouse=True)
-def slides(request, monkeypatch):
-    """PNG is drawn for the tests of what is built alone: it takes a third of a report's time, and no page has it."""
-    if request.module.__name__.rpartition(".")[2] != "test_report_build":
-        monkeypatch.setattr(drawing, "png", lambda figure: b"")
+
+@pytest.fixture(scope="package", autouse=True)
+def without_slides():
+    """PNG takes a third of a report's time, and no page has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "png", lambda figure: b"")
+        yield
+
+
+@pytest.fixture
+def slides(monkeypatch):
+    """For the tests that look at it: it is drawn."""
+    monkeypatch.setattr(drawing, "png", PNG)
 
 
 @pytest.fixture

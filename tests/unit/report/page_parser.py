@@ -1,6 +1,7 @@
 """Reads a report page the way the tests need it: structure, references, ids, text."""
 
 import re
+from functools import cached_property
 from html.parser import HTMLParser
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "source", "wbr", "col"}
@@ -29,7 +30,7 @@ class Page(HTMLParser):
         self.close()
         self.faults += [f"<{tag}> is never closed" for tag in self._open]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The visible text with single ordinary spaces."""
         return " ".join(" ".join(self.texts).replace("\u00a0", " ").split())

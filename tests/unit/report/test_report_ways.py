@@ -37,13 +37,25 @@ def records(n=1):
     return made
 
 
-@pytest.fixture
-def folder(tmp_path):
+def write(directory):
     """A results folder with every way at N = 1 and N = 5, one planned that never ran, and its log events."""
     made = [*records(1), *records(5)]
-    directory = handmade_run.write(tmp_path / "run", made, PLAN)
+    handmade_run.write(directory, made, PLAN)
     events = [{"timestamp": one["finished_at_ms"], "message": json.dumps(one) + "\n"} for one in made]
     (directory / "log_events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return directory
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write(tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The same with its report, which the tests only read."""
+    directory = write(tmp_path_factory.mktemp("ways") / "run")
+    report.build(directory)
     return directory
 
 
@@ -69,9 +81,8 @@ def test_the_saved_query_has_one_row_a_way_and_agrees_with_the_records(folder):
     assert len(summary.rows) == 2 * len(WAYS)
 
 
-def test_cells_csv_has_one_line_a_way_after_the_published_columns(folder):
-    report.build(folder)
-    header, *lines = (folder / "cells.csv").read_text().splitlines()
+def test_cells_csv_has_one_line_a_way_after_the_published_columns(built):
+    header, *lines = (built / "cells.csv").read_text().splitlines()
     assert header.startswith("memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s,method,sink,")
     assert len(lines) == 2 * len(WAYS)
     assert {tuple(line.split(",")[8:10]) for line in lines} == set(WAYS)
@@ -130,14 +141,13 @@ def test_the_verdict_names_each_way(folder):
     assert not any("pools cells" in caveat for caveat in verdict["caveats"])
 
 
-def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(folder, capsys):
-    report.build(folder)
-    table.print_table(table_of(load(folder)), "table")
+def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(built, capsys):
+    table.print_table(table_of(load(built)), "table")
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 100
     for name in ("download_file", "stream", "ranges", "ranges to tmp", "crt", "go_stream"):
         assert re.search(rf" {name}, ", printed), name
-    table.print_table(table_of(load(folder)), "json")
+    table.print_table(table_of(load(built)), "json")
     rows = json.loads(capsys.readouterr().out)
     [crt] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 1)]
     assert (crt["retries"], round(crt["mbit_per_s"], 6)) == (7, 10.0)
@@ -170,8 +180,8 @@ def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys)
     assert capsys.readouterr().out.startswith("| MB | N | where |")
 
 
-def test_the_page_tells_the_ways_apart_and_what_they_took(folder):
-    page = report.build(folder).read_text()
+def test_the_page_tells_the_ways_apart_and_what_they_took(built):
+    page = (built / "report.html").read_text()
     assert "What a download took of the function" in page
     assert page.count("ranges to tmp") > 5
     assert ">crt</text>" in page  # the pictures' series

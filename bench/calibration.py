@@ -1,0 +1,188 @@
+"""`python -m bench.calibration`: every published figure beside the model's, and the parameters, into docs/model.md.
+
+The peer is what was published. Each of its rows is a cell: the row's own coordinates, laid over the experiment's matrix
+for AWS, go the way of `stampede simulate`, from the first message of the flood to its last record.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import mean, stdev
+
+from experiments import EXPERIMENTS, Experiment
+from experiments.experiment import Published
+from experiments.knowledge import OWN
+from loader.cost.demand import demands
+from loader.infra_variables import declared
+from loader.predicting import parameters_of, scenario_of
+from loader.run.plan import make_plan
+from model import operation
+from model import parameters as known
+from model.parameters import Parameters
+from model.scenario import evaluate
+from report.cell_key import Key
+from report.published import Theirs, every_cell
+from report.statistics.bootstrap import student_quantile
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
+# Messages per N behind a published figure, where it isn't what the experiment sends.
+MESSAGES = {"filesystem_large": 10, "filesystem_small": 10}
+# Operations behind each of the model's averages: small floods are carried out several times, FLOODS at most.
+OPERATIONS, FLOODS = 300, 30
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One published figure beside the model's, both in `unit`. `of_runs` is the 95 % interval of the mean of its single
+    runs, where those were published."""
+
+    key: Key
+    theirs: float
+    model: float
+    unit: str
+    of_runs: tuple[float, float] | None = None
+
+    @property
+    def difference(self) -> float:
+        """The model's, relative to the published one."""
+        return self.model / self.theirs - 1
+
+
+@cache
+def compared(name: str) -> list[tuple[Published, list[Compared]]]:
+    """Every published table of the experiment `name`, which has a model, row by row."""
+    experiment = EXPERIMENTS[name]
+    parameters = parameters_of(experiment, "aws")
+    cells = every_cell(experiment)
+    return [
+        (published, [_beside(experiment, one, parameters) for one in cells if one.published is published])
+        for published in experiment.published
+    ]
+
+
+def _beside(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> Compared:
+    seconds = average_s(experiment, theirs, parameters)
+    if "avg_s" in theirs.figures:
+        of_runs = interval_of_mean(theirs.runs_s) if len(theirs.runs_s) > 1 else None
+        return Compared(theirs.key, theirs.figures["avg_s"], seconds, "s", of_runs)
+    speed = experiment.speed
+    model = replace(theirs, figures={"avg_s": seconds})
+    return Compared(theirs.key, theirs.speed(speed) or 0.0, model.speed(speed) or 0.0, speed.unit)
+
+
+def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
+    """Where the mean of all runs lies by these few, with 95 % confidence (Student's t)."""
+    half = student_quantile(0.975, len(runs_s) - 1) * stdev(runs_s) / len(runs_s) ** 0.5
+    return mean(runs_s) - half, mean(runs_s) + half
+
+
+def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
+    """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
+    program's runs, one after the other."""
+    each = MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
+    coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
+    plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
+    (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
+    scenario = scenario_of(experiment, plan, demand)
+    if theirs.published.work:
+        work = theirs.published.work(demand.values, parameters)
+        return operation.of(work, scenario.memory_mb, parameters)[0].mean_s
+    floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
+    work = scenario.work(parameters)
+    scenario = replace(scenario, work=lambda _: work)
+    courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
+    return mean(one.of_first["avg_s"] if _is_first_read(theirs) else one.avg_s for one in courses)
+
+
+def _is_first_read(theirs: Theirs) -> bool:
+    """Whether a row counts only reads that no page cache could answer: the first of each environment."""
+    cell = theirs.key.figures()
+    return theirs.published.file == "filesystem_large" and (cell["storage"], cell["read"]) == ("efs", "first")
+
+
+def document(text: str) -> str:
+    """The page with its generated parts made anew. Raises ValueError where one has no place in it."""
+    for name, make in (("parameters", _parameters), ("published", _published)):
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            raise ValueError(f"{DOCUMENT.name} has no place for {name}: put {begin.strip()} and {end} there")
+        text = f"{before}{begin}\n{make()}\n{end}{after}"
+    return text
+
+
+def _published() -> str:
+    return "\n".join(
+        _table(experiment, published, rows)
+        for name, experiment in EXPERIMENTS.items()
+        if experiment.work
+        for published, rows in compared(name)
+    )
+
+
+def _table(experiment: Experiment, published: Published, rows: Sequence[Compared]) -> str:
+    """One published table: the axes on which its rows differ, but for those that follow from others, and both
+    figures."""
+    own = [axis for axis in experiment.axes if not callable(axis.default)]
+    axes = [axis for axis in own if len({row.key[axis.name] for row in rows}) > 1] or own[:1]
+    heads = [f"{axis.label}, {axis.unit}" if axis.unit else axis.label for axis in axes]
+    fixed = [f"{axis.label} {published.fixed[axis.name]}" for axis in experiment.axes if axis.name in published.fixed]
+    title = ", ".join([f"**{experiment.name}**", *fixed])
+    unit = rows[0].unit
+    heads += [f"published, {unit}", f"model, {unit}", "difference"]
+    if rows[0].of_runs:
+        heads.append("by its runs, 95 %")
+    lines = [
+        textwrap.fill(f"{title}: {published.setting}", width=118),
+        "",
+        f"| {' | '.join(heads)} |",
+        f"|{' ---: |' * len(heads)}",
+    ]
+    for row in rows:
+        parts = [str(row.key[axis.name]) for axis in axes]
+        parts += [_figure(row.theirs), _figure(row.model), f"{100 * row.difference:+.1f} %"]
+        if row.of_runs:
+            parts.append(f"{_figure(row.of_runs[0])} to {_figure(row.of_runs[1])}")
+        lines.append(f"| {' | '.join(parts)} |")
+    return "\n".join([*lines, ""])
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def _parameters() -> str:
+    """The files of parameters, AWS's and each experiment's, and the same for a machine of one's own."""
+    files = [known.AWS, *(OWN / f"{name}.json" for name in EXPERIMENTS)]
+    files += [path.with_name(f"{path.stem}_local.json") for path in files]
+    return "\n".join(_parameters_of(path) for path in files if path.exists())
+
+
+def _parameters_of(path: Path) -> str:
+    lines = [
+        f"`{path.relative_to(DOCUMENT.parent.parent).as_posix()}`",
+        "",
+        "| name | value | low to high | unit | known | source | of |",
+        "| --- | ---: | --- | --- | --- | --- | --- |",
+    ]
+    for row in known.read(path):
+        told = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
+        parts = (f"`{row.name}`", _number(row.value), told, row.unit, row.known, row.source, row.date)
+        lines.append(f"| {' | '.join(parts)} |")
+    return "\n".join([*lines, ""])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+if __name__ == "__main__":
+    made = document(DOCUMENT.read_text(encoding="utf-8"))
+    DOCUMENT.write_text(made, encoding="utf-8")
+    print(f"written: {DOCUMENT.name}", file=sys.stderr)

@@ -1,0 +1,74 @@
+"""Whether N will run at once for most of a cell's time: what the model says, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments import EXPERIMENTS, Experiment
+from experiments.finding import OK, WARNING, Finding
+from loader.errors import UsageError
+from loader.predicting import predictions
+from loader.run.plan import Plan, cell_name
+from model.prediction import Prediction
+
+CHECK = "share at full N"
+# With less of the operations' time at full N, a table of N tells more of how N was reached.
+LEAST_SHARE = 0.5
+
+
+def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) -> tuple[dict[str, Prediction], str]:
+    """What the model says of each cell by its name; or nothing, and in words why. `ranged`: with how sure it is."""
+    if EXPERIMENTS[plan.experiment].work is None:
+        return {}, f"there is no model of {plan.experiment}"
+    try:
+        return predictions(plan, defaults, ranged=ranged), ""
+    except UsageError as error:
+        return {}, str(error)
+
+
+def check(plan: Plan, defaults: Mapping[str, object]) -> list[Finding]:
+    """A finding for each cell, repeats of one counted once; a single one where there is no prediction."""
+    found, why_not = predicted(plan, defaults)
+    if why_not:
+        return [Finding(CHECK, OK, f"not predicted: {why_not}")]
+    return [finding for _, finding in _findings(plan, found)]
+
+
+def warning(plan: Plan, found: Mapping[str, Prediction], why_not: str) -> str:
+    """One sentence on the cells of which `check` warns, the one with the smallest share by name, or on why there is no
+    prediction; empty without any."""
+    if why_not:
+        return f"{CHECK}: not predicted: {why_not}"
+    low = [(one.share_at_n, finding) for one, finding in _findings(plan, found) if finding.status == WARNING]
+    if not low:
+        return ""
+    _, lowest = min(low, key=lambda one: one[0])
+    more = f" ({len(low) - 1} more: `stampede doctor` with the same options)" if len(low) > 1 else ""
+    return f"{CHECK}: {lowest.sentence}{more}"
+
+
+def _findings(plan: Plan, found: Mapping[str, Prediction]) -> list[tuple[Prediction, Finding]]:
+    experiment = EXPERIMENTS[plan.experiment]
+    once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in found}
+    return [
+        (found[cell.name], finding(name, plan.concurrency(cell), found[cell.name], experiment))
+        for name, cell in once.items()
+    ]
+
+
+def finding(cell: str, n: int, one: Prediction, experiment: Experiment) -> Finding:
+    """What is to be expected of one cell of concurrency `n`, with the advice where less than half of it is at full N,
+    or messages are lost."""
+    operation, operations = experiment.operation
+    found = f"{cell}: {100 * one.share_at_n:.0f} % of the {operations}' time at full N = {n:,}"
+    if one.time_to_n_s is None:
+        found += f", which is never reached ({one.most_at_once:,} at most)"
+    else:
+        found += f", reached after {one.time_to_n_s:,.0f} s"
+    found += f"; one {operation} takes {one.avg_s:.3g} s" if one.avg_s is not None else f"; no {operation} succeeds"
+    if one.dead_lettered:
+        found += f"; {one.dead_lettered:,} of {one.count:,} messages end as dead letters"
+    found += f"; what binds: {one.binds}"
+    if one.share_at_n >= LEAST_SHARE and not one.dead_lettered:
+        return Finding(CHECK, OK, found)
+    return Finding(CHECK, WARNING, found, one.advice)

@@ -1,0 +1,254 @@
+"""What the model says of a plan's cells: each cell as a scenario, the parameters of a place, and their predictions."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from experiments import EXPERIMENTS, Experiment
+from experiments.finding import BUILD, PROBLEM, Finding
+from experiments.knowledge import files, knowledge
+from loader.cost.demand import Demand, demands
+from loader.errors import UsageError, one_line
+from loader.infra_variables import declared
+from loader.run.plan import Cell, Plan
+from model import parameters as known
+from model.enough import MOST_MESSAGES
+from model.parameters import ParameterError, Parameters
+from model.prediction import Prediction, Scenario, predict
+from model.scenario import PROVISIONED, STANDARD, Evaluation, expect
+
+# A message stays hidden for so many timeouts of the function (Lambda guide, services-sqs-configure).
+HOLDS = 6
+# What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse.
+UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
+# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
+MOST_KEPT = 1000
+
+# What a prediction for this machine is worth that is made before a run.
+UNCALIBRATED = (
+    "predicted for a machine of two cores, the one on which the model's parameters were measured; a sweep calibrates "
+    "this machine first, and predicts with what it finds"
+)
+
+
+def parameters_of(experiment: Experiment, place: str, file: Path | None = None) -> Parameters:
+    """What the model knows of `place` (`aws` or `local`) and `experiment`, a user's `file` laid over it.
+
+    Raises UsageError for a file that can't be read, or a parameter that has no source or isn't above 0.
+    """
+    parameters = knowledge(experiment.name, place)
+    if file is None:
+        return parameters
+    try:
+        given = known.read(file)
+    except ParameterError as error:
+        raise UsageError(f"--parameters: {error}") from None
+    for row in given:
+        if row.name not in set(parameters):
+            near = difflib.get_close_matches(row.name, parameters, n=1)
+            places = ", ".join(f"{path.parent.name}/{path.name}" for path in files(experiment.name, place))
+            hint = f"did you mean {near[0]}?" if near else f"its names stand in {places}"
+            raise UsageError(f"--parameters: {file.name}: the model has no {row.name}; {hint}")
+    return parameters.with_rows(given)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known beside a plan: the `parameters` of a place where they aren't the model's own, how many functions
+    the account may run at once (None: enough), and whether it has the quota of the network for each environment."""
+
+    parameters: Parameters | None = None
+    account_concurrency: int | None = None
+    bandwidth_quota: bool = False
+
+
+NOTHING = Given()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the model is asked about one flood. Two are the same where all that decides the answer is: `told` has it
+    but for what is varied."""
+
+    told: tuple[Hashable, ...]
+    messages: int
+    timeout_s: float
+    barrier_s: float
+    warm_up: int
+    seed: int
+    scenario: Scenario = field(compare=False)
+    parameters: Parameters = field(compare=False)
+
+    def varied(self, **changes: float) -> Question:
+        """The same with another number of `messages`, say, or without a `timeout_s`."""
+        return replace(self, scenario=replace(self.scenario, **changes), **changes)
+
+
+@dataclass(frozen=True)
+class PredictedCell:
+    """A cell of a plan, what it asks for in numbers, and what the model says of it."""
+
+    cell: Cell
+    demand: Demand
+    prediction: Prediction
+
+
+def questions(
+    plan: Plan, defaults: Mapping[str, Any], place: str, given: Given = NOTHING
+) -> Iterator[tuple[Demand, Question]]:
+    """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what the model is asked
+    about its measured messages at `place`. `defaults` are `infra_defaults()`. Raises UsageError as `demands` does."""
+    experiment = EXPERIMENTS[plan.experiment]
+    is_known = given.parameters is not None and given.parameters.place == place
+    parameters = given.parameters if is_known else parameters_of(experiment, place)
+    rows = tuple(parameters.row(name) for name in parameters)
+    for demand in demands(plan, defaults):
+        scenario = scenario_of(experiment, plan, demand, given)
+        values = json.dumps(demand.values, sort_keys=True, default=asdict)
+        told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, rows)
+        varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
+        yield demand, Question(told, **varied, seed=plan.seed, scenario=scenario, parameters=parameters)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def expected(question: Question) -> Evaluation:
+    """How the flood is expected to go. Raises one of UNANSWERED."""
+    return expect(question.scenario, question.parameters, question.seed)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def prediction(question: Question, ranged: bool = True) -> Prediction:
+    """All that the model says of the flood; where not `ranged`, but for how sure it is. Raises one of UNANSWERED."""
+    return predict(question.scenario, question.parameters, question.seed, expected(question), ranged)
+
+
+def predicted_cells(
+    plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING, ranged: bool = True
+) -> Iterator[PredictedCell]:
+    """What the model says of each cell at the plan's target, one after the other, in the order in which they run.
+
+    Raises UsageError for an experiment without a model and for a matrix that no account can hold.
+    """
+    refuse(plan, defaults, given)
+    for cell, (demand, question) in zip(plan.cells(), questions(plan, defaults, plan.target, given), strict=True):
+        try:
+            yield PredictedCell(cell, demand, prediction(question, ranged))
+        except UNANSWERED as error:
+            raise UsageError(
+                f"{demand.alike}: the model has no answer for these settings ({one_line(error)}); "
+                "`stampede doctor` looks at them"
+            ) from None
+
+
+def predictions(
+    plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING, ranged: bool = True
+) -> dict[str, Prediction]:
+    """{cell: what the model says of it}, as `predicted_cells`; repeats of a cell have the same."""
+    return {one.cell.name: one.prediction for one in predicted_cells(plan, defaults, given, ranged)}
+
+
+def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING) -> Scenario:
+    """A cell of a plan as the model is asked about it."""
+    values = {**demand.values, "messages_per_concurrency": plan.messages_per_concurrency}
+    pollers = demand.pollers and (demand.pollers.minimum, demand.pollers.maximum)
+    in_lambda = demand.usage.in_lambda
+    most = values.get("maximum_concurrency") or max(2, demand.concurrency)
+    return Scenario(
+        work=partial(experiment.work, demand.values),
+        messages=demand.messages,
+        concurrency=1 if demand.usage.in_athena else demand.concurrency,
+        memory_mb=demand.memory_mb,
+        timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
+        visibility_timeout_s=values.get("visibility_timeout_s") or HOLDS * demand.timeout_s,
+        trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
+        pollers=pollers if in_lambda else None,
+        maximum_concurrency=most if in_lambda and not pollers else None,
+        account_concurrency=given.account_concurrency,
+        bandwidth_quota=given.bandwidth_quota,
+        barrier_s=demand.barrier_s,
+        warm_up=demand.warm_up_messages,
+        shares_a_list=experiment.messages is not None and experiment.messages(values) is not None,
+        operations=experiment.operation[1],
+    )
+
+
+def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> None:
+    """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with a number
+    that infra/ takes from nobody, with cells that no account can hold, or that its experiment's checks refuse. That a
+    function isn't built yet is no hindrance."""
+    # Not above: the checks estimate what a plan costs, and an estimate rests on predictions.
+    from loader.checks import plan as rules
+
+    experiment = EXPERIMENTS[plan.experiment]
+    if experiment.work is None:
+        having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
+        raise UsageError(f"{experiment.name}: has no model of its operation; choose one that has: {having}")
+    cells = demands(plan, defaults)
+    refuse_out_of_bounds(cells)
+    if (no_time := rules.no_time([cell for cell in cells if cell.usage.in_lambda])) is not None:
+        _refuse_problems([no_time])
+    if plan.target != "local":
+        refuse_impossible(cells, given.account_concurrency)
+    _refuse_problems(experiment.checks([cell.values for cell in cells]))
+
+
+def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
+    """Raise UsageError for a number that infra/ takes from nobody, and for more messages than the model can take."""
+    for name, variable in declared().items():
+        for cell in cells:
+            value = cell.values.get(name)
+            if value is None or variable.type != "number":
+                continue
+            least, most = variable.least, variable.most
+            if (least is not None and value < least) or (most is not None and value > most):
+                rule = f"{least:,.0f} or more" if most is None else f"{least or 0:,.0f} to {most:,.0f}"
+                raise UsageError(f"{name}: must be {rule}, got {value}; correct --set {name}=...")
+    _refuse_short_holds(cells)
+    for cell in cells:
+        for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
+            if count > MOST_MESSAGES:
+                raise UsageError(
+                    f"{cell.alike}: {count:,} messages, and the model takes {MOST_MESSAGES:,} in one flood at most; "
+                    f"use a smaller --{of}-per-concurrency"
+                )
+
+
+def _refuse_short_holds(cells: Sequence[Demand]) -> None:
+    for cell in cells:
+        hold_s = cell.values.get("visibility_timeout_s")
+        if hold_s is not None and hold_s < HOLDS * cell.timeout_s:
+            raise UsageError(
+                f"visibility_timeout_s: must be at least {HOLDS} x timeout_s = {HOLDS * cell.timeout_s}, got {hold_s}; "
+                "leave it out, or use a shorter timeout_s"
+            )
+
+
+def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None = None) -> None:
+    """Raise UsageError for cells that no account can hold, or not one of `account_concurrency`."""
+    from loader.checks import plan as rules  # as in `refuse`
+    from loader.checks.account import UNRESERVED
+
+    working = [cell for cell in cells if cell.usage.in_lambda]
+    if not working:
+        return
+    _refuse_problems([rules.memory(working), rules.trigger(working)])
+    n = max(cell.concurrency for cell in working)
+    if account_concurrency is not None and n > account_concurrency - UNRESERVED:
+        raise UsageError(
+            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} of them can be "
+            f"reserved, as {UNRESERVED} must not be, and concurrency_value is {n}; sweep a smaller N, or ask AWS for "
+            f"{n + UNRESERVED}"
+        )
+
+
+def _refuse_problems(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        if finding.status == PROBLEM and finding.way_out != BUILD:
+            raise UsageError(f"{finding.check}: {finding.sentence}")

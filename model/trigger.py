@@ -1,0 +1,39 @@
+"""What hands messages to functions, and how many batches it holds at once as time goes on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """`start` batches at once at first, `per_minute` more, `most` in the end.
+
+    Standard, "Configuring scaling behavior for SQS event source mappings" of the Lambda guide: five batches at a time
+    at first, up to 300 more concurrent invokes a minute while messages are still available, 1,250 at most; a
+    `maximum_concurrency` is a lower end. Provisioned: ten concurrent invokes for each poller, the minimum at once, then
+    1,000 more a minute to the maximum.
+
+    Whether the pollers of a minute come one by one or together isn't documented. They come one by one here, on a
+    straight line, which has N = 500 after (500 - 5) / 5 = 99 s; in steps of whole minutes it would be 120 s. That a
+    provisioned poller asks ten times a second at most is left out: it matters to messages of less than a second.
+    """
+
+    start: float
+    per_minute: float
+    most: float
+
+    def __post_init__(self) -> None:
+        if not (self.start >= 1 and self.per_minute >= 0 and self.most >= 1) or math.isinf(self.start):
+            raise ValueError(f"a trigger starts with 1 batch or more, and adds none or more a minute; got {self}")
+
+    @property
+    def places(self) -> int:
+        """Batches at once when the first message is there."""
+        return int(min(self.start, self.most))
+
+    @property
+    def step_s(self) -> float:
+        """Seconds from one more place to the next."""
+        return 60 / self.per_minute if self.per_minute else math.inf

@@ -1,0 +1,92 @@
+"""What the model knows: each row is asked for by some experiment's work or some part, and says the same everywhere."""
+
+import json
+
+import pytest
+
+from experiments import EXPERIMENTS, copy_work
+from experiments.knowledge import OWN, files, knowledge
+from loader.cost.demand import demands
+from loader.infra_variables import infra_defaults
+from loader.predicting import scenario_of
+from loader.run import calibration
+from loader.run.plan import make_plan
+from model import operation
+from model.parameters import AWS, Parameters, read
+from model.scenario import flood_of
+
+FILES = [*AWS.parent.glob("parameters*.json"), *OWN.glob("*.json")]
+# What a default matrix doesn't come to, as the plans that do.
+WAYS = {
+    "download": [
+        *(["method=crt"], ['provisioned_pollers={"minimum":2,"maximum":5}']),
+        *([f"method={method}", f"sink={sink}"]
+          for method in ("stream", "ranges", "go_stream", "go_ranges") for sink in ("discard", "memory", "tmp")),
+    ],
+    "filesystem": [["read_method=pool"], ["storage=s3files", "with_s3files=true"]],
+    "copy": [["pace=adaptive"]],
+    "copy_host": [["bucket_key=false"]],
+    "express": [["placement=same_zone"]],
+}  # fmt: skip
+
+
+class Asked(Parameters):
+    """Parameters that remember which of them were asked for."""
+
+    def __init__(self, known):
+        super().__init__([known.row(name) for name in known], known.place)
+        self.names = set()
+
+    def __getitem__(self, name):
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
+def test_a_row_is_a_line_of_its_own_and_a_name_stands_once_in_a_file_and_has_one_unit():
+    units = {}
+    for path in FILES:
+        rows = read(path)
+        assert [json.loads(line.strip(" ,"))["name"] for line in path.read_text().splitlines()[1:-1]] == list(
+            dict.fromkeys(row.name for row in rows)
+        )
+        for row in rows:
+            assert units.setdefault(row.name, row.unit) == row.unit, (path.name, row.name)
+
+
+def ask(experiment, place, asked, settings=()):
+    """Everything that the model asks about the cells of a plan."""
+    plan = make_plan(experiment, place, settings, messages_per_concurrency=1)
+    for demand in demands(plan, infra_defaults({})):
+        work = experiment.work(demand.values, asked)
+        for quota in (False, True):
+            operation.of(work, demand.memory_mb, asked, quota)
+        flood_of(scenario_of(experiment, plan, demand), work, asked)
+        for published in experiment.published if place == "aws" else ():
+            if published.work:
+                published.work(demand.values, asked)
+
+
+@pytest.mark.parametrize("place", ["aws", "local"])
+def test_every_row_is_asked_for_by_a_work_or_a_part(place):
+    unasked = {}
+    for name, experiment in EXPERIMENTS.items():
+        asked = Asked(knowledge(name, place))
+        for settings in ([], *WAYS[name]):
+            ask(experiment, place, asked, settings)
+        for path in files(name, place):
+            names = {row.name for row in read(path)}
+            unasked[path.name] = unasked.get(path.name, names) & names - asked.names
+    # What the checks ask, and what a calibration.
+    if place == "aws":
+        busy = {"concurrency_value": 9, "parallel_limit": 900, "object_bytes": 1000, "pace": "fixed", "calls_per_s": 0,
+                "retry_mode": "standard", "retry_attempts": 5}  # fmt: skip
+        asked = Asked(knowledge("copy"))
+        copy_work.turned_down(busy, asked)
+        copy_work.turned_down(busy | {"pace": "adaptive"}, asked)
+        unasked[AWS.name] -= asked.names
+    else:
+        took = calibration.Took(1, 1.0, 1.0)
+        asked = Asked(knowledge("download", "local"))
+        calibration.parameters(calibration.Measured(took, took, took, 2), asked, 2)
+        unasked["parameters_local.json"] -= asked.names
+    assert {name: rows for name, rows in unasked.items() if rows} == {}

@@ -1,0 +1,61 @@
+"""How a course is counted: as the report counts it from records. And what a large flood holds in memory."""
+
+import tracemalloc
+from array import array
+
+import pytest
+
+from model.course import RAMP_POINTS, Attempts, course
+from model.flood import Flood, Trigger, run
+from model.limits import Shared
+from model.operation import Operation
+
+NOTHING_SHARED = Shared([], {})
+
+
+def attempts(*times, failed=()):
+    ordered = sorted(times, key=lambda one: one[1])
+    return Attempts(
+        array("d", [one[0] for one in ordered]), array("d", [one[1] for one in ordered]), array("q", failed)
+    )
+
+
+def test_the_window_goes_from_the_first_to_the_last_moment_with_n_at_once():
+    got = course(attempts((1, 5), (2, 8), (6, 9)), 2, 1.0, NOTHING_SHARED)
+    assert (got.first_start_s, got.drain_s, got.most_at_once) == (1, 9, 2)
+    assert (got.time_to_n_s, got.window_end_s) == (1, 7)  # from 2 to 8, the first start being at 1
+    assert got.share_at_n == pytest.approx(((5 - 2) + (8 - 2) + (8 - 6)) / (4 + 6 + 3))
+
+
+def test_a_next_one_at_the_same_moment_leaves_no_dip():
+    got = course(attempts((0, 5), (0, 5), (5, 9), (5, 9)), 2, 3.0, NOTHING_SHARED)
+    assert got.ramp == ((0, 2), (5, 2), (9, 0))
+    assert (got.share_at_n, got.peak_requests_per_s) == (1, 6)
+
+
+def test_quartiles_are_linear_between_ranks_and_failed_attempts_only_fill_the_time():
+    got = course(attempts((0, 1), (0, 2), (0, 3), (0, 10), (0, 60), failed=[4]), 9, 1.0, NOTHING_SHARED)
+    assert (got.min_s, got.p25_s, got.avg_s, got.p75_s, got.max_s) == (1, 1.75, 4, 4.75, 10)
+    assert (got.succeeded, got.failed_attempts, got.drain_s, got.time_to_n_s) == (4, 1, 60, None)
+
+
+def test_the_curve_of_a_long_flood_has_no_more_points_than_a_screen_shows():
+    got = course(attempts(*((at, at + 10) for at in range(1000))), 10, 1.0, NOTHING_SHARED)
+    assert len(got.ramp) == RAMP_POINTS
+    assert (got.ramp[0], got.ramp[-1]) == ((0, 1), (1009, 0))
+    assert {running for at, running in got.ramp if 10 <= at < 1000} == {10}
+
+
+def test_memory_grows_by_arrays_alone():
+    """16 bytes an attempt in the engine and one a message, and what the counting needs; 160 MiB for a million whole."""
+
+    def peak_bytes(messages):
+        doing = Operation(lambda random, count, cold: random.uniform(9, 11, count), 10.0, {}, 1.0, "")
+        asked = Flood(messages, 10, 1e4, Trigger(10, 0, 10), 60, 360)
+        tracemalloc.start()
+        run(asked, doing, [], seed=1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert (peak_bytes(6_000) - peak_bytes(2_000)) / 4_000 < 160

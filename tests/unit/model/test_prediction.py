@@ -1,0 +1,123 @@
+"""What the model says of a cell, how sure it is, and that the same question has the same answer."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from model import ranges
+from model.prediction import OF_KINDS, RANGED, predict
+from model.scenario import enough, evaluate, flood_of, part_of
+from model.work import Step, Work
+from tests.unit.model.scenarios import AWS, a_cell
+
+WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
+
+
+def test_a_flood_of_ten_second_messages_is_about_half_gone_before_500_run_at_once():
+    predicted = predict(a_cell(concurrency=500), AWS)
+    assert predicted.time_to_n_s == pytest.approx(99, rel=0.01)
+    assert predicted.most_at_once == 500
+    # Running grows from 5 to 500 in a straight line, and the area below it is what is done.
+    done = (5 + 500) / 2 * predicted.time_to_n_s / 10 / 5000
+    assert 0.45 < done < 0.55
+    assert predicted.share_at_n < 1 - done
+    assert predicted.binds == "the trigger's ramp: +300 a minute from 5"
+
+
+def test_every_figure_lies_within_its_range():
+    predicted = predict(a_cell(WAITING, of_work={"spread": 0.1}), AWS)
+    assert set(predicted.ranges) == {*RANGED, *OF_KINDS}
+    for name, (low, high) in ((name, predicted.ranges[name]) for name in RANGED):
+        assert low <= getattr(predicted, name) <= high, name
+    low, high = predicted.ranges["avg_s"]
+    assert low < predicted.avg_s < high
+    for name, kind in OF_KINDS.items():
+        low, high = predicted.ranges[name]
+        assert low <= getattr(predicted, kind)["avg_s"] <= high
+    assert predicted.ranges["share_at_n"][1] <= 1
+
+
+def test_what_is_less_well_known_has_the_wider_range():
+    def width(low, high):
+        row = replace(AWS.row("hand_over_s"), low=low, high=high)
+        ends = predict(a_cell(concurrency=5), AWS.with_rows([row])).ranges["span_s"]
+        return ends[1] - ends[0]
+
+    assert width(0.001, 5) > 3 * width(0.029, 0.031)
+
+
+def test_what_is_nothing_may_be_as_much_as_in_any_draw():
+    others = [{"share_at_n": 0.0}, {"share_at_n": 0.4}, {"share_at_n": 0.1}]
+    assert ranges.intervals({"share_at_n": 0.0}, {"share_at_n": 0.0}, others, 5) == {"share_at_n": (0.0, 0.4)}
+
+
+def test_draws_lie_between_low_and_high_and_meet_both_sides_of_the_value():
+    row = AWS.row("cold_start_s")
+    drawn = [one["cold_start_s"] for one in ranges.draws(AWS, 12, seed=1)]
+    assert all(row.low <= value <= row.high for value in drawn)
+    assert min(drawn) < row.value < max(drawn)
+
+
+def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
+    cell = a_cell(concurrency=20, each=5)
+    assert evaluate(cell, AWS).course.of_first["count"] == 20
+    assert evaluate(replace(cell, warm_up=100), AWS).course.of_first["count"] == 0
+    assert evaluate(replace(cell, warm_up=5), AWS).course.of_first["count"] == 15
+    large = a_cell(concurrency=1000, each=10, warm_up=10_000)
+    assert evaluate(large, AWS, part=0.1).course.of_first["count"] == 0
+
+
+def test_the_same_seed_has_the_same_answer_and_another_seed_another():
+    cell = a_cell(WAITING, of_work={"spread": 0.1}, concurrency=20)
+    assert predict(cell, AWS, seed=7) == predict(cell, AWS, seed=7)
+    assert predict(cell, AWS, seed=7).max_s != predict(cell, AWS, seed=8).max_s
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_one_message_is_foreseen_as_its_mean_and_what_chance_adds_is_in_the_range(seed):
+    step = Step("waiting", requests=100, request_s=1.0)
+    cell = a_cell(step, each=1, concurrency=1, trigger="", of_work={"network": "host", "spread": 0.1})
+    predicted = predict(replace(cell, timeout_s=math.inf), AWS, seed)
+    assert predicted.avg_s == pytest.approx(100, rel=0.06)
+    low, high = predicted.ranges["avg_s"]
+    assert low < 95
+    assert high > 105
+
+
+def test_seconds_are_none_where_no_operation_succeeds_and_json_can_have_them():
+    predicted = predict(a_cell(concurrency=2, each=1, timeout_s=5.0, visibility_timeout_s=30.0), AWS)
+    assert predicted.avg_s is None
+    assert predicted.dead_lettered == 2
+    assert "avg_s" not in predicted.ranges
+    json.dumps(predicted.as_dict(), allow_nan=False)
+
+
+def test_a_part_of_a_large_flood_goes_as_the_whole_does():
+    cell = a_cell(WAITING, concurrency=1000, each=20, trigger="provisioned", pollers=(50, 100))
+    assert enough(cell) == 0.25
+    whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
+    for name in ("avg_s", "time_to_n_s", "share_at_n", "drain_s"):
+        assert getattr(part, name) == pytest.approx(getattr(whole, name), rel=0.05), name
+
+
+@pytest.mark.parametrize("n", [455, 500, 777])
+def test_a_part_of_a_flood_reaches_its_n_as_the_whole_does(n):
+    for each in range(7, 50):
+        cell = a_cell(concurrency=n, account_concurrency=n, each=each)
+        part = part_of(flood_of(cell, Work([]), AWS), enough(cell))
+        assert int(part.trigger.most) == int(part.account_concurrency) == part.concurrency
+
+
+def test_what_a_part_counts_is_told_as_of_the_whole():
+    cell = a_cell(concurrency=200, each=4, trigger="provisioned", pollers=(20, 20), timeout_s=9.0)
+    whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
+    assert part.dead_lettered == whole.dead_lettered == 800
+    assert part.most_at_once == whole.most_at_once == 200
+    assert enough(cell, whole, attempts=2400) == 0.6  # of five attempts a message
+
+
+def test_requests_stand_beside_what_their_limit_lets_through():
+    assert predict(a_cell(WAITING, concurrency=5), AWS).requests_limit_per_s == AWS["s3_get_per_s"]
+    assert predict(a_cell(concurrency=5), AWS).requests_limit_per_s is None
