@@ -141,10 +141,15 @@ def predicted_cells(
         try:
             yield PredictedCell(cell, demand, prediction(question, ranged))
         except UNANSWERED as error:
-            raise UsageError(
-                f"{demand.alike}: the model has no answer for these settings ({one_line(error)}); "
-                "`stampede doctor` looks at them"
-            ) from None
+            raise UsageError(unanswered(demand, error)) from None
+
+
+def unanswered(demand: Demand, error: Exception) -> str:
+    """What to say of a cell for which the model raised one of UNANSWERED."""
+    return (
+        f"{demand.alike}: the model has no answer for these settings ({one_line(error)}); "
+        "`stampede doctor` looks at them"
+    )
 
 
 def predictions(

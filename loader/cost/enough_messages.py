@@ -9,15 +9,15 @@ from typing import Any
 from experiments import EXPERIMENTS, Experiment
 from loader.cost.demand import Demand
 from loader.cost.estimates import estimate
-from loader.errors import UsageError, one_line
-from loader.predicting import NOTHING, UNANSWERED, Given, Question, expected, questions, refuse
+from loader.errors import UsageError
+from loader.predicting import NOTHING, UNANSWERED, Given, Question, expected, questions, refuse, unanswered
 from loader.progress import say
 from loader.run.plan import Plan
-from model.binding import bindings, listed
+from model.binding import GOOD_SHARE, bindings, listed
 from model.enough import NeverEnoughError, fewest
 
 OPTION = "--messages auto"
-SHARE = 0.8
+SHARE = GOOD_SHARE
 # What an interval of a mean needs: MINIMUM_FOR_INTERVAL of report/statistics/rules.py.
 LEAST = 10
 # As NEARLY_FULL of the same rules.
@@ -72,8 +72,7 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     except NeverEnoughError as error:
         raise UsageError(_never(error, cell, question, experiment)) from None
     except UNANSWERED as error:
-        raise UsageError(f"{OPTION}: {cell.alike}: the model has no answer for these settings ({one_line(error)}); "
-                         "`stampede doctor` looks at them") from None  # fmt: skip
+        raise UsageError(f"{OPTION}: {unanswered(cell, error)}") from None
     return Chosen(cell, question, least, messages)
 
 
