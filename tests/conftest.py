@@ -22,6 +22,9 @@ os.environ["STAMPEDE_NO_CALIBRATION"] = "1"
 # A third of the processor time of Terraform and its provider goes into garbage that would be gone in seconds anyway.
 os.environ.setdefault("GOGC", "400")
 
+# What the tests build in Go is compiled once: other flags would compile the AWS SDK again, a minute of a processor.
+os.environ |= {"CGO_ENABLED": "0", "GOFLAGS": "-trimpath"}
+
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and every process that they start with
 # them; the tests of interruptions need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -9,6 +9,7 @@ import pytest
 import report
 from tests.browser.chromium import Chromium, Tab, find
 from tests.unit.report import synthetic_run
+from tests.unit.report.sketches import pictures
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,7 +55,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         if name not in built:
             folder = tmp_path_factory.mktemp(name) / name
             synthetic_run.write(folder, synthetic_run.Synthetic(**settings))
-            report.build(folder)
+            with pictures(svg=True, png=False):
+                report.build(folder)
             built[name] = folder
         return built[name]
 

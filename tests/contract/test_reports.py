@@ -21,7 +21,6 @@ from loader.run.plan import make_plan
 from queries import insights
 from report import cells, sections, summary, table
 from report.cell_settings import CellSettings
-from report.figures import drawing
 from report.records import Group, Names, Reader
 from report.statistics.headline import LONGEST
 from tests.contract import synthetic
@@ -29,6 +28,7 @@ from tests.contract.copies_experiment import COPIES
 from tests.contract.declaration import ROOT, kinds, wrong
 from tests.unit.report.handmade_run import table_of
 from tests.unit.report.page_parser import Page
+from tests.unit.report.sketches import pictures
 
 DECLARED = {**EXPERIMENTS, COPIES.name: COPIES}
 # The published regular expression, with the time under the experiment's own name.
@@ -74,13 +74,11 @@ class Report:
 
 @pytest.fixture(scope="module")
 def built(experiment, saved, tmp_path_factory):
-    """Makes a run of these settings and builds its report, with its pictures as PNG too where `slides` are wanted."""
+    """Makes a run of these settings and builds its report, with its pictures in the forms that are wanted."""
 
-    def build(*settings, slides=False, **options):
+    def build(*settings, svg=False, png=False, **options):
         folder = synthetic.write(tmp_path_factory.mktemp("runs") / "made", experiment, settings, **options)
-        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-            if not slides:
-                patch.setattr(drawing, "png", lambda figure: b"")
+        with warnings.catch_warnings(), pictures(svg, png):
             warnings.simplefilter("error", UserWarning)  # a picture without room for what it shows
             report.build(folder)
         return Report(experiment, folder)
@@ -95,7 +93,7 @@ MOST_PREDICTED = 5
 @pytest.fixture(scope="module")
 def default(built):
     """The report of the local matrix."""
-    return built(slides=True, predicted=MOST_PREDICTED)
+    return built(svg=True, png=True, predicted=MOST_PREDICTED)
 
 
 def values(experiment, axis):
@@ -110,7 +108,7 @@ def values(experiment, axis):
 
 
 # Every further axis would double the cells.
-MOST_SWEPT = 4
+MOST_SWEPT = 3
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +119,7 @@ def everything(experiment, built):
     settings = (
         f"{one.variable}={','.join(map(str, values(experiment, one)[one.name not in swept :]))}" for one in axes
     )
-    return built(*settings)
+    return built(*settings, svg=True)
 
 
 def all_cells(experiment):
@@ -345,7 +343,14 @@ def test_nothing_is_wrong_with_its_declaration_but_that_it_has_no_places():
 
 
 @pytest.fixture
-def copies(tmp_path, monkeypatch):
+def sketched():
+    """Nobody looks at the pictures."""
+    with pictures(svg=False, png=False):
+        yield
+
+
+@pytest.fixture
+def copies(tmp_path, monkeypatch, sketched):
     """Makes a run of copies, their declaration changed where it is said, and builds its report."""
     monkeypatch.setattr(summary, "files", lambda package: tmp_path / package)
     synthetic.queries(COPIES, tmp_path / "queries")
@@ -416,7 +421,7 @@ def test_two_runs_of_the_same_two_data_sets_are_alike(copies, tmp_path):
     assert page.faults == []
 
 
-def test_what_a_folder_stands_in_for_is_said_in_the_headline_the_caveats_and_the_table(tmp_path):
+def test_what_a_folder_stands_in_for_is_said_in_the_headline_the_caveats_and_the_table(tmp_path, sketched):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"])
     report.build(folder)
     numbers = json.loads((folder / "statistics.json").read_text())
@@ -426,7 +431,7 @@ def test_what_a_folder_stands_in_for_is_said_in_the_headline_the_caveats_and_the
     assert sources == {"s3": "this machine", "efs": "this machine, a folder"}
 
 
-def test_a_cell_all_of_whose_records_are_repeats_has_no_empty_line_of_first_reads(tmp_path):
+def test_a_cell_all_of_whose_records_are_repeats_has_no_empty_line_of_first_reads(tmp_path, sketched):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], ["dataset=small"])
     for name in ("records.jsonl", "log_events.jsonl"):
         text = (folder / name).read_text()
@@ -438,7 +443,7 @@ def test_a_cell_all_of_whose_records_are_repeats_has_no_empty_line_of_first_read
     assert [(key["storage"], key["read"]) for key in keys] == [("efs", "repeat"), ("s3", "repeat")]
 
 
-def test_a_storage_that_was_never_run_on_aws_is_marked_so(tmp_path):
+def test_a_storage_that_was_never_run_on_aws_is_marked_so(tmp_path, sketched):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], ["storage=s3,s3files", "dataset=small"])
     report.build(folder)
     assert "have never run s3files on AWS" in (folder / "report.html").read_text()

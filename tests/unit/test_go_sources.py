@@ -1,6 +1,5 @@
 """The Go modules' own tests, their formatting and their static checks."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -10,9 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 every_module = pytest.mark.parametrize("module", ["functions/transfer", "bench/front"])
 
 
-def go(module: str, *command: str, **environment: str) -> subprocess.CompletedProcess:
-    here = {"cwd": ROOT / module, "env": os.environ | environment}
-    return subprocess.run(command, **here, capture_output=True, text=True, timeout=600, check=False)
+def go(module: str, *command: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, cwd=ROOT / module, capture_output=True, text=True, timeout=600, check=False)
 
 
 @every_module
@@ -22,9 +20,8 @@ def test_the_go_tests_pass(module):
 
 
 @every_module
-@pytest.mark.parametrize("system", ["linux", "darwin"])
-def test_go_vet_finds_nothing(module, system):
-    done = go(module, "go", "vet", "./...", GOOS=system, CGO_ENABLED="0")
+def test_go_vet_finds_nothing(module):
+    done = go(module, "go", "vet", "./...")
     assert (done.returncode, done.stderr) == (0, "")
 
 

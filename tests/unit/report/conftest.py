@@ -8,22 +8,21 @@ import pytest
 import report
 from report.figures import drawing
 from tests.unit.report import synthetic_run
-
-PNG = drawing.png
+from tests.unit.report.sketches import DRAWN, pictures
 
 
 @pytest.fixture(scope="package", autouse=True)
-def without_slides():
-    """PNG takes a third of a report's time, and no page has it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing, "png", lambda figure: b"")
+def sketched():
+    """Most tests look at words and numbers."""
+    with pictures(svg=False, png=False):
         yield
 
 
 @pytest.fixture
-def slides(monkeypatch):
-    """For the tests that look at it: it is drawn."""
-    monkeypatch.setattr(drawing, "png", PNG)
+def drawn():
+    """For the tests that look at the pictures, or at what might break them."""
+    with pictures(svg=True, png=True):
+        yield
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def built_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     built: dict[str, Path] = {}
 
     def build(**settings: object) -> Path:
-        name = repr(sorted(settings.items()))
+        name = repr((sorted(settings.items()), drawing.svg is DRAWN["svg"]))
         if name not in built:
             folder = tmp_path_factory.mktemp("built") / "synthetic-1"
             synthetic_run.write(folder, synthetic_run.Synthetic(**settings))

@@ -19,7 +19,7 @@ PICTURES = ("aggregate_throughput", "cold_starts", "overlap_timeline", "seconds"
 SMALL = {"memories": (1024,), "concurrencies": (1, 5)}
 
 
-def test_build_writes_every_file_and_returns_the_page(make_run, slides):
+def test_build_writes_every_file_and_returns_the_page(make_run, drawn):
     folder = make_run(concurrencies=(1, 20))
     assert report.build(folder) == folder / "report.html"
     assert {path.name for path in (folder / "figures").iterdir()} == {
@@ -40,7 +40,7 @@ def test_the_table_on_disk_and_in_the_page_say_the_same(built_run):
     assert "every figure agrees" in Page((folder / "report.html").read_text()).text
 
 
-def test_building_again_gives_the_same_bytes(make_run, slides):
+def test_building_again_gives_the_same_bytes(make_run, drawn):
     folder = make_run(**SMALL)
     report.build(folder)
     first = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -145,7 +145,7 @@ def test_a_run_without_records_is_reported_in_words(make_run):
     assert "this run has no download on record" in Page((folder / "report.html").read_text()).text
 
 
-def test_only_records_are_enough_for_a_page(tmp_path, make_run):
+def test_only_records_are_enough_for_a_page(tmp_path, make_run, drawn):
     whole = make_run()
     folder = tmp_path / "rescued"
     folder.mkdir()

@@ -22,6 +22,8 @@ from report.figures.series import drawn
 from report.run import load
 from tests.unit.report.handmade_run import key
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 @pytest.fixture(scope="module")
 def numbers(built_run):

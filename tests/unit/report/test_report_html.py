@@ -37,7 +37,7 @@ def clean(read) -> Page:
 
 
 @pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED, {"target": "aws"}])
-def test_the_page_asks_for_nothing_from_outside(built_run, settings):
+def test_the_page_asks_for_nothing_from_outside(built_run, settings, drawn):
     html = (built_run(**settings) / "report.html").read_text()
     found = Page(html)
     assert [ref for ref in found.references if not ref.startswith(("#", *EMBEDDED))] == []

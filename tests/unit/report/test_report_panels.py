@@ -62,7 +62,7 @@ def test_a_run_without_a_usable_estimate_says_so(make_run, stored):
         {"account": "mine", "versions": [1, [2]], "machine": None, "started_at": 5, "finished_at": "soon"},
     ],
 )
-def test_a_run_json_with_odd_parts_still_gives_a_whole_page(make_run, damage):
+def test_a_run_json_with_odd_parts_still_gives_a_whole_page(make_run, damage, drawn):
     folder = make_run(memories=(1024,), concurrencies=(1,))
     changed_manifest(folder, **damage)
     report.build(folder)

@@ -15,6 +15,7 @@ from report.run import load
 from report.summary import summarised
 from tests.unit.report import handmade_run, recompute
 from tests.unit.report.handmade_run import columns, key, lasting, table_of
+from tests.unit.report.sketches import pictures
 
 WAYS = {
     ("download_file", "tmp"): [1.0, 1.2, 1.1, 1.3],
@@ -55,7 +56,8 @@ def folder(tmp_path):
 def built(tmp_path_factory):
     """The same with its report, which the tests only read."""
     directory = write(tmp_path_factory.mktemp("ways") / "run")
-    report.build(directory)
+    with pictures(svg=True, png=False):
+        report.build(directory)
     return directory
 
 

@@ -1,5 +1,6 @@
 """Builds the Go program, and runs it as Lambda does: a process that asks a runtime API for its events."""
 
+import fcntl
 import json
 import os
 import queue
@@ -21,11 +22,25 @@ ANSWER_TIMEOUT_S = 30
 
 @pytest.fixture(scope="session")
 def transfer_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build functions/transfer for this machine (a minute the first time, then a second) and return the binary."""
-    binary = tmp_path_factory.mktemp("transfer") / "bootstrap"
-    build = ["go", "build", "-trimpath", "-o", str(binary), "."]
-    subprocess.run(build, cwd=SOURCES, env=os.environ | {"CGO_ENABLED": "0"}, check=True, timeout=600)
+    """functions/transfer built for this machine (a minute the first time, then two seconds), once for all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    binary = folder / "transfer"
+    with (folder / "transfer.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not binary.exists():
+            build_transfer(binary)
     return binary
+
+
+def build_transfer(binary: Path, **environment: str) -> None:
+    """Build functions/transfer into `binary`, or leave nothing there."""
+    build = ["go", "build", "-o", str(binary), "."]
+    done = subprocess.run(
+        build, cwd=SOURCES, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 class RuntimeApi:
