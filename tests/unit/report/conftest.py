@@ -21,6 +21,13 @@ def sketched():
 @pytest.fixture
 def drawn():
     """For the tests that look at the pictures, or at what might break them."""
+    with pictures(svg=True, png=False):
+        yield
+
+
+@pytest.fixture
+def slides():
+    """For the tests that look at the PNG of each, too."""
     with pictures(svg=True, png=True):
         yield
 

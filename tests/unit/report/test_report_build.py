@@ -19,7 +19,7 @@ PICTURES = ("aggregate_throughput", "cold_starts", "overlap_timeline", "seconds"
 SMALL = {"memories": (1024,), "concurrencies": (1, 5)}
 
 
-def test_build_writes_every_file_and_returns_the_page(make_run, drawn):
+def test_build_writes_every_file_and_returns_the_page(make_run, slides):
     folder = make_run(concurrencies=(1, 20))
     assert report.build(folder) == folder / "report.html"
     assert {path.name for path in (folder / "figures").iterdir()} == {
@@ -40,7 +40,7 @@ def test_the_table_on_disk_and_in_the_page_say_the_same(built_run):
     assert "every figure agrees" in Page((folder / "report.html").read_text()).text
 
 
-def test_building_again_gives_the_same_bytes(make_run, drawn):
+def test_building_again_gives_the_same_bytes(make_run, slides):
     folder = make_run(**SMALL)
     report.build(folder)
     first = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
