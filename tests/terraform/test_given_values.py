@@ -70,7 +70,9 @@ def test_terraform_takes_an_object_as_the_loader_writes_it(terraform, tmp_path, 
 
 def taken(terraform, folder, *flags, **environ):
     """[size, tag, pollers] as Terraform has them, by applying nothing but an output."""
-    applied = terraform(folder, "apply", "-auto-approve", "-input=false", "-no-color", *flags, **environ)
-    assert applied.returncode == 0, applied.stderr
-    size, tag, pollers = json.loads(terraform(folder, "output", "-json").stdout)["all"]["value"]
+    applied = terraform(folder, "apply", "-auto-approve", "-input=false", "-json", *flags, **environ)
+    assert applied.returncode == 0, applied.stdout
+    lines = map(json.loads, applied.stdout.splitlines())
+    [*_, outputs] = [line["outputs"] for line in lines if line["type"] == "outputs"]  # as planned, and as applied
+    size, tag, pollers = outputs["all"]["value"]
     return [size, tag.rstrip("\n"), pollers]
