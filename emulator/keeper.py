@@ -24,6 +24,7 @@ from ministack.core.lambda_runtime import Worker
 from ministack.services import s3, sqs
 
 from emulator import athena
+from emulator.repeated_calls import AnsweredOnce
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
@@ -159,7 +160,7 @@ def main() -> None:
     sys.argv = ["ministack"]
     from ministack import app as gateway
 
-    gateway.app = served_as_by_a_proxy(gateway.app)
+    gateway.app = AnsweredOnce(served_as_by_a_proxy(gateway.app))
     gateway.main()
 
 
