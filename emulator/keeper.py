@@ -15,12 +15,16 @@ import threading
 import types
 from collections.abc import Callable
 
+import h11
 from hypercorn.config import Config
+from hypercorn.events import RawData
+from hypercorn.protocol.h11 import H11Protocol
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import iam, s3, sqs
+from ministack.services import s3, sqs
 
 from emulator import athena
+from emulator.repeated_calls import AnsweredOnce
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
@@ -30,6 +34,8 @@ LOG_LINE_WAIT_S = 5.0
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
 BACKLOG = 2048
+# What is larger isn't copied once more to put the head before it: objects, whose requests have no body and are safe.
+MOST_JOINED_BYTES = 64 * 1024
 # How long MiniStack's runtime API waits for an event before it looks whether its function has ended. Its own 0.1 s wake
 # 500 idle functions 5,000 times a second, which takes more of a processor than the work.
 EVENT_WAIT_S = 2.0
@@ -83,21 +89,30 @@ def take_queues_in_any_order() -> None:
     sqs._validate_redrive_policy = validate_but_the_queue
 
 
-def take_a_role_again() -> None:
-    """Let IAM of MiniStack in this process take an AddRoleToInstanceProfile again that it has carried out.
+def write_answers_in_one_piece() -> None:
+    """Let the server of MiniStack in this process write the head of an answer together with what follows it.
 
-    A client whose answer got lost asks again, and for the 409 that it then gets Terraform's provider fails the apply. A
-    profile that has another role refuses as ever.
+    Of an answer that comes in two pieces the SDK for Go now and then loses the second, and repeats a call that was
+    carried out (docs/repeated_calls.md). ASGI lets the head wait for the first piece of the body.
     """
-    add = iam._IAM_HANDLERS["AddRoleToInstanceProfile"]
 
-    def add_or_know(params: dict) -> tuple:
-        profile = iam._instance_profiles.get(iam._p(params, "InstanceProfileName"))
-        if profile and profile["Roles"] == [iam._p(params, "RoleName")]:
-            return iam._xml(200, "AddRoleToInstanceProfileResponse", "", ns="iam")
-        return add(params)
+    async def send_with_the_head(self: H11Protocol, event: object) -> None:
+        try:
+            data = self.connection.send(event)
+        except h11.LocalProtocolError:
+            if self.connection.their_state != h11.ERROR:
+                raise
+            return
+        if isinstance(event, h11.Response):
+            self.head = data
+            return
+        pieces = [self.head + data] if len(data) <= MOST_JOINED_BYTES else [self.head, data]
+        self.head = b""
+        for piece in filter(None, pieces):
+            await self.send(RawData(data=piece))
 
-    iam._IAM_HANDLERS["AddRoleToInstanceProfile"] = add_or_know
+    H11Protocol.head = b""
+    H11Protocol._send_h11_event = send_with_the_head
 
 
 def copy_on_condition() -> None:
@@ -139,13 +154,13 @@ def main() -> None:
     keep_connections_waiting()
     wait_for_events()
     take_queues_in_any_order()
-    take_a_role_again()
+    write_answers_in_one_piece()
     copy_on_condition()
     athena.behave()
     sys.argv = ["ministack"]
     from ministack import app as gateway
 
-    gateway.app = served_as_by_a_proxy(gateway.app)
+    gateway.app = AnsweredOnce(served_as_by_a_proxy(gateway.app))
     gateway.main()
 
 

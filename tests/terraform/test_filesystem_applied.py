@@ -20,8 +20,6 @@ VARIABLES = {
     "experiment": "filesystem",
     "large_file_mb": 1,
     "small_files": 10,
-    # A second mount target met once what looked like the repeat of its own creation, beside other work on the machine.
-    "subnet_count": 1,
     "ephemeral_storage_mb": 512,
     "timeout_s": 5,
 }

@@ -5,9 +5,16 @@ import queue
 import threading
 
 import pytest
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.asyncio.task_group import TaskGroup
+from hypercorn.asyncio.worker_context import WorkerContext
+from hypercorn.config import Config
+from hypercorn.events import RawData
+from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.typing import ConnectionState
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import iam, s3, sqs
+from ministack.services import s3, sqs
 
 from emulator import keeper
 
@@ -91,16 +98,65 @@ def test_a_request_that_goes_through_it_as_a_proxy_is_served_by_its_path(host):
     assert served == [("http", path, raw), ("lifespan", None, None)]
 
 
-def test_a_profile_takes_the_role_that_it_has_again_and_no_other(monkeypatch):
-    monkeypatch.setattr(iam, "_IAM_HANDLERS", dict(iam._IAM_HANDLERS))  # put back afterwards
-    monkeypatch.setattr(iam, "_instance_profiles", {"hosts": {"Roles": []}})
-    monkeypatch.setattr(iam, "_roles", {"host": {}, "other": {}})
+async def written(app, request):
+    """What hypercorn writes to a connection on which `request` came, piece by piece."""
+    pieces = []
 
-    def statuses(*roles):
-        add = iam._IAM_HANDLERS["AddRoleToInstanceProfile"]
-        return [add({"InstanceProfileName": ["hosts"], "RoleName": [role]})[0] for role in roles]
+    async def send(event):
+        if isinstance(event, RawData):
+            pieces.append(event.data)
 
-    assert statuses("host", "host") == [200, 409], "MiniStack takes it by itself now: the keeper needn't do it any more"
-    keeper.take_a_role_again()
-    assert statuses("host", "other") == [200, 409]
-    assert iam._instance_profiles["hosts"]["Roles"] == ["host"]
+    async with TaskGroup(asyncio.get_running_loop()) as tasks:
+        context, state = WorkerContext(None), ConnectionState({})
+        await H11Protocol(ASGIWrapper(app), Config(), context, tasks, state, False, None, None, send).handle(
+            RawData(request)
+        )
+    return pieces
+
+
+def answering(status, *bodies, headers=()):
+    """An app (ASGI) that answers with these pieces of a body."""
+
+    async def app(scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for number, body in enumerate(bodies, 1):
+            await send({"type": "http.response.body", "body": body, "more_body": number < len(bodies)})
+
+    return app
+
+
+LENGTH_5 = [(b"content-length", b"5")]
+LARGE = bytes(keeper.MOST_JOINED_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "app", "endings"),
+    [
+        ("POST / HTTP/1.1", answering(200, b"hello", headers=LENGTH_5), [b"\r\n\r\nhello"]),
+        ("POST / HTTP/1.1", answering(204, b""), [b"\r\n\r\n"]),
+        ("HEAD / HTTP/1.1", answering(200, b"hello", headers=LENGTH_5), [b"\r\n\r\n"]),
+        (
+            "POST / HTTP/1.1\r\nExpect: 100-continue",
+            answering(200, b"ok"),
+            [b"\r\n\r\n", b"\r\n2\r\nok\r\n", b"0\r\n\r\n"],
+        ),
+        ("GET / HTTP/1.1", answering(200, b"a", b"bc"), [b"\r\n\r\n1\r\na\r\n", b"2\r\nbc\r\n", b"0\r\n\r\n"]),
+        ("GET / HTTP/1.1", answering(200, LARGE, headers=[(b"content-length", b"65537")]), [b"\r\n\r\n", LARGE]),
+    ],
+    ids=["body", "no_body", "head", "continue", "streamed", "large"],
+)
+def test_the_head_of_an_answer_leaves_together_with_what_follows_it(monkeypatch, request_line, app, endings):
+    monkeypatch.setattr(H11Protocol, "_send_h11_event", H11Protocol._send_h11_event)  # put back afterwards
+    monkeypatch.setattr(H11Protocol, "head", b"", raising=False)
+    keeper.write_answers_in_one_piece()
+    length = 0 if "100-continue" not in request_line else 3
+    request = f"{request_line}\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
+    pieces = asyncio.run(written(app, request + b"abc"[:length]))
+    assert [piece[-len(ending) :] for piece, ending in zip(pieces, endings, strict=True)] == endings
+
+
+def test_hypercorn_by_itself_writes_them_apart():
+    pieces = asyncio.run(written(answering(200, b"hello", headers=LENGTH_5), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+    assert b"hello" in pieces, "hypercorn joins them by itself now: the keeper needn't do it any more"

@@ -90,11 +90,17 @@ class SimulatedAws(Target):
         self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool
     ) -> dict[str, Any]:
         self._call("FilterLogEvents")
-        seen = [(at, text) for seen_at_s, at, text in self.lines if seen_at_s <= self.now_s and at >= startTime]
+        seen = [(at, text, at_s) for at_s, at, text in self.lines if at_s <= self.now_s and at >= startTime]
         first = int(nextToken)
         page = [
-            {"timestamp": at, "message": text + "\n", "logStreamName": "s"}
-            for at, text in sorted(seen)[first : first + self.page_size]
+            {
+                "timestamp": at,
+                "message": text + "\n",
+                "logStreamName": "s",
+                "ingestionTime": seen_at_s,
+                "eventId": number,
+            }
+            for number, (at, text, seen_at_s) in enumerate(sorted(seen)[first : first + self.page_size], first)
         ]
         more = first + self.page_size < len(seen)
         return {"events": page} | ({"nextToken": str(first + self.page_size)} if more else {})

@@ -49,6 +49,17 @@ def test_it_waits_for_records_that_come_later_and_stores_each_once(aws, folder):
     assert folder.read_json("accounting.json") == [one.as_dict()]
 
 
+@pytest.mark.parametrize("again_s", [1, 5, 90])
+def test_a_line_that_a_host_put_twice_is_one_record_and_no_duplicate(aws, folder, again_s):
+    send(folder, 0, 1)
+    aws.log(record(0), at_s=1)
+    aws.log(record(0), at_s=1, seen_at_s=again_s)
+    aws.log(record(1), at_s=100)
+    [one] = wait(aws, folder).accounts
+    assert (one.succeeded, one.duplicates) == (2, 0)
+    assert len(list(folder.rows("log_events.jsonl"))) == 2, "what the saved queries count"
+
+
 def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
     send(folder, 0)
     aws.log(record(0), at_s=1)

@@ -28,7 +28,9 @@ type fakeAWS struct {
 	bodies  []string
 	refuse  map[string][]string // codes that a call is refused with, one after the other; the last one "*" repeats for ever
 	drop    int                 // answers of PutLogEvents that say that the events were dropped
+	lose    int                 // answers of PutLogEvents that don't arrive, though the events were taken
 	lines   []string
+	times   []int64  // of the lines
 	calls   []string // in their order, of ChangeMessageVisibility with the seconds
 	batches []int    // events of each PutLogEvents
 	lastMs  int64
@@ -137,7 +139,11 @@ func (f *fakeAWS) put(w http.ResponseWriter, given asked) {
 	}
 	f.batches = append(f.batches, len(given.LogEvents))
 	for _, event := range given.LogEvents {
-		f.lines = append(f.lines, event.Message)
+		f.lines, f.times = append(f.lines, event.Message), append(f.times, event.Timestamp)
+	}
+	if f.lose > 0 {
+		f.lose--
+		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write([]byte("{}"))
 }

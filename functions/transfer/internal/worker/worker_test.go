@@ -211,6 +211,17 @@ func TestALogGroupThatDropsTheLinesHasNotTakenThem(t *testing.T) {
 	}
 }
 
+func TestLinesWhoseAnswerWasLostArePutAgainAsTheyWere(t *testing.T) {
+	aws := startAWS(t, order)
+	aws.lose = 1
+	worker := run(t, noBeat, succeed)
+	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
+	worker.end(t)
+	if len(aws.lines) != 2 || aws.lines[0] != aws.lines[1] || aws.times[0] != aws.times[1] {
+		t.Error(aws.times, aws.lines) // the account knows an event by time, stream and text
+	}
+}
+
 func TestAStreamThatIsGoneIsMadeAgain(t *testing.T) {
 	aws := startAWS(t, order)
 	aws.refuses(put, "ResourceNotFoundException")
