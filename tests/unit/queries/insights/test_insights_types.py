@@ -18,6 +18,17 @@ from tests.unit.queries.insights.forms import AGGREGATE_FORMS, FORMS, filled
 # Of every kind one that only the events tell, and those that the engine computes while it binds.
 ARGUMENTS = ["a", "@message", "bin(5m)", "strlen(a)", "(a = 1)", "'10'", "1", "9007199254740993", "now()", "(1 = 2)"]
 ARGUMENTS += ["jsonParse('[1]')", "jsonParse(1)[0]"]
+COMMANDS = [
+    "filter f",
+    "sort f desc",
+    "dedup f",
+    "stats count(*) by f",
+    "limit 1 | sort f",
+    "unnest f into x",
+    "expand f",
+]
+COMMANDS += ["parse f 'a*' as x", "parse f /(?<x>a)/ multi", "parse f logfmt as x", "parse f csv as x"]
+COMMANDS += ["json field=f 'a' as x", "display f, f.a, f[0]", "filter f in [1, 'x']"]
 TYPES = {Kind.INTEGER: {"BIGINT"}, Kind.TIMESTAMP: {"BIGINT"}, Kind.BOOLEAN: {"BOOLEAN"}}
 TYPES[Kind.NUMBER] = {"DOUBLE", "VARCHAR"}  # text where it may be an integer that no double holds
 
@@ -57,6 +68,17 @@ def test_a_column_is_of_the_type_of_its_kind_whatever_the_arguments_are(command,
     assert kept
     for titled, (kind, type_) in zip(kept, bound(f"{command} {', '.join(kept)}"), strict=True):
         assert type_ in TYPES.get(kind, {"VARCHAR"}), titled
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_binds_whatever_its_field_is(command, bound):
+    queries = [f"fields {argument} as f | {command}" for argument in ARGUMENTS]
+    tried = 0
+    for query in queries:
+        with suppress(QueryError):
+            bound(query)
+            tried += 1
+    assert tried
 
 
 def test_every_function_is_tried():
