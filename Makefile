@@ -51,7 +51,7 @@ fuzz: $(READY) ## The property tests on random examples, for an hour (less with 
 	    { echo "To repeat it: make fuzz FUZZ_SEED=$$seed FUZZ_SECONDS=0 FUZZ_TESTS='$(FUZZ_TESTS)'" >&2; exit 1; }; \
 	  if ((SECONDS >= $(FUZZ_SECONDS))); then break; fi; \
 	done
-	cd functions/transfer && go test -run='^$$' -fuzz=. -fuzztime=200000x -parallel=1 ./internal/workorder
+	cd functions/transfer && go test -run='^$$' -fuzz=. -fuzztime=50000x -parallel=1 ./internal/workorder
 
 # Like the linters, in an environment of its own, kept with the providers: 500 MB.
 .PHONY: test-localstack
