@@ -39,6 +39,20 @@ test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this ma
 	$(BIN)/python -m emulator.providers
 	$(BIN)/pytest -m slow tests/emulator
 
+# Each round has a seed of its own, which repeats it; a round that fails is the last one. Go's fuzzing keeps what it finds.
+FUZZ_SECONDS ?= 3600
+FUZZ_TESTS ?= tests/unit tests/faults
+.PHONY: fuzz
+fuzz: $(READY) ## The property tests on random examples, for an hour (less with FUZZ_SECONDS=600)
+	@while true; do \
+	  seed=$${FUZZ_SEED:-$$RANDOM$$RANDOM}; \
+	  echo "seed $$seed, after $$SECONDS s" >&2; \
+	  $(BIN)/pytest -m hypothesis --hypothesis-profile=fuzz --hypothesis-seed=$$seed --timeout=3600 $(FUZZ_TESTS) || \
+	    { echo "To repeat it: make fuzz FUZZ_SEED=$$seed FUZZ_SECONDS=0 FUZZ_TESTS='$(FUZZ_TESTS)'" >&2; exit 1; }; \
+	  if ((SECONDS >= $(FUZZ_SECONDS))); then break; fi; \
+	done
+	cd functions/transfer && go test -run='^$$' -fuzz=. -fuzztime=50000x -parallel=1 ./internal/workorder
+
 # Like the linters, in an environment of its own, kept with the providers: 500 MB.
 .PHONY: test-localstack
 test-localstack: $(READY) $(LOCALSTACK)/ready ## The loader, doctor and modules against LocalStack and moto, too (about 3 minutes)

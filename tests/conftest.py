@@ -7,6 +7,7 @@ import tempfile
 
 import botocore.session
 import hypothesis
+import pytest
 from xdist.scheduler import LoadFileScheduling
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
@@ -33,9 +34,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # tests share one reader, as the clients of one session do.
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
-# Hypothesis fails an example that takes 0.2 s, which on a busy machine any one may; pytest's timeout ends what hangs.
-hypothesis.settings.register_profile("stampede", deadline=None)
+# `make test` runs the same examples everywhere and every time; chance has its own place, `make fuzz`. What goes by the
+# clock in Hypothesis is off, for a busy machine may miss any time; pytest's timeout ends what hangs.
+UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "database": None}
+hypothesis.settings.register_profile("stampede", max_examples=25, derandomize=True, **UNTIMED)
+hypothesis.settings.register_profile("fuzz", max_examples=200, print_blob=True, **UNTIMED)
 hypothesis.settings.load_profile("stampede")
+
+
+@pytest.fixture(scope="session")
+def seed(request):
+    """Of tests that draw for themselves and are marked `hypothesis`, too: always 1, in `make fuzz` the printed one."""
+    return int(request.config.getoption("--hypothesis-seed") or 1)
+
 
 # What takes long to put up is put up once: the files that name one of these are run by one worker, as if they were one.
 PUT_UP_ONCE = ("tests.terraform.deployed", "local_stack")

@@ -1,7 +1,7 @@
 """Whatever SQS does, every message is accepted once, or known to be refused, or said to be possibly there twice."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loader.sqs import sending
@@ -118,7 +118,6 @@ def test_entries_that_an_answer_says_nothing_of_are_unknown():
 ANY = [*KNOWN, *UNKNOWN_AND_ACCEPTED, *UNKNOWN_AND_NOT_ACCEPTED, *CLOSED_BEHIND_AN_ANSWER, faulty_sqs.LISTS_HALF]
 
 
-@settings(max_examples=40)
 @given(st.lists(st.sampled_from(ANY), max_size=25), st.integers(0, 4), st.sampled_from([*KNOWN[1:], faulty_sqs.DENY]))
 def test_whatever_happens_no_second_copy_goes_unreported(script, refused_connections, then):
     with FaultySqs(*script, then=then, refused_connections=refused_connections) as sqs:

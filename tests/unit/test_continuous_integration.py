@@ -1,4 +1,4 @@
-"""The workflow that runs on every push: what this repository can know of it."""
+"""The workflows that run on every push and every night: what this repository can know of them."""
 
 import re
 import tomllib
@@ -8,40 +8,61 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / ".github/workflows").iterdir())
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.stem)
+def file(request) -> Path:
+    return request.param
 
 
 @pytest.fixture
-def workflow() -> dict:
-    return yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+def workflow(file) -> dict:
+    return yaml.safe_load(file.read_text())
 
 
-def test_it_runs_check_and_test_which_the_makefile_has(workflow):
-    job = workflow["jobs"]["make"]
+@pytest.fixture
+def steps(workflow) -> list[dict]:
+    [job] = workflow["jobs"].values()
+    return job["steps"]
+
+
+def named(file: str) -> dict:
+    return yaml.safe_load((ROOT / ".github/workflows" / file).read_text())
+
+
+def test_a_push_runs_check_and_test_which_the_makefile_has():
+    job = named("ci.yml")["jobs"]["make"]
     assert job["strategy"]["matrix"]["target"] == ["check", "test"]
     assert job["steps"][-1] == {"run": "make ${{ matrix.target }}"}
     for target in job["strategy"]["matrix"]["target"]:
         assert re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text())
 
 
-def test_it_may_only_read_and_names_a_major_version_of_every_action(workflow):
+def test_every_night_property_tests_run_at_random():
+    workflow = named("fuzz.yml")
+    assert "schedule" in workflow[True]  # YAML 1.1 reads `on` as a boolean
+    assert workflow["jobs"]["fuzz"]["steps"][-1] == {"run": "make fuzz"}
+    assert re.search(r"(?m)^fuzz:", (ROOT / "Makefile").read_text())
+
+
+def test_it_may_only_read_and_names_a_major_version_of_every_action(workflow, steps):
     assert workflow["permissions"] == {"contents": "read"}
-    actions = [step["uses"] for step in workflow["jobs"]["make"]["steps"] if "uses" in step]
+    actions = [step["uses"] for step in steps if "uses" in step]
     assert actions
     for action in actions:
         assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", action)
 
 
-def test_it_runs_the_oldest_python_that_the_package_promises(workflow):
-    [version] = [
-        step["with"]["python-version"] for step in workflow["jobs"]["make"]["steps"] if "python" in step.get("id", "")
-    ]
+def test_it_runs_the_oldest_python_that_the_package_promises(steps):
+    [version] = [step["with"]["python-version"] for step in steps if "python" in step.get("id", "")]
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"] == f">={version}"
 
 
-def test_every_path_whose_content_names_a_cache_is_there(workflow):
-    text = (ROOT / ".github/workflows/ci.yml").read_text()
-    named = {path for call in re.findall(r"hashFiles\(([^)]*)\)", text) for path in re.findall(r"'([^']+)'", call)}
-    for step in workflow["jobs"]["make"]["steps"]:
-        named |= set(step.get("with", {}).get("cache-dependency-path", "").split())
-    assert len(named) >= 4
-    assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
+def test_every_path_whose_content_names_a_cache_is_there(file, steps):
+    calls = re.findall(r"hashFiles\(([^)]*)\)", file.read_text())
+    paths = {path for call in calls for path in re.findall(r"'([^']+)'", call)}
+    for step in steps:
+        paths |= set(step.get("with", {}).get("cache-dependency-path", "").split())
+    assert len(paths) >= 2
+    assert [path for path in sorted(paths) if not (ROOT / path).is_file()] == []

@@ -11,6 +11,7 @@ from queries.insights.commands.pipeline import Pipeline, refusal
 from queries.insights.commands.row_errors import refuse_rows
 from queries.insights.expressions.exact import selected
 from queries.insights.expressions.patterns import Pattern
+from queries.insights.expressions.structures import items
 from queries.insights.expressions.values import STRUCTURES, Kind, Value, sql_string
 from queries.insights.language import syntax
 
@@ -31,10 +32,10 @@ def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
         f"an event has no {name.text}, and what unnest makes of it isn't documented; put"
         f" `filter ispresent({_spelled(name.text)})` before it",
     )
-    items = f"[{value.sql}]"
+    listed = f"[{value.sql}]"
     if value.kind in STRUCTURES:
-        items = f"CASE WHEN starts_with({value.sql}, '[') THEN {_items(value)} ELSE {items} END"
-    listed = f"CASE WHEN {value.sql} IS NULL THEN {missing} ELSE {items} END"
+        listed = f"CASE WHEN starts_with({value.sql}, '[') THEN {_items(value)} ELSE {listed} END"
+    listed = f"CASE WHEN {value.sql} IS NULL THEN {missing} ELSE {listed} END"
     item = Value(pipeline.fresh(), Kind.JSON if value.kind in STRUCTURES else value.kind, column=True)
     _multiply({item.sql: listed}, pipeline)
     pipeline.define(command.alias, item)
@@ -70,7 +71,7 @@ def _spelled(name: str) -> str:
 
 def _items(value: Value) -> str:
     """SQL of the items of a JSON array, as JSON text; null is missing."""
-    return f"list_transform(json_extract({value.sql}, '$[*]'), lambda item: nullif(CAST(item AS VARCHAR), 'null'))"
+    return items(value.sql, "nullif(CAST(item AS VARCHAR), 'null')")
 
 
 def parse_multi(text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:

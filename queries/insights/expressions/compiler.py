@@ -233,7 +233,7 @@ class Compiler:
     def _now(self, call: syntax.Call) -> Value:
         check_arity(call, 0, 0)
         now_s = int(self._scope.now_s)
-        return Value(str(now_s), Kind.INTEGER, literal=float(now_s))
+        return Value(f"CAST({now_s} AS BIGINT)", Kind.INTEGER, literal=float(now_s))
 
     def _if(self, call: syntax.Call) -> Value:
         check_arity(call, 3, 3)

@@ -23,6 +23,14 @@ def element(structure: Value, steps: Sequence[str | int]) -> Value:
     return Value(parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})", Kind.JSON)
 
 
+def items(array: str, item: str) -> str:
+    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON text `array`.
+
+    The cast says what the type is: of an array that DuckDB finds missing while it binds, it knows no list.
+    """
+    return f"list_transform(CAST(json_extract({array}, '$[*]') AS JSON[]), lambda item: {item})"
+
+
 def scalar(value: Value, store: Store) -> Value:
     """The value where a scalar is needed, in a column of its own; a map or list is missing there."""
     if value.kind is Kind.MAP:

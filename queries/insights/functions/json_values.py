@@ -6,6 +6,7 @@ the number 7 is found as "7", and true as 1.
 
 from queries.insights.errors import QueryError
 from queries.insights.events.strict_json import is_lax
+from queries.insights.expressions.structures import items
 from queries.insights.expressions.values import STRUCTURES, Kind, Value, as_text
 from queries.insights.functions.function import Function
 from queries.insights.language.syntax import Call, Name
@@ -52,9 +53,8 @@ def _array_contains(args: list[Value]) -> Value:
     # A map or list as the value sought is null, as for any other function on text.
     structures = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
     text = structures[sought.kind] if sought.kind in structures else as_text(sought)
-    item = "insights_text(insights_scalar(CAST(item AS VARCHAR)))"
-    items = f"list_transform(json_extract({given}, '$[*]'), lambda item: {item})"
-    found = f"json_type({given}) = 'ARRAY' AND list_contains({items}, {text})"
+    texts = items(given, "insights_text(insights_scalar(CAST(item AS VARCHAR)))")
+    found = f"json_type({given}) = 'ARRAY' AND list_contains({texts}, {text})"
     present = f"{list_.sql} IS NOT NULL AND {text} IS NOT NULL"
     return Value(f"CASE WHEN {present} THEN coalesce({found}, FALSE) END", Kind.BOOLEAN)
 

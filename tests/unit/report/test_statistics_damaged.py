@@ -4,7 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from report import load, statistics
@@ -28,7 +28,6 @@ FORECAST = st.fixed_dictionaries(
 DAMAGE = st.lists(st.tuples(st.integers(0, len(RECORDS) - 1), KEYS, ODD), min_size=1, max_size=30)
 
 
-@settings(max_examples=80)
 @given(DAMAGE, DAMAGE, st.dictionaries(st.sampled_from(["swept", "fixed", "order"]), ODD), FORECAST)
 def test_damaged_records_and_plans_never_break_the_statistics(damage, damage_sent, plan, forecast):
     files = {}

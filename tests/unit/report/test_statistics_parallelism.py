@@ -164,7 +164,7 @@ def test_a_timeline_has_one_step_a_change_and_ends_at_zero_and_no_duration_is_no
     assert steps_of([(0, 10), (10, 20), (5, 8), (9, 9), (7, 3)]) == [(0, 1), (5, 2), (8, 1), (20, 0)]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.hypothesis
 def test_a_thinned_timeline_is_short_and_loses_neither_maximum_nor_ends(seed):
     rng, times, at = random.Random(seed), [], 0
     for _ in range(rng.randrange(401, 3000)):

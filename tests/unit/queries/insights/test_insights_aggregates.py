@@ -4,7 +4,7 @@ import math
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.insights import evaluate
@@ -96,7 +96,6 @@ def test_rows_without_a_key_form_a_group_without_that_column():
 FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False, width=32)
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), FINITE), min_size=1, max_size=60), st.integers(0, 100))
 def test_grouped_aggregates_agree_with_numpy_over_random_rows(rows, percent):
     events = [event({"k": key, "x": x}) for key, x in rows]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.insights import QueryError, check, evaluate
@@ -20,7 +20,6 @@ def milliseconds(moment):
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
-@settings(max_examples=10)
 @given(st.lists(MOMENTS, min_size=1, max_size=40))
 def test_every_directive_is_written_as_pythons_strftime_writes_it(moments):
     events = [event("x", milliseconds(moment)) for moment in moments]
@@ -29,7 +28,6 @@ def test_every_directive_is_written_as_pythons_strftime_writes_it(moments):
     assert written == {milliseconds(moment): moment.strftime(DIRECTIVES) for moment in moments}
 
 
-@settings(max_examples=200)
 @given(LOCAL)
 def test_a_written_date_is_read_back_to_the_millisecond(moment):
     text = moment.isoformat(timespec="milliseconds")
@@ -41,7 +39,6 @@ def test_a_written_date_is_read_back_to_the_millisecond(moment):
     )
 
 
-@settings(max_examples=300)
 @given(st.text("yMdHmsSXxZauE'-/:. T[]{}#", max_size=24), st.text("0123456789-:/T.Z+ ", max_size=24))
 def test_any_format_and_any_text_give_a_number_nothing_or_a_documented_error(java, text):
     try:
@@ -55,7 +52,6 @@ def test_any_format_and_any_text_give_a_number_nothing_or_a_documented_error(jav
     assert found is None or isinstance(found, int)
 
 
-@settings(max_examples=200)
 @given(st.text("%YmdHMSqQzZ {}\\\n'", max_size=16))
 def test_any_strftime_format_is_evaluated_or_refused(written):
     try:

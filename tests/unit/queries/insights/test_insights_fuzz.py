@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.insights import EventsError, QueryError, evaluate
 from tests.unit.queries.insights.download_log import FIRST_MS, event, record, report
+from tests.unit.queries.insights.forms import AGGREGATE_FORMS, FORMS, filled
 
 ROOT = Path(__file__).parents[4]
 SAVED = [path.read_text() for path in sorted((ROOT / "queries").rglob("*.cwli"))]
@@ -31,20 +32,11 @@ NAMES = st.sampled_from(
     ["a", "b.c", "l.1.d", "ip", "s", "none", "@timestamp", "@message", "@duration", "`b.c`", "x", "m"]
 )
 LITERALS = st.sampled_from(["1", "0", "2.5", "1e300", "'x'", '"10"', "''", "'a*b'"])
-PERIODS = st.sampled_from(["5m", "1h", "300s", "1mo", "7d", "1q", "1w", "3y", "5M", "0s"])
-UNARY = (
-    "abs ceil floor log sqrt round toNumber toInt toLong ispresent isNumeric messageSize isempty isblank trim strlen"
-)
-UNARY += " toupper tolower urlencode urldecode base64encode base64decode hexToAscii hexToDec decToHex md5 sha256"
-UNARY += " jsonParse jsonStringify jsonArraySize isValidIp isValidIpV4 isPrivateIP ipv4ToNumber fromMillis toMillis"
-UNARY += " toDouble ltrim rtrim isValidIpV6 frobnicate"
-BINARY = (
-    "greatest least coalesce concat ltrim rtrim trim substr strcontains startsWith endsWith split jsonArrayContains"
-    " isIpInSubnet isIpv4InSubnet isIpv6InSubnet round case"
-)
-AGGREGATES = "avg count count_distinct earliest latest max median min sortsFirst sortsLast stddev sum variance"
-
-
+PERIODS = ["5m", "1h", "300s", "1mo", "7d", "1q", "1w", "3y", "5M", "0s"]
+CALLS = [*FORMS, "frobnicate({})"]
+CALLS += [
+    call.format(period) for call in ("bin({})", "datefloor({{}}, {})", "dateceil({{}}, {})") for period in PERIODS
+]
 PARSES = ["parse 'a*' as x", "parse /(?<x>[a-z]+)/", "parse s logfmt as m", "parse csv as x, m", "parse b.c 'x'"]
 PARSES += ["parse /([a-z])(1|\\s)?/ as x, m", "parse s /(?<x>.)/ as x", "parse /(a)/ as x, m", "parse /a/ multi"]
 
@@ -53,25 +45,8 @@ def expressions():
     """Expressions of the grammar, most of them well formed and many of them with a meaning."""
 
     def larger(inner):
-        return st.one_of(
-            st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "%", "^"]), inner).map(" ".join),
-            st.tuples(inner, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), inner).map(" ".join),
-            st.tuples(st.sampled_from(UNARY.split()), inner).map(lambda parts: f"{parts[0]}({parts[1]})"),
-            st.tuples(st.sampled_from(BINARY.split()), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
-            st.tuples(inner, inner, inner).map(lambda parts: f"if({parts[0]} = 1, {parts[1]}, {parts[2]})"),
-            st.tuples(inner, inner, inner).map(lambda parts: f"replace({parts[0]}, {parts[1]}, {parts[2]})"),
-            inner.map(lambda one: f"parseDate({one}, 'yyyy-MM-dd')"),
-            inner.map(lambda one: f"formatDate({one}, '%F %T')"),
-            inner.map(lambda one: f"regexReplace({one}, '[0-9]+(?<n>x)?', '-')"),
-            st.tuples(inner, inner).map(lambda parts: f"case({parts[0]} > 1, {parts[1]}, {parts[0]} < 'a', 2, 'no')"),
-            st.tuples(st.sampled_from(["datefloor", "dateceil"]), inner, PERIODS).map(
-                lambda p: f"{p[0]}({p[1]}, {p[2]})"
-            ),
-            PERIODS.map(lambda period: f"bin({period})"),
-            inner.map(lambda one: f"({one})"),
-            inner.map(lambda one: f"jsonParse({one})[0]"),
-            inner.map(lambda one: f"-{one}"),
-        )
+        arguments = st.lists(inner, min_size=1, max_size=3)
+        return st.tuples(st.sampled_from(CALLS), arguments).map(lambda parts: filled(parts[0], *parts[1]))
 
     return st.recursive(NAMES | LITERALS | st.just("now()"), larger, max_leaves=6)
 
@@ -98,9 +73,7 @@ def commands():
     items = st.lists(
         st.tuples(expressions(), st.sampled_from(["", " as x", " as m"])).map("".join), min_size=1, max_size=3
     )
-    aggregates = st.tuples(st.sampled_from(AGGREGATES.split()), expressions()).map(
-        lambda parts: f"{parts[0]}({parts[1]})"
-    )
+    aggregates = st.tuples(st.sampled_from(AGGREGATE_FORMS), expressions()).map(lambda parts: filled(*parts))
     aggregates |= st.tuples(expressions(), st.integers(0, 100)).map(lambda parts: f"pct({parts[0]}, {parts[1]})")
     keys = st.lists(expressions(), max_size=2).map(lambda found: f" by {', '.join(found)}" if found else "")
     return st.one_of(
@@ -137,7 +110,6 @@ def answers(query, events=EVENTS):
     assert len(result.as_strings()) == len(result.as_service()) == len(result.rows)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(commands(), min_size=1, max_size=4).map("\n| ".join))
 def test_any_query_of_the_grammar_evaluates_or_is_refused(query):
     answers(query)
@@ -214,18 +186,20 @@ def mutated(draw):
     return text
 
 
-@settings(max_examples=80)
 @given(mutated() | at_the_edge())
 def test_a_mutated_query_evaluates_or_is_refused(query):
     answers(query)
 
 
-@settings(max_examples=40)
+@pytest.fixture(scope="module")
+def log_file(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz") / "log.jsonl"
+
+
 @given(st.binary(max_size=80) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))
-def test_any_bytes_as_a_file_are_read_or_refused(tmp_path_factory, content):
-    path = tmp_path_factory.mktemp("fuzz") / "log.jsonl"
-    path.write_bytes(content)
+def test_any_bytes_as_a_file_are_read_or_refused(log_file, content):
+    log_file.write_bytes(content)
     try:
-        evaluate("fields @message, a", path)
+        evaluate("fields @message, a", log_file)
     except EventsError as error:
         assert "\n" not in str(error)

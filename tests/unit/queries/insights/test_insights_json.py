@@ -4,6 +4,8 @@ import json
 import random
 import time
 
+import pytest
+
 from queries.insights import evaluate
 from queries.insights.evaluation import connect
 from queries.insights.events.strict_json import is_lax_message
@@ -20,8 +22,8 @@ _SEEDS = [
 _DAMAGE = [",", ", ", "}", "]", "[", '"', "\\", "NaN", "-Infinity", "Infinity", " ", "\n", "0", "-", ".", "e", "'", ":"]
 
 
-def _damaged(count: int) -> list[str]:
-    draw = random.Random(5)
+def _damaged(count: int, seed: int) -> list[str]:
+    draw = random.Random(seed)
     lines = []
     for _ in range(count):
         line = draw.choice(_SEEDS)
@@ -42,8 +44,9 @@ def _strict(text: str) -> dict | list | None:
         return None
 
 
-def test_a_damaged_line_has_fields_only_where_it_still_is_json():
-    lines = [*_SEEDS, *_damaged(900)]
+@pytest.mark.hypothesis
+def test_a_damaged_line_has_fields_only_where_it_still_is_json(seed):
+    lines = [*_SEEDS, *_damaged(900, seed)]
     events = [event(line, FIRST_MS + n) for n, line in enumerate(lines)]
     query = "fields ispresent(a) as found, jsonParse(@message) as m, ispresent(m.a) as parsed | sort @timestamp asc"
     rows = evaluate(query + " | display found, parsed", events).rows

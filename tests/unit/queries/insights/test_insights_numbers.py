@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.insights import evaluate
@@ -57,7 +57,6 @@ def test_whole_numbers_with_more_digits_than_a_double_equal_only_themselves():
     assert evaluate("filter x = 9007199254740993 | fields x", events).rows == [{"x": 2**53 + 1}]
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(2**53 - 2, 2**53 + 9) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12))
 def test_integers_of_64_bits_are_computed_as_python_does(numbers):
     def exact(number):

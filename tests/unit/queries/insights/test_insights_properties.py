@@ -6,7 +6,7 @@ import re
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.insights import evaluate
@@ -33,7 +33,6 @@ def as_text(value):
     return None if value is None or isinstance(value, list | dict) else value if isinstance(value, str) else repr(value)
 
 
-@settings(max_examples=25)
 @given(ROWS, st.integers(0, 100))
 def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
     events = [event({"k": key, "x": x}, FIRST_MS + place) for place, (key, x) in enumerate(rows)]
@@ -78,7 +77,6 @@ def sort_key(value):
     return (0, 0.0, [f"0{len(chunk):09d}{chunk}" if "0" <= chunk[0] <= "9" else chunk for chunk in chunks])
 
 
-@settings(max_examples=25)
 @given(ROWS)
 def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
     events = [event({"k": key, "x": x}, FIRST_MS) for key, x in rows]
@@ -99,7 +97,6 @@ def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
         assert sort_key(row["l"])[:2] == sort_key(ordered[-1])[:2]
 
 
-@settings(max_examples=25)
 @given(ROWS)
 def test_earliest_and_latest_agree_with_the_first_and_last_event_that_has_the_field(rows):
     events = [event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)]
@@ -110,7 +107,6 @@ def test_earliest_and_latest_agree_with_the_first_and_last_event_that_has_the_fi
         assert {name: value for name, value in row.items() if name != "k"} == expected
 
 
-@settings(max_examples=25)
 @given(ROWS, st.sampled_from(["x > 0", "ispresent(x)", "isNumeric(x)", "x = 'abc'"]))
 def test_a_filter_and_a_sum_over_if_count_the_same(rows, condition):
     events = [event({"k": key, "x": x}) for key, x in rows]
@@ -119,7 +115,6 @@ def test_a_filter_and_a_sum_over_if_count_the_same(rows, condition):
     assert filtered == summed
 
 
-@settings(max_examples=25)
 @given(
     ROWS,
     st.sampled_from(
@@ -146,14 +141,12 @@ def test_arithmetic_over_aggregates_agrees_with_numpy(rows, expression):
         assert value == pytest.approx(expected, abs=scale * 1e-11 + (1 if "floor" in expression else 0))
 
 
-@settings(max_examples=25)
 @given(st.lists(st.text(max_size=8) | st.integers(), max_size=30))
 def test_count_distinct_is_exact(values):
     rows = evaluate("stats count_distinct(x) as d", [event({"x": x}) for x in values]).rows
     assert rows == [{"d": len({str(x) for x in values})}]
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 10_000_000), st.sampled_from([1, 5, 17, 60])), min_size=1, max_size=40))
 def test_bins_floor_as_whole_numbers_do(rows):
     seconds = rows[0][1]
@@ -170,7 +163,6 @@ SCALARS = st.text(max_size=10) | st.integers(-(2**53), 2**53) | FINITE | st.bool
 KEYS = st.text(st.characters(exclude_categories=("C",), exclude_characters="`.@"), min_size=1, max_size=6)
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(KEYS, SCALARS, min_size=1, max_size=5), st.sampled_from(["", "INFO ", '{"x ']))
 def test_discovery_finds_in_a_line_what_json_loads_finds(record, before):
     fields = ", ".join(f"`{key}` as f{place}" for place, key in enumerate(record))
@@ -182,7 +174,6 @@ def test_discovery_finds_in_a_line_what_json_loads_finds(record, before):
         assert row.get(f"f{place}") == value
 
 
-@settings(max_examples=30)
 @given(st.lists(FINITE, min_size=1, max_size=30))
 def test_the_strings_of_numbers_read_back_as_the_numbers(values):
     result = evaluate("fields x * 1 as y | sort @timestamp asc", [event({"x": x}, n) for n, x in enumerate(values)])

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from queries.insights import QueryError, check, evaluate
@@ -302,7 +302,6 @@ PIECES = r"""fields display filter parse stats sort limit dedup by as asc desc a
 WORDS = PIECES.split()
 
 
-@settings(max_examples=150)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=40))
 @example("fields (a = b) = (c = d)")
 @example("filter (a = b) like /x/ | stats max(a = b) by (a = 1)")
