@@ -33,8 +33,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # tests share one reader, as the clients of one session do.
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
-# Hypothesis fails an example that takes 0.2 s, which on a busy machine any one may; pytest's timeout ends what hangs.
-hypothesis.settings.register_profile("stampede", deadline=None)
+# Hypothesis fails an example that takes 0.2 s, and examples that are slow to make, which on a busy machine any may be;
+# pytest's timeout ends what hangs.
+SLOW = [hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile("stampede", deadline=None, suppress_health_check=SLOW)
 hypothesis.settings.load_profile("stampede")
 
 # What takes long to put up is put up once: the files that name one of these are run by one worker, as if they were one.

@@ -77,7 +77,7 @@ def sweep(tmp_path_factory):
 def swept(sweep):
     """The table that the sweep printed, what it said, and its results folder."""
     process, work = sweep
-    status = process.wait(timeout=200)
+    status = process.wait(timeout=280)
     said = (work / "said").read_text()
     assert status == 0, said[-3000:]
     [folder] = (work / "results").iterdir()
