@@ -23,10 +23,10 @@ class LocalStack:
     outputs_file: Path
     work: Path
 
-    def stampede(self, *arguments: str, timeout_s: float = 180) -> subprocess.CompletedProcess:
+    def stampede(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command line as a user does, in a folder of its own."""
         return subprocess.run(
-            [*STAMPEDE, *arguments], cwd=self.work, env=os.environ, capture_output=True, text=True, timeout=timeout_s
+            [*STAMPEDE, *arguments], cwd=self.work, env=os.environ, capture_output=True, text=True, timeout=500
         )
 
     def apply(self, **variables: object) -> Target:

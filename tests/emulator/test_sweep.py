@@ -33,7 +33,7 @@ def swept(local_stack):
     with pytest.MonkeyPatch.context() as changed:
         changed.delenv("STAMPEDE_NO_CALIBRATION")
         done = local_stack.stampede(
-            "sweep", *FLAGS, "--repeats", "2", "--warm-up-per-concurrency", "1", "--format", "json", timeout_s=400
+            "sweep", *FLAGS, "--repeats", "2", "--warm-up-per-concurrency", "1", "--format", "json"
         )
     assert done.returncode == 0, done.stderr[-3000:]
     run_id = next(line.split()[1].rstrip(":") for line in done.stderr.splitlines() if line.startswith("run "))
@@ -106,7 +106,7 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
     process.wait(timeout=30)
     process.stderr.close()
     before = {record["message_id"] for record in records(folder)}
-    done = local_stack.stampede("sweep", *FLAGS[:2], "--resume", folder.run_id, timeout_s=300)
+    done = local_stack.stampede("sweep", *FLAGS[:2], "--resume", folder.run_id)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "set aside" in done.stderr
     assert f"run {folder.run_id}: 1 cells to run" in done.stderr
@@ -126,7 +126,7 @@ def test_behind_a_start_barrier_no_function_begins_before_the_common_moment(loca
     # The last --set of a variable counts.
     flags = ("--set", "concurrency_value=3")
     flags += ("--start-barrier-s", "3", "--messages-per-concurrency", "1")
-    done = local_stack.stampede("sweep", *FLAGS, *flags, timeout_s=300)
+    done = local_stack.stampede("sweep", *FLAGS, *flags)
     assert done.returncode == 0, done.stderr[-3000:]
     run_id = next(line.split()[1].rstrip(":") for line in done.stderr.splitlines() if line.startswith("run "))
     folder = RunFolder(local_stack.work / "results" / run_id)
