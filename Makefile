@@ -21,7 +21,7 @@ PYTHON_LOCALSTACK ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/p
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 25
 
 .PHONY: run
 run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, then remove it all (about 3 minutes)
@@ -33,6 +33,12 @@ test: $(READY) ## Every test (under 8 minutes on 2 cores once the providers are 
 	$(BIN)/python -m emulator.providers
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+
+RUNS ?= 12
+BUSY ?= 2
+.PHONY: test-often
+test-often: $(READY) ## Which tests depend on luck: make test RUNS=12 times, every second time beside BUSY=2 endless loops
+	$(BIN)/python tests/often.py $(RUNS) $(BUSY)
 
 .PHONY: test-slow
 test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this machine (about 5 minutes)

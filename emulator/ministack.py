@@ -25,6 +25,7 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
+GO_SETTINGS = ("GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG")
 # Lambda's quotas page: concurrent executions of an account.
 USUAL_CONCURRENCY = 1000
 
@@ -137,8 +138,9 @@ def _empty_temporary_folder(state_dir: Path) -> Path:
 
 
 def _environment(port: int, temporary: Path) -> dict[str, str]:
-    """The emulator's environment: this process's, without any real AWS account in it."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    """The emulator's environment, which the functions inherit: this process's, without any real AWS account in it, and
+    without what a shell has set for its own programs in Go."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", *GO_SETTINGS))}
     return kept | {
         "GATEWAY_PORT": str(port),
         "BIND_HOST": HOST,  # its default is every interface

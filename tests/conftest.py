@@ -68,5 +68,9 @@ def _scope(path, file):
     return next((name for name in PUT_UP_ONCE if name in text), file)
 
 
+def pytest_configure(config):
+    config.pluginmanager.import_plugin("tests.closing_line")
+
+
 def pytest_xdist_make_scheduler(config, log):
     return FilesTogether(config, log)

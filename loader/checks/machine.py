@@ -10,9 +10,11 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from emulator import build_cache, opentofu, providers, stack
+from emulator import build_cache, function_memory, opentofu, providers, stack
 from emulator.go_build import ProviderError
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
@@ -20,8 +22,9 @@ from loader.cost.demand import Demand
 LEAST_PYTHON = (3, 11)
 LEAST_TERRAFORM = (1, 9)
 COMMAND_TIMEOUT_S = 20
-# The embedded AWS beside 500 functions took 316 MB [tried, x86_64].
-EMULATOR_MB = 350
+# The embedded AWS took 316 and 337 MB beside 500 functions, and 469 beside 40 that did four times as much each [tried,
+# x86_64, two machines].
+EMULATOR_MB = 500
 # 500 functions of go_stream at once: 2,128 open files of the emulator, and 4,081 threads in all, 4 a function in the
 # emulator [tried]. A function in Python has up to 10 more, those of download_file.
 OPEN_FILES, OPEN_FILES_PER_FUNCTION = 200, 5
@@ -40,7 +43,7 @@ def room(cells: list[Demand], target: str) -> list[Finding]:
     """Memory and disk: locally all that functions hold at once, and N processes; on AWS only the results."""
     if target == "local":
         return [
-            local_memory(cells, available_memory_mb()),
+            local_memory(cells, available_memory_mb(), function_memory.known(stack.STATE_DIR)),
             local_disk(cells, _free_mb(stack.STATE_DIR)),
             local_limits(cells, _limit(resource.RLIMIT_NOFILE, 1), _limit(resource.RLIMIT_NPROC, 0)),
         ]
@@ -100,12 +103,14 @@ def provider_and_go() -> list[Finding]:
     return [building, _go(needed=True)]
 
 
-def local_memory(cells: list[Demand], available_mb: int | None) -> Finding:
-    """Memory for the data set, the emulator and N processes; at worst each holds what it moves."""
+def local_memory(
+    cells: list[Demand], available_mb: int | None, measured: Mapping[str, int] = MappingProxyType({})
+) -> Finding:
+    """Memory for the data set, the emulator and N processes (as `measured` here); at worst each holds what it moves."""
     if available_mb is None:
         return Finding("memory here", WARNING, "this system doesn't say how much is free", "watch it during the run")
-    least = max(_local_mb(cell, copies=0) for cell in cells)
-    most = max(_local_mb(cell, copies=cell.concurrency) for cell in cells)
+    least = max(local_mb(cell, measured, copies=0) for cell in cells)
+    most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
     found = f"{available_mb:,} MB free, the largest cell takes {least:,} to {most:,}"
     if available_mb >= most:
         return Finding("memory here", OK, found)
@@ -204,11 +209,12 @@ def _limit(kind: int, which: int) -> float:
     return float("inf") if limit == resource.RLIM_INFINITY else limit
 
 
-def _local_mb(cell: Demand, *, copies: int) -> int:
-    """Memory of the emulator with the data set, the cell's functions, and what `copies` of them hold."""
+def local_mb(cell: Demand, measured: Mapping[str, int], *, copies: int) -> int:
+    """Memory of the emulator with the data set, the cell's functions (as function_memory `measured` them here, else as
+    their experiment says), and what `copies` of them hold."""
     usage = cell.usage
     held_mb = usage.data_mb + usage.emulator_mb + copies * _held_mb(cell)
-    return EMULATOR_MB + cell.concurrency * usage.process_mb + held_mb
+    return EMULATOR_MB + cell.concurrency * measured.get(str(usage.process_mb), usage.process_mb) + held_mb
 
 
 def _held_mb(cell: Demand) -> int:

@@ -13,6 +13,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from emulator import function_memory
+from emulator import stack as local_stack
 from experiments.objects import DataObject
 from loader import target as targets
 from loader.cost import Estimate
@@ -170,8 +172,17 @@ class SweepRun:
         count = self._plan.messages(cell, {**target.outputs, **in_order})
         outcome = self._flood(target, cell, count, load, share=load.share, start_at_ms=start_at_ms)
         self._drain(target, cell)
+        if target.kind == "local":
+            self._note_memory(cell)
         check_flood(outcome)
         self._description.finished_cell(cell, started_at)
+
+    def _note_memory(self, cell: Cell) -> None:
+        """While the cell's functions are still there, see what each takes: the next plan is counted with that."""
+        for demand in self._estimate.cells:
+            if demand.name == cell.name:
+                usage = demand.usage
+                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
         if load.execution is not None:

@@ -28,7 +28,7 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 KEYS = {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " "), "Tab": ("Tab", 9, "")}
 
 

@@ -230,7 +230,7 @@ CONTRASTS = """(() => {
 })()"""
 
 
-def test_a_page_of_thirteen_thousand_records_is_small_and_fast(runs, open_tab):
+def test_a_page_of_thirteen_thousand_records_is_small_and_has_few_elements(runs, open_tab):
     folder = runs(
         "large",
         target="aws",
@@ -247,7 +247,8 @@ def test_a_page_of_thirteen_thousand_records_is_small_and_fast(runs, open_tab):
     tab = open_tab(page, 390)
     assert tab.complaints() == []
     assert tab.run("document.documentElement.scrollWidth") == 390
-    assert tab.run("performance.getEntriesByType('navigation')[0].loadEventEnd") < 5000
+    # Seconds would be those of this machine: of so many records a page that is slow has an element each.
+    assert tab.run("document.querySelectorAll('*').length") < 5000
     address = tab.run("document.getElementById('download-records.jsonl').href")
     assert address == (folder / "records.jsonl").as_uri()
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +23,10 @@ class LocalStack:
     outputs_file: Path
     work: Path
 
-    def stampede(self, *arguments: str, timeout_s: float = 180) -> subprocess.CompletedProcess:
+    def stampede(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command line as a user does, in a folder of its own."""
         return subprocess.run(
-            [*STAMPEDE, *arguments], cwd=self.work, env=os.environ, capture_output=True, text=True, timeout=timeout_s
+            [*STAMPEDE, *arguments], cwd=self.work, env=os.environ, capture_output=True, text=True, timeout=500
         )
 
     def apply(self, **variables: object) -> Target:
@@ -33,6 +34,17 @@ class LocalStack:
         outputs = embedded.apply_copy(self.target.endpoint_url, VARIABLES | variables)
         self.target = targets.local(outputs, self.target.endpoint_url)
         return self.target
+
+    def wait_until_no_message_is_left(self) -> None:
+        """Until each was carried out or has become a dead letter: none is waiting, and none is with a function."""
+        counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+        sqs, deadline = self.target.client("sqs"), time.monotonic() + 60
+        while True:
+            asked = sqs.get_queue_attributes(QueueUrl=self.target["queue_url"], AttributeNames=counts)
+            if not any(int(asked["Attributes"][name]) for name in counts):
+                return
+            assert time.monotonic() < deadline, asked["Attributes"]
+            time.sleep(0.1)
 
 
 # Long enough for a start barrier of some seconds, and a busy machine.

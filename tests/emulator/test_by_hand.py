@@ -113,7 +113,7 @@ def test_the_same_message_twice_is_one_success_and_one_duplicate(local_stack):
     body = {"run_id": outcome["run_id"], "cell": outcome["cell"], "seq": 1, "object_bytes": OBJECT_MB * MEBIBYTE}
     sqs = local_stack.target.client("sqs")
     sqs.send_message(QueueUrl=local_stack.target["queue_url"], MessageBody=json.dumps(body))
-    time.sleep(2)  # until it has been delivered too; the drain waits for what was sent by the flood
+    local_stack.wait_until_no_message_is_left()  # the drain waits only for what was sent by the flood
     [account] = rows(drain(local_stack, outcome["run_id"]))
     assert (account["sent"], account["succeeded"], account["duplicates"]) == (3, 3, 1)
 
@@ -164,7 +164,7 @@ def test_a_bad_object_gives_an_error_record_a_delivery_and_dead_letters_before_t
     local_stack, two_deliveries, kept_object, change_object, error_types
 ):
     outcome = flooded_before_the_functions_run(local_stack, change_object, "--messages", "4")
-    [account] = rows(drain(local_stack, outcome["run_id"], "--deadline-s", "50"))
+    [account] = rows(drain(local_stack, outcome["run_id"], "--deadline-s", "120"))
     assert account["sent"] == account["dead_lettered"] == 4
     assert account["succeeded"] == account["failed"] == account["unaccounted"] == 0
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])
@@ -188,7 +188,7 @@ def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(
     sqs = local_stack.target.client("sqs")
     sqs.send_message(QueueUrl=local_stack.target["queue_url"], MessageBody="no work order at all")
     outcome = flooded(local_stack, "--messages", "3")
-    time.sleep(8)
+    local_stack.wait_until_no_message_is_left()
     done = drain(local_stack, outcome["run_id"])
     [account] = rows(done)
     assert (account["sent"], account["succeeded"]) == (3, 3)
@@ -241,7 +241,7 @@ def test_an_emulator_killed_during_a_flood_ends_it_with_one_line_and_the_true_co
         flags = ("--target", "local", "--outputs", "o.json", "--messages", "500000", "--run", "killed")
         process = subprocess.Popen([*STAMPEDE, "flood", *flags], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         sent = tmp_path / "results" / "killed" / "sent.jsonl"
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not sent.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(emulator.pid, signal.SIGKILL)
@@ -256,6 +256,11 @@ def test_an_emulator_killed_during_a_flood_ends_it_with_one_line_and_the_true_co
     assert f"sent {confirmed}, failed {500000 - confirmed} messages" in errors
 
 
+def has_a_part(s3, bucket):
+    uploads = s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
+    return any(s3.list_parts(Bucket=bucket, Key=one["Key"], UploadId=one["UploadId"]).get("Parts") for one in uploads)
+
+
 def test_an_interrupted_upload_leaves_no_parts_behind(local_stack, kept_object):
     flags = ("--target", "local", "--outputs", str(local_stack.outputs_file), "--size-mb", "1500")
     process = subprocess.Popen(
@@ -266,11 +271,10 @@ def test_an_interrupted_upload_leaves_no_parts_behind(local_stack, kept_object):
         text=True,
     )
     s3, bucket = local_stack.target.client("s3"), local_stack.target["bucket_name"]
-    deadline = time.monotonic() + 30
-    while not s3.list_multipart_uploads(Bucket=bucket).get("Uploads") and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while not has_a_part(s3, bucket):  # from then on the client knows of the upload, too
+        assert time.monotonic() < deadline, "the upload had not begun"
         time.sleep(0.05)
-    assert s3.list_multipart_uploads(Bucket=bucket).get("Uploads"), "the upload had not begun"
-    time.sleep(1.5)  # the server knows of the upload a moment before the client does
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130

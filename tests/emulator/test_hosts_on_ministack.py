@@ -128,10 +128,8 @@ def test_a_host_that_is_stopped_in_mid_slice_hands_the_message_back_and_the_next
     started()
     send(stack, seq=1, first_slice=0, slices=1, calls_per_s=10)
     wait_for(lambda: s3.list_objects_v2(Bucket=BUCKET, Prefix="copies/").get("KeyCount", 0) >= 3)
-    began = time.monotonic()
     assert hosts.stop(stack[0]) == 1
-    assert time.monotonic() - began < hosts.STOP_TIMEOUT_S, "it was killed"
-    assert messages(stack) == [1, 0], "the message is there for the next host at once"
+    assert messages(stack) == [1, 0], "the message is there for the next host at once: it wasn't killed"
     (first,) = lines(stack, 1)
     assert (first["status"], first["error_type"]) == ("error", "DeadlineExceeded")
     assert 3 <= first["copied"] < OBJECTS

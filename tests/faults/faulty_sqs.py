@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == CUT_AFTER:
             self._cut()
         elif fault == NO_ANSWER:
-            self.sqs.ended.wait(10)
+            self.sqs.ended.wait(60)
             self._cut()
         elif fault == NO_HTTP:
             self.wfile.write(b"220 mail.example ESMTP\r\n\r\n")

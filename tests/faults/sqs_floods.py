@@ -10,7 +10,7 @@ CREDENTIALS = Credentials("AKIDEXAMPLE", "secret", "session-token")
 
 def endpoint(url, **settings):
     """The endpoint at `url` with credentials that carry a session token."""
-    return Endpoint(url, "us-east-1", CREDENTIALS.get_frozen_credentials, **({"timeout_s": 5} | settings))
+    return Endpoint(url, "us-east-1", CREDENTIALS.get_frozen_credentials, **({"timeout_s": 30} | settings))
 
 
 def flood(sqs, count=95, in_flight=4, **settings) -> tuple[Outcome, list]:

@@ -100,7 +100,7 @@ def test_connections_that_are_refused_at_once_cost_no_message_and_make_no_second
 
 def test_an_answer_that_never_comes_ends_with_the_time_limit_and_is_reported():
     with FaultySqs(faulty_sqs.NO_ANSWER) as sqs:
-        outcome, accepted = flood(sqs, timeout_s=0.5)
+        outcome, accepted = flood(sqs, timeout_s=1)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert {one.seq for one in accepted if one.possible_duplicate} == twice
     assert (len(twice), outcome.sent, outcome.failed) == (10, 95, 0)

@@ -66,7 +66,7 @@ def terraform(localstack, tmp_path_factory):
 
     def run(*arguments: str) -> subprocess.CompletedProcess:
         command = [binary, f"-chdir={folder}", *arguments, "-no-color"]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=280, check=False)
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500, check=False)
 
     for arguments in (("init", "-input=false"), ("apply", "-input=false", "-auto-approve")):
         done = run(*arguments)

@@ -56,7 +56,7 @@ class Stack:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=250,
+            timeout=500,
             check=False,
         )
 

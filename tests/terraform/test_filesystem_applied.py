@@ -68,14 +68,14 @@ def sweep(tmp_path_factory):
     yield process, work
     if process.poll() is None:  # nobody has waited for it
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        process.wait(timeout=500)
 
 
 @pytest.fixture(scope="module")
 def swept(sweep):
     """The table that the sweep printed, what it said, and its results folder."""
     process, work = sweep
-    status = process.wait(timeout=200)
+    status = process.wait(timeout=500)
     said = (work / "said").read_text()
     assert status == 0, said[-3000:]
     [folder] = (work / "results").iterdir()

@@ -59,7 +59,7 @@ def test_the_front_ends_with_a_parent_that_is_killed_without_the_kernels_help():
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE) as parent:
         pid = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while running(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not running(pid)

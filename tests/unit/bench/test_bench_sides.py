@@ -133,7 +133,7 @@ def test_no_server_outlives_a_bench_that_is_killed(tmp_path):
     with subprocess.Popen(python(script), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=HERE) as bench:
         pid = int(bench.stdout.readline())
         bench.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not alive(pid)

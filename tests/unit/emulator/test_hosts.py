@@ -143,7 +143,7 @@ def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, t
         return hosts._read(tmp_path)[1]
 
     followers = left("follow")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while any(host.is_alive() for host in followers) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert [host.is_alive() for host in followers] == [False, False]

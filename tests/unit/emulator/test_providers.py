@@ -159,13 +159,13 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
 
         second = threading.Thread(target=lambda: results.append(providers.prepare(listen)))
         second.start()
-        assert waiting.wait(10)
+        assert waiting.wait(60)
         finished = providers.finished_folder("linux_amd64")
         hosts = providers.REGISTRIES.values()
         build_cache._build_into(
             finished, "x", lambda draft: provider_build.build(draft, "linux_amd64", hosts, print), print
         )
-    second.join(10)
+    second.join(60)
 
     assert lines == [f"another process is building in {machine / 'cache'}; waiting for it"]
     assert results == [finished / "terraform.rc"]

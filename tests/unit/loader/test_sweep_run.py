@@ -24,6 +24,8 @@ from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, rec
 class Cost:
     """Stands in for an estimate."""
 
+    cells = ()
+
     def as_dict(self):
         return {}
 

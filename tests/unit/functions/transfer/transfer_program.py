@@ -17,7 +17,7 @@ import pytest
 from tests.unit.functions.lambda_sandbox import sqs_record
 
 SOURCES = Path(__file__).resolve().parents[4] / "functions" / "transfer"
-ANSWER_TIMEOUT_S = 30
+ANSWER_TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="session")

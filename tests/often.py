@@ -1,0 +1,67 @@
+"""`make test-often RUNS=12 BUSY=2`: the whole suite again and again, to see which tests depend on luck.
+
+Every second run has BUSY endless loops beside it. A failure stops nothing. Each run's output goes into a file below
+.stampede/test-often/; on stdout there is a line a run, and at the end how often each test failed.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# One that is left alone, because this program was killed, ends by itself.
+BUSY_LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+
+
+def run_often(runs: int, busy: int, command: list[str], folder: Path) -> Counter:
+    """Carry `command` out `runs` times and print a line about each; the number of failures by test."""
+    folder.mkdir(parents=True)
+    failures = Counter()
+    print(f"logs: {folder}\n run  beside  seconds  passed  failed  errors  skipped  status", flush=True)
+    for number in range(1, runs + 1):
+        beside = busy if number % 2 == 0 else 0
+        loops = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(beside)]
+        log = folder / f"run-{number:02}.log"
+        began_s = time.monotonic()
+        try:
+            with log.open("w") as output:
+                status = subprocess.run(command, cwd=ROOT, stdout=output, stderr=output, check=False).returncode
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        text = log.read_text(errors="replace")
+        counts = counted(text)
+        columns = [number, beside, round(time.monotonic() - began_s), *counts.values(), status]
+        print("{:4} {:7} {:8} {:>7} {:>7} {:>7} {:>8} {:7}".format(*columns), flush=True)
+        # A run that failed without naming a test, because it was killed or never began, counts too.
+        failures.update(failed_tests(text) or ["(no test named: see the log)"] * (status != 0))
+    return failures
+
+
+def counted(text: str) -> dict[str, str]:
+    """What pytest's last line counts; a dash for each where there is no such line."""
+    lines = re.findall(r"(?m)^=*\s?(\d+ \w+.*) in [\d.]+s", text)
+    counts = {word: number for number, word in re.findall(r"(\d+) (\w+?)s?\b", lines[-1])} if lines else {}
+    return {word: counts.get(word, "0" if lines else "-") for word in ("passed", "failed", "error", "skipped")}
+
+
+def failed_tests(text: str) -> list[str]:
+    """The tests that the end of a run (closing_line.py) names a command for."""
+    commands = re.findall(r"(?m)^  \.venv/bin/python -m pytest (.*)$", text.rpartition("Run what failed alone:")[2])
+    return [shlex.split(command)[-1] for command in commands]
+
+
+if __name__ == "__main__":
+    times, loops_beside, *words = sys.argv[1:]
+    logs = ROOT / ".stampede" / "test-often" / f"{datetime.now():%Y-%m-%d-%H%M%S}"
+    failures_of = run_often(int(times), int(loops_beside), words or ["make", "test"], logs)
+    print("no test failed" if not failures_of else "failures by test:")
+    for test, count in failures_of.most_common():
+        print(f"{count:4}  {test}")
+    sys.exit(1 if failures_of else 0)

@@ -1,0 +1,62 @@
+"""What a function takes of this machine's memory is measured, kept, and counted with."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from emulator import function_memory, ministack
+from experiments import download_usage
+from loader.checks import machine
+from loader.cost.demand import Demand
+
+BALLAST_MB = 40
+GO = download_usage.usage({"object_size_mb": 1, "method": "go_stream", "ephemeral_storage_mb": 512})
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells what a process takes")
+
+
+FUNCTION = f"ballast = b'x' * ({BALLAST_MB} * 2**20); print(flush=True); input()"
+EMULATOR = f"""
+import subprocess, sys
+pipes = {{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}}
+function = subprocess.Popen([sys.executable, "-c", {FUNCTION!r}], **pipes)
+function.stdout.readline()
+print(flush=True)
+sys.stdin.read()
+function.communicate(b"end")
+"""
+
+
+@pytest.fixture
+def emulator(monkeypatch):
+    """Stands in for an emulator that runs one function."""
+    with subprocess.Popen([sys.executable, "-c", EMULATOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        monkeypatch.setattr(ministack, "running", lambda state_dir: SimpleNamespace(pid=process.pid))
+        yield
+        process.stdin.close()
+
+
+def test_a_function_is_counted_as_it_was_measured_here_and_an_object_in_it_is_not(emulator, tmp_path):
+    function_memory.note(tmp_path, GO.process_mb, moved_mb=1000)
+    assert function_memory.known(tmp_path) == {}
+    function_memory.note(tmp_path, GO.process_mb, GO.moved_mb)
+    [(kind, mean_mb)] = function_memory.known(tmp_path).items()
+    assert kind == str(GO.process_mb)
+    assert BALLAST_MB - 1 <= mean_mb < 2 * BALLAST_MB
+
+    cell = Demand("c", 1024, 100, 1000, 0, 60, {}, GO)
+    needed_mb = machine.EMULATOR_MB + GO.data_mb + 100 * (mean_mb + GO.moved_mb)
+    measured = function_memory.known(tmp_path)
+    assert machine.local_memory([cell], needed_mb, measured).status == "ok"
+    assert machine.local_memory([cell], needed_mb - 1, measured).status == "warning"
+    assert machine.local_memory([cell], needed_mb - 1).status == "ok"
+
+
+def test_what_a_shell_says_to_its_own_go_programs_is_not_said_to_functions(monkeypatch, tmp_path):
+    monkeypatch.setenv("GOGC", "400")
+    monkeypatch.setenv("GOPATH", "/go")
+    environment = ministack._environment(1, tmp_path)
+    assert ("GOGC" in environment, environment["GOPATH"]) == (False, "/go")
