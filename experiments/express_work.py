@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.express_orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.knowledge import knowledge
-from model import operation
-from model.operation import Operation
 from model.parameters import Parameters
 from model.work import Step, Work
+
+if TYPE_CHECKING:
+    from model.operation import Operation
 
 GIB = 2**30
 # A slice ends well within the 15 minutes of a function.
@@ -36,6 +37,8 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
 def alone(values: Mapping[str, Any]) -> Operation:
     """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the checks refuse,
     and they come after this."""
+    from model import operation  # not above: it imports numpy, and `stampede --help` needs the declarations only
+
     known = knowledge("express")
     return operation.of(work(values, known), max(1, values["memory_size"]), known)[0]
 

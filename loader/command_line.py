@@ -1,4 +1,7 @@
-"""The `stampede` command line: one verb a module of this package; data on stdout, progress on stderr."""
+"""The `stampede` command line: one verb a module of `loader.verbs`; data on stdout, progress on stderr.
+
+`--help` and wrong options are answered at once: the modules that do a verb's work are imported when it runs.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +9,44 @@ import argparse
 import importlib
 import importlib.metadata
 import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NoReturn
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
-
-from emulator.go_build import ProviderError
-from emulator.ministack import EmulatorError
 from experiments import EXPERIMENTS
-from experiments.key_plan import KeyPlanError
-from loader.errors import RunError, UsageError, one_line
 
-# verb -> (module, what it does); the order is the order of work.
+# What each verb does, as in README.
 VERBS = {
-    "emulator": ("loader.verbs.emulator", "start, stop or look at the embedded local AWS"),
-    "dataset": ("loader.verbs.dataset", "put the objects that the functions read"),
-    "flood": ("loader.verbs.flood", "send the messages that make N functions run at once"),
-    "drain": ("loader.verbs.drain", "wait until every message is accounted for"),
-    "query": ("loader.verbs.query", "run a saved Logs Insights query over a run"),
-    "simulate": ("loader.verbs.simulate", "say what a sweep would find, before anything is spent"),
-    "sweep": ("loader.verbs.sweep", "deploy, flood, wait and query for every cell of an experiment"),
-    "doctor": ("loader.verbs.doctor", "check account, machine, plan and cost before anything is spent"),
-    "report": ("loader.verbs.report", "rebuild a run's report from its stored records"),
-    "prices": ("loader.verbs.prices", "print the prices that estimates rest on, or bring them up to date"),
+    "doctor": "check whether a sweep can run, and what it costs; changes nothing",
+    "simulate": "predict a sweep from a model of the queue, the ramp and the limits",
+    "sweep": "measure every cell of an experiment; ends with table and report",
+    "dataset": "upload the objects that the functions read",
+    "flood": "send the messages of one cell to the queue",
+    "drain": "wait until every message is accounted for, and report what isn't",
+    "query": "run a Logs Insights query over a run, in CloudWatch or offline",
+    "report": "rebuild a run's report from its records, or compare two runs",
+    "prices": "print the prices behind the estimates, or update them from AWS",
+    "emulator": "start, stop or show the embedded AWS",
 }
+DESCRIPTION = (
+    "Measure what N functions at once really get from S3: deploy an experiment, flood its queue, and account for every "
+    "message."
+)
+EXAMPLES = (
+    ("stampede sweep download", "deploy, measure and report on this machine; no AWS account"),
+    ("stampede sweep download --target aws --dry-run", "what the same would take and cost on AWS"),
+)
 EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors as one line that names the option and the way out."""
+    """Texts as they are written; errors as one line that names the option and the fix."""
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")
@@ -49,67 +59,107 @@ class _Version(argparse.Action):
         try:
             print(f"stampede {importlib.metadata.version('stampede')}")
         except importlib.metadata.PackageNotFoundError:
-            parser.exit(EXIT_RUN, "stampede: --version: the package isn't installed here; run `make setup`\n")
+            parser.exit(EXIT_RUN, "stampede: --version: the package isn't installed; run `make setup`\n")
         parser.exit()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted."""
-    parser = build_parser()
-    parsed = parser.parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parsed = build_parser([verb for verb in VERBS if verb in arguments]).parse_args(arguments)
     try:
-        return parsed.carry_out(parsed)
-    except (UsageError, KeyPlanError) as error:
-        return _complain(error, EXIT_USAGE)
-    except (RunError, EmulatorError, ProviderError, ClientError, BotoCoreError) as error:
-        return _complain(error, EXIT_RUN)
-    except ResponseParserError:
-        return _complain(RunError("what answers there isn't AWS, nor like it; look at AWS_ENDPOINT_URL"), EXIT_RUN)
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
-            return _interrupted(parsed.verb)
-        # botocore's, for credentials from the environment that have expired meanwhile
-        if "refreshed credentials are still expired" not in str(error):
-            raise
-        return _complain(RunError("the AWS credentials have expired; renew them, e.g. `aws sso login`"), EXIT_RUN)
-    except KeyboardInterrupt:
-        return _interrupted(parsed.verb)
+        return importlib.import_module(f"loader.verbs.{parsed.verb}").run(parsed)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_RUN
+    except (Exception, KeyboardInterrupt) as error:
+        return _exit_status(error, parsed.verb)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line; each verb's module declares its options in `add_arguments` and does its work in `run`."""
+def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentParser:
+    """The whole command line, with the options of the verbs in `declared`."""
     parser = _Parser(
         prog="stampede",
-        description="Experiments with N functions at once: "
-        + "; ".join(f"{one.name}: {one.question}" for one in EXPERIMENTS.values()),
+        usage="stampede VERB [OPTIONS]",
+        description=textwrap.fill(DESCRIPTION, _columns()),
+        epilog=_examples(EXAMPLES) + "\n\n`stampede VERB --help` explains the options of a verb.",
+        add_help=False,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and end")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, (module_name, summary) in VERBS.items():
-        module = importlib.import_module(module_name)
-        sub = verbs.add_parser(verb, help=summary, description=module.__doc__.split("\n\n")[0])
-        sub.add_argument(
-            "--results-dir",
-            metavar="DIR",
-            type=Path,
-            default=Path("results"),
-            help="where runs are stored (default: %(default)s)",
-        )
-        module.add_arguments(sub)
-        sub.set_defaults(carry_out=module.run)
+    questions = ((experiment.name, experiment.question) for experiment in EXPERIMENTS.values())
+    parser.add_argument_group("experiments", _listed(questions))
+    parser.add_argument_group("verbs", _listed(VERBS.items()))
+    options = parser.add_argument_group("options")
+    options.add_argument("-h", "--help", action="help", help="show this help message and exit")
+    options.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    verbs = parser.add_subparsers(
+        prog="stampede", dest="verb", metavar="VERB", help=argparse.SUPPRESS, required=True, parser_class=_Parser
+    )
+    for verb in VERBS:
+        if verb in declared:
+            _declare(verb, verbs)
+        else:
+            verbs.add_parser(verb)
     return parser
 
 
-def _interrupted(verb: str) -> int:
-    print(f"stampede {verb}: interrupted", file=sys.stderr)
-    return EXIT_INTERRUPTED
+def _declare(verb: str, verbs: argparse._SubParsersAction) -> None:
+    """Add the parser of `verb` with its options."""
+    module = importlib.import_module(f"loader.options.{verb}")
+    parser = verbs.add_parser(verb, description=module.DESCRIPTION, epilog=_examples(module.EXAMPLES))
+    parser.add_argument(
+        "--results-dir",
+        metavar="DIR",
+        type=Path,
+        default=Path("results"),
+        help="where runs are stored (default: %(default)s)",
+    )
+    module.add_arguments(parser)
 
 
-def _complain(error: BaseException, status: int) -> int:
-    print(f"stampede: {one_line(error)}", file=sys.stderr)
+def _listed(rows: Iterable[tuple[str, str]]) -> str:
+    """A list of names with their texts, a name a line where the terminal is wide enough."""
+    rows = list(rows)
+    indent = max(len(name) for name, _ in rows) + 2
+    return "\n".join(
+        textwrap.fill(text, _columns() - 2, initial_indent=f"{name:<{indent}}", subsequent_indent=" " * indent)
+        for name, text in rows
+    )
+
+
+def _examples(examples: Iterable[tuple[str, str]]) -> str:
+    return "examples:\n" + "\n".join(f"  {command}\n      {what}" for command, what in examples)
+
+
+def _columns() -> int:
+    """How wide argparse makes its lines."""
+    return max(40, shutil.get_terminal_size().columns - 2)
+
+
+def _exit_status(error: BaseException, verb: str) -> int:
+    """Print what ended a verb as one line and return the exit status. Raises `error` where it is a fault of ours."""
+    # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    from emulator.go_build import ProviderError
+    from emulator.ministack import EmulatorError
+    from experiments.key_plan import KeyPlanError
+    from loader.errors import RunError, UsageError, one_line
+
+    text, status = f": {one_line(error)}", EXIT_RUN
+    # The RuntimeError is what DuckDB makes of Ctrl-C.
+    if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
+        text, status = f" {verb}: interrupted", EXIT_INTERRUPTED
+    elif isinstance(error, UsageError | KeyPlanError):
+        status = EXIT_USAGE
+    elif isinstance(error, ResponseParserError):
+        text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
+    # botocore's, for credentials from the environment that have expired since the start
+    elif isinstance(error, RuntimeError) and "refreshed credentials are still expired" in str(error):
+        text = ": the AWS credentials have expired; renew them, e.g. `aws sso login`"
+    elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
+        raise error
+    print(f"stampede{text}", file=sys.stderr)
     return status
 
 

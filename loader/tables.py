@@ -11,8 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-FORMATS = ("table", "csv", "json")
-
 
 def print_rows(rows: Sequence[dict[str, Any]], form: str, columns: Sequence[str] | None = None) -> None:
     """Print `rows` on stdout; `columns` gives order and header (default: the union of the rows' keys, in order)."""

@@ -113,25 +113,6 @@ NO_CREDENTIALS = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options by which every verb finds its stack."""
-    group = parser.add_argument_group("which stack")
-    group.add_argument(
-        "--target",
-        choices=("local", "aws"),
-        default=os.environ.get("STAMPEDE_TARGET"),
-        help="the embedded AWS, or whatever this shell's AWS configuration reaches: an account, or the endpoint of "
-        "AWS_ENDPOINT_URL (default: $STAMPEDE_TARGET, else the one stack that is applied)",
-    )
-    group.add_argument(
-        "--outputs",
-        metavar="FILE",
-        type=Path,
-        help="read a saved `terraform output -json` instead of asking Terraform (default: ask Terraform)",
-    )
-    group.add_argument("--region", metavar="NAME", help="AWS region (default: the stack's, from Terraform's outputs)")
-
-
 def resolve(arguments: argparse.Namespace) -> Target:
     """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
     if arguments.outputs is not None:

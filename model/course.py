@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model.limits import Shared
+from model.sharing import Shared
 
 # Of the picture's curve: more than a screen shows.
 RAMP_POINTS = 300

@@ -27,9 +27,9 @@ import numpy as np
 
 from model.course import CUT_OFF, DONE, FAILED, FIRST, Attempts
 from model.environments import Environments
-from model.limits import Shared
 from model.messages import Messages
 from model.operation import Operation
+from model.sharing import Shared
 from model.warm import run_warm
 
 if TYPE_CHECKING:

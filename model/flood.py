@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from model.course import Course, course
 from model.engine import Engine
-from model.limits import Limit, Shared
+from model.limits import Limit
 from model.operation import Operation
+from model.sharing import Shared
 from model.trigger import Trigger
 
 __all__ = ["Course", "Flood", "Limit", "Trigger", "run"]

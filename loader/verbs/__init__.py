@@ -1,1 +1,1 @@
-"""The verbs of the command line: one a file, each with its options in `add_arguments` and its work in `run`."""
+"""The verbs of the command line: one a file, each does its work in `run`. `loader.options` declares what it takes."""

@@ -11,7 +11,6 @@ import json
 
 from experiments.objects import MEBIBYTE, DataObject
 from loader import target as targets
-from loader.arguments import positive_int, whole_number
 from loader.dataset import put_objects
 from loader.emptying import empty
 from loader.errors import UsageError
@@ -20,34 +19,7 @@ from loader.placing import events_of, place
 from loader.progress import say
 from loader.run.stack_lock import holding
 from loader.target import Target
-from loader.verbs.order_option import add_order_option, order_of
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    targets.add_options(parser)
-    parser.add_argument(
-        "--size-mb",
-        metavar="MIB",
-        type=positive_int,
-        help="size in MiB of a data set of one object (default: as the stack is set)",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole_number,
-        default=1,
-        help="seed of the objects' content (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--remove",
-        action="store_true",
-        help="delete all objects in the buckets that `terraform destroy` can't empty, instead (default: off)",
-    )
-    add_order_option(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be put or deleted, and change nothing (default: off)"
-    )
+from loader.verbs.order_option import order_of
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -19,43 +19,16 @@ from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader import checks, cost
 from loader import target as targets
-from loader.arguments import dollars
 from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.predicting import UNCALIBRATED
 from loader.progress import say
 from loader.run.plan import Plan
-from loader.tables import FORMATS, print_rows
-from loader.verbs.plan_options import add_plan_options, plan_of
+from loader.tables import print_rows
+from loader.verbs.plan_options import plan_of
 
 STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        "experiment",
-        nargs="?",
-        choices=EXPERIMENTS,
-        default=next(iter(EXPERIMENTS)),
-        metavar="EXPERIMENT",
-        help=f"the sweep to look at: {', '.join(EXPERIMENTS)} (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--target",
-        choices=("local", "aws"),
-        default="aws",
-        help="where it would run; aws is what AWS_ENDPOINT_URL says, where that is set (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--budget-usd",
-        metavar="USD",
-        type=dollars,
-        help="a problem if the estimated cost is above this (default: no limit)",
-    )
-    add_plan_options(parser)
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -19,21 +19,6 @@ from loader.progress import say
 from loader.run.stack_lock import disown, holding
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument("action", choices=("start", "stop", "status"), metavar="start|stop|status", help="what to do")
-    parser.add_argument(
-        "--apply", action="store_true", help="with start: apply the local copy of infra/ too (default: off)"
-    )
-    parser.add_argument(
-        "--set",
-        metavar="VARIABLE=VALUE",
-        action="append",
-        default=[],
-        help="with --apply: a Terraform variable; may be repeated (default: as the experiment is run locally)",
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
     if arguments.action == "status":

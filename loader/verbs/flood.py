@@ -16,7 +16,6 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
-from loader.arguments import positive_int
 from loader.dataset import stored_objects
 from loader.errors import UsageError
 from loader.manifest import check_manifest
@@ -31,34 +30,9 @@ from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
 from loader.run.plan import cell_name
 from loader.run.stack_lock import holding
-from loader.tables import FORMATS, print_rows
+from loader.tables import print_rows
 from loader.target import Target
-from loader.verbs.order_option import add_order_option, order_of
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    targets.add_options(parser)
-    parser.add_argument(
-        "--messages",
-        metavar="N",
-        type=positive_int,
-        help="how many messages to send (default: the experiment's number x the stack's concurrency_value)",
-    )
-    add_order_option(parser)
-    parser.add_argument("--run", metavar="RUN_ID", help="add to this run (default: a new run)")
-    parser.add_argument(
-        "--cell", metavar="NAME", help="name of the cell (default: from the experiment's axes, as memory_size=...,...)"
-    )
-    parser.add_argument("--queue-name", metavar="NAME", help="send to this queue instead (default: the stack's queue)")
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="print the first message and the count, send nothing (default: off)",
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how the outcome is printed (default: %(default)s)"
-    )
+from loader.verbs.order_option import order_of
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,8 +1,7 @@
-"""The option --order, for verbs by hand: what a plan says of a cell's work orders."""
+"""What --order adds to the messages of a verb by hand: what a plan would say of a cell."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +9,6 @@ from loader.errors import UsageError
 from loader.run.plan import setting_values, split_setting
 from loader.run.products import rest
 from loader.target import Target
-
-
-def add_order_option(parser: argparse.ArgumentParser) -> None:
-    """Declare --order."""
-    parser.add_argument(
-        "--order",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a part of the work orders that the experiment leaves open; may be repeated (default: its matrix' first)",
-    )
 
 
 def order_of(target: Target, given: Sequence[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The options that make a plan, the same for every verb that needs one."""
+"""The plan that the options describe, the same for every verb that needs one."""
 
 from __future__ import annotations
 
@@ -9,66 +9,13 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from loader import target as targets
-from loader.arguments import positive_int, seconds, whole_number
 from loader.cost.demand import demands
 from loader.cost.enough_messages import with_enough_messages
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.options.plan import REPEATS, SEED, WARM_UP
 from loader.predicting import NOTHING, Given
 from loader.run.plan import Plan, make_plan
-
-
-def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """Declare --set, --messages-per-concurrency and their like."""
-    group = parser.add_argument_group("the plan")
-    group.add_argument(
-        "--set",
-        metavar="VARIABLE=V1[,V2...]",
-        action="append",
-        default=[],
-        help="sweep or fix a Terraform variable or a part of the order; may be repeated (default: the experiment's)",
-    )
-    _add_number(group.add_mutually_exclusive_group())
-    group.add_argument(
-        "--warm-up-per-concurrency",
-        metavar="N",
-        type=whole_number,
-        default=0,
-        help="messages for each unit of concurrency before the measured ones, in no figure (default: %(default)s)",
-    )
-    group.add_argument(
-        "--repeats", metavar="N", type=positive_int, default=1, help="run every cell N times (default: %(default)s)"
-    )
-    group.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole_number,
-        default=1,
-        help="seed of the cells' order, and of the model's dice (default: %(default)s)",
-    )
-    group.add_argument(
-        "--start-barrier-s",
-        metavar="SECONDS",
-        type=seconds,
-        help="let the functions wait, so that all begin together this long after the flood (default: no barrier)",
-    )
-
-
-def _add_number(group: argparse._MutuallyExclusiveGroup) -> None:
-    group.add_argument(
-        "--messages-per-concurrency",
-        metavar="N",
-        type=positive_int,
-        help="messages for each unit of concurrency, or for each slice where a cell's set is sliced (default: the "
-        "experiment's)",
-    )
-    group.add_argument(
-        "--messages",
-        metavar="auto",
-        choices=("auto",),
-        help="auto: for each cell the fewest messages that put 80 %% of its operations' time at full N, within the "
-        "budget where there is one (default: the experiment's)",
-    )
 
 
 def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
@@ -79,9 +26,9 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
         arguments.target,
         arguments.set,
         messages_per_concurrency=arguments.messages_per_concurrency or experiment.messages_per_concurrency,
-        warm_up_per_concurrency=arguments.warm_up_per_concurrency,
-        repeats=arguments.repeats,
-        seed=arguments.seed,
+        warm_up_per_concurrency=arguments.warm_up_per_concurrency or WARM_UP,
+        repeats=arguments.repeats or REPEATS,
+        seed=SEED if arguments.seed is None else arguments.seed,
         start_barrier_s=arguments.start_barrier_s,
     )
     defaults = infra_defaults(os.environ)

@@ -19,7 +19,7 @@ from loader.checks.account import known_region
 from loader.cost import price_list, prices
 from loader.errors import UsageError
 from loader.progress import say
-from loader.tables import FORMATS, print_rows
+from loader.tables import print_rows
 from loader.target import Target
 
 COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
@@ -28,35 +28,16 @@ UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")
 PATIENCE = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        "--region",
-        metavar="NAME",
-        default=prices.USUAL_REGION,
-        help="AWS region; what isn't known there is shown as that of us-east-1 (default: %(default)s)",
-    )
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: %(default)s)")
-    parser.add_argument(
-        "--update",
-        action="store_true",
-        help="ask AWS's Price List Query API for today's prices (pricing:GetProducts), show what differs and keep it; "
-        "its filters were made from AWS's documentation and not tried on an account (default: ask nobody)",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="with --update, show what differs and change nothing (default: off)"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print the prices on stdout; with --update what was found, and status 1 if a price that was asked for wasn't."""
-    if (unknown := known_region(arguments.region)) is not None:
+    region = arguments.region or prices.USUAL_REGION
+    if (unknown := known_region(region)) is not None:
         raise UsageError(f"--region: {unknown.found}; {unknown.way_out.removeprefix('use --set region=...; ')}")
     if arguments.dry_run and not arguments.update:
         raise UsageError("--dry-run: nothing is changed without --update anyway; leave it out, or add --update")
     if arguments.update:
-        return _update(arguments.region, arguments.format, dry_run=arguments.dry_run)
-    known = prices.read_prices(arguments.region, file=prices.FILE)
+        return _update(region, arguments.format, dry_run=arguments.dry_run)
+    known = prices.read_prices(region, file=prices.FILE)
     rows = [
         {"name": name, "usd": price.usd, "unit": price.unit, "region": price.region, "as_of": price.as_of,
          "source": price.source}

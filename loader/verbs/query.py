@@ -23,7 +23,7 @@ from loader.query_backends import Answer, Backend, LinesGoneError, Local, Servic
 from loader.run import server_side
 from loader.run.folder import RunFolder
 from loader.run.log_columns import COLUMNS, LINES
-from loader.tables import FORMATS, print_rows
+from loader.tables import print_rows
 from queries.insights import EventsError, InsightsError, check, export, with_filters
 
 QUERIES = stack.ROOT / "queries"
@@ -31,42 +31,6 @@ QUERIES = stack.ROOT / "queries"
 _PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
 # Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
 _ARRIVED = "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as arrived"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    targets.add_options(parser)
-    parser.add_argument(
-        "query",
-        metavar="NAME|FILE",
-        help="a saved query (EXPERIMENT/NAME, or NAME for the run's experiment) or a .cwli file",
-    )
-    parser.add_argument("--run", metavar="RUN_ID", help="the run to ask about (default: the newest in --results-dir)")
-    parser.add_argument(
-        "--where",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        type=_condition,
-        help="keep only lines with this field value; may be repeated (default: none)",
-    )
-    parser.add_argument(
-        "--logs",
-        metavar="FILE",
-        action="append",
-        type=Path,
-        help='evaluate over exported lines {"timestamp", "message", "logStream"?}, as .jsonl, .jsonl.gz or .parquet,'
-        " without AWS; may be repeated (default: a run)",
-    )
-    parser.add_argument(
-        "--export",
-        metavar="FILE.parquet",
-        type=Path,
-        help="also write the lines as Parquet, which later queries read many times faster (default: don't)",
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how the rows are printed (default: %(default)s)"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -130,13 +94,6 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
     with contextlib.suppress(UsageError):  # told once the query is known to be right
         return RunFolder.find(arguments.results_dir, arguments.run).read_json("run.json", {}).get("experiment")
     return None
-
-
-def _condition(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return key, value
 
 
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:

@@ -18,30 +18,6 @@ from report.table import print_table
 T = TypeVar("T")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        "run_dirs",
-        metavar="results/RUN_ID",
-        type=Path,
-        nargs="+",
-        help="the results folder of a run; of two runs, to compare them",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE.html",
-        type=Path,
-        default=Path("comparison.html"),
-        help="where the comparison of two runs goes (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("table", "csv", "json", "markdown"),
-        default="table",
-        help="how the table of one run is printed (default: %(default)s)",
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr."""
     if len(arguments.run_dirs) > 2:

@@ -14,56 +14,12 @@ from pathlib import Path
 
 from experiments import EXPERIMENTS, Experiment
 from loader import predicting, simulated_table
-from loader.arguments import positive_int
 from loader.errors import UsageError, one_line
 from loader.infra_variables import infra_defaults
 from loader.predicting import Given
 from loader.progress import bar, say
 from loader.simulated_table import SimulatedRow
-from loader.tables import FORMATS
-from loader.verbs.plan_options import add_plan_options, plan_of
-
-PICTURES = (".svg", ".png")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        "experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=f"what would run: {', '.join(EXPERIMENTS)}"
-    )
-    parser.add_argument(
-        "--target",
-        choices=("local", "aws"),
-        default="aws",
-        help="where it would run; local is this machine, as the model knows it (default: %(default)s)",
-    )
-    add_plan_options(parser)
-    parser.add_argument(
-        "--parameters",
-        metavar="FILE",
-        type=Path,
-        help="parameters that take the place of the model's own, as JSON: a list of objects with name, value, low, "
-        "high, unit, known, source and date (default: the model's own)",
-    )
-    parser.add_argument(
-        "--account-concurrency",
-        metavar="N",
-        type=positive_int,
-        help="how many functions the account may run at once, of which 100 can't be reserved (default: enough)",
-    )
-    parser.add_argument(
-        "--bandwidth-quota",
-        action="store_true",
-        help='the account has the quota "Network bandwidth per execution environment": 625 Mbit/s at 2 GB of memory, '
-        "up to 3 Gbit/s at 10 GB, outside of VPCs (default: no, about 0.6 Gbit/s at every size)",
-    )
-    parser.add_argument(
-        "--picture",
-        metavar="FILE",
-        type=_picture,
-        help="draw how many would run at once over time, as the report does, into a file .svg or .png (default: none)",
-    )
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: %(default)s)")
+from loader.verbs.plan_options import plan_of
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,18 +50,6 @@ def _given(arguments: argparse.Namespace) -> Given:
                 raise UsageError(f"{option}: has no meaning on this machine; leave it out, or use --target aws")
     parameters = predicting.parameters_of(EXPERIMENTS[arguments.experiment], arguments.target, arguments.parameters)
     return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota)
-
-
-def _picture(text: str) -> Path:
-    """A file that can be drawn into."""
-    path = Path(text)
-    if path.suffix.lower() not in PICTURES:
-        raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(PICTURES)}, got {text!r}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, got {text!r}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(f"must be a file that may be written, got {text!r}")
-    return path
 
 
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from loader import target as targets
-from loader.arguments import dollars
 from loader.checks import share
 from loader.cost import Estimate, check_budget
 from loader.errors import UsageError
@@ -28,46 +27,11 @@ from loader.run.plan import Plan
 from loader.run.stack_lock import holding
 from loader.run.sweep import SweepRun
 from loader.run.swept_stack import SweptStack
-from loader.tables import FORMATS, print_rows
+from loader.tables import print_rows
 from loader.verbs import doctor
-from loader.verbs.drain import add_deadline_option
-from loader.verbs.plan_options import add_plan_options, plan_of
+from loader.verbs.plan_options import plan_of
 from loader.verbs.report import build_and_print
 from model.prediction import Prediction
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        "experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=f"what to run: {', '.join(EXPERIMENTS)}"
-    )
-    parser.add_argument(
-        "--target",
-        choices=("local", "aws"),
-        default="local",
-        help="where to run it; aws is what AWS_ENDPOINT_URL says, where that is set (default: %(default)s)",
-    )
-    add_plan_options(parser)
-    parser.add_argument("--resume", metavar="RUN_ID", help="go on with this run as it was planned (default: a new run)")
-    parser.add_argument(
-        "--budget-usd",
-        metavar="USD",
-        type=dollars,
-        help="don't start when the estimated cost is above this (default: no limit)",
-    )
-    add_deadline_option(parser)
-    parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy)")
-    parser.add_argument(
-        "--take-over",
-        action="store_true",
-        help="use, and destroy at the end, a stack that was applied by hand or by another run (default: refuse)",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print plan, duration and cost, and change nothing (default: off)"
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how the result is printed (default: %(default)s)"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

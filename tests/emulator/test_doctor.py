@@ -11,6 +11,7 @@ from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING
 from loader import checks, endpoints
 from loader.errors import UsageError
+from loader.options import doctor as options
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 
@@ -134,6 +135,6 @@ def test_the_doctor_of_a_local_sweep_looks_at_the_emulator_that_runs(new, monkey
     assert found["emulator"].found.startswith(f"answers at {new[1]}")
     assert found["concurrency"].status == OK
     parser = argparse.ArgumentParser()
-    doctor.add_arguments(parser)
+    options.add_arguments(parser)
     assert doctor.run(parser.parse_args(["--target", "local", "--set", "concurrency_value=11"])) == 1
     assert "11 at once needed, the embedded AWS runs 10" in capsys.readouterr().out

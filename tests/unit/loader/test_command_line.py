@@ -1,9 +1,12 @@
 """The command line: every option explains itself; every error is one line with the way out."""
 
 import argparse
+import importlib
 import importlib.metadata
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -12,7 +15,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from loader.command_line import VERBS, build_parser, main
+from experiments import EXPERIMENTS
+from loader.command_line import EXAMPLES, VERBS, build_parser, main
+from loader.verbs.query import QUERIES
+
+# What takes long to import: only a verb at work may need it.
+SLOW = ("awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
+EXAMPLES_OF_ALL = [command for command, _ in EXAMPLES] + [
+    command for verb in VERBS for command, _ in importlib.import_module(f"loader.options.{verb}").EXAMPLES
+]
 
 
 @pytest.fixture
@@ -50,11 +61,53 @@ def test_every_option_has_help_with_its_default_and_a_metavar_where_it_takes_a_v
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_prints_on_stdout_and_exits_zero(verb, stampede):
+def test_the_help_of_a_verb_fits_80_columns_and_ends_with_two_examples_of_it(verb, stampede, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     done = stampede(verb, "--help")
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: stampede " + verb)
-    assert done.stderr == ""
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+    assert len(re.findall(rf"(?m)^  stampede {verb}\b.*\n      \S", done.stdout.partition("\nexamples:\n")[2])) >= 2
+
+
+def test_the_help_lists_experiments_with_their_questions_and_verbs_a_line_each(stampede, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    printed = stampede("--help").stdout
+    for name, text in [*VERBS.items(), *((one.name, one.question) for one in EXPERIMENTS.values())]:
+        assert re.search(rf"(?m)^  {name} +{re.escape(text)}$", printed), name
+    places = [printed.index(f"{title}:\n") for title in ("experiments", "verbs", "options", "examples")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("command", EXAMPLES_OF_ALL)
+def test_every_example_of_the_help_is_a_command_that_there_is(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stampede, *arguments = shlex.split(command)
+    assert stampede == "stampede"
+    parsed = build_parser().parse_args(arguments)
+    if parsed.verb == "query":
+        assert list(QUERIES.glob(f"*/{parsed.query}.cwli"))
+
+
+def test_help_version_and_a_wrong_option_import_nothing_that_takes_long():
+    calls = [["--help"], ["--version"], ["flod"], *([verb, "--help"] for verb in VERBS), ["sweep", "--no-such-option"]]
+    program = f"""
+import contextlib, io, sys
+from loader.command_line import main
+for arguments in {calls!r}:
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        main(arguments)
+    print(arguments, sorted(set({SLOW!r}) & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [f"{arguments} []" for arguments in calls]
+
+
+def test_readme_says_of_each_verb_what_the_help_says():
+    readme = (Path(__file__).resolve().parents[3] / "README.md").read_text()
+    for verb, text in VERBS.items():
+        [row] = re.findall(rf"(?m)^\| `{verb}` \| (.+) \|$", readme)
+        assert row.replace("`", "").startswith(text)
 
 
 def test_the_version_is_the_projects_own_on_one_line_of_stdout(stampede):

@@ -19,6 +19,7 @@ from loader.checks import machine as checks_machine
 from loader.checks import plan as checks_plan
 from loader.cost.demand import Pollers
 from loader.errors import UsageError
+from loader.options import doctor as options
 from loader.run.plan import make_plan
 from loader.verbs import doctor
 from tests.unit.loader.download_cells import a_cell
@@ -36,7 +37,7 @@ def cell(**values):
 
 def run_doctor(*arguments):
     parser = argparse.ArgumentParser()
-    doctor.add_arguments(parser)
+    options.add_arguments(parser)
     return doctor.run(parser.parse_args(arguments))
 
 

@@ -171,8 +171,8 @@ def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path, e
 
 REFUSED = {
     "another ending": ([*SMALL, "--picture", "x.pdf"], "must be a file that ends in .svg or .png, got 'x.pdf'"),
-    "a folder for a picture": ([*SMALL, "--picture", "there.svg"], "must be a file in a folder that is there"),
-    "no folder for the picture": ([*SMALL, "--picture", "no/x.svg"], "must be a file in a folder that is there"),
+    "a folder for a picture": ([*SMALL, "--picture", "there.svg"], "must be a file in a folder that exists"),
+    "no folder for the picture": ([*SMALL, "--picture", "no/x.svg"], "must be a file in a folder that exists"),
     "no parameters there": ([*SMALL, "--parameters", "no.json"], "--parameters: no.json: can't be read"),
     "a folder for parameters": ([*SMALL, "--parameters", "there.svg"], "--parameters: there.svg: can't be read"),
     "N in words": (["download", "--set", "concurrency_value=many"], "must be a whole number of 1 or more, got 'many'"),

@@ -7,8 +7,8 @@ import pytest
 
 from model.course import RAMP_POINTS, Attempts, course
 from model.flood import Flood, Trigger, run
-from model.limits import Shared
 from model.operation import Operation
+from model.sharing import Shared
 
 NOTHING_SHARED = Shared([], {})
 

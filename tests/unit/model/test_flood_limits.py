@@ -5,8 +5,8 @@ import pytest
 
 from model.engine import Engine
 from model.flood import Flood, Limit, run
-from model.limits import Shared
 from model.operation import Operation
+from model.sharing import Shared
 
 BYTES, REQUESTS = "the VPC", "S3's rate"
 

@@ -1,0 +1,38 @@
+"""What `stampede drain` takes."""
+
+from __future__ import annotations
+
+import argparse
+
+from loader.arguments import seconds
+from loader.options.output import add_format_option
+from loader.options.stack import add_stack_options
+
+DESCRIPTION = """Wait until every message is accounted for, and report what isn't.
+
+Accounted for means: sent = succeeded + failed + dead-lettered.
+Stores the records, and prints one account for each cell. The exit status is 1
+if a message is unaccounted for."""
+EXAMPLES = (
+    ("stampede drain", "wait for the newest run"),
+    ("stampede drain --run RUN_ID --deadline-s 1800", "give up after half an hour"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_stack_options(parser)
+    parser.add_argument("--run", metavar="RUN_ID", help="the run to wait for (default: the newest in --results-dir)")
+    add_deadline_option(parser)
+    add_format_option(parser)
+
+
+def add_deadline_option(parser: argparse.ArgumentParser) -> None:
+    """Declare --deadline-s."""
+    parser.add_argument(
+        "--deadline-s",
+        metavar="SECONDS",
+        type=seconds,
+        help="stop waiting this long after the start, and report what is stuck (default: when nothing has changed for "
+        "max_receive_count + 1 visibility timeouts, which SQS may take to make a dead letter, and 10 minutes)",
+    )

@@ -1,0 +1,35 @@
+"""What `stampede report` takes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from loader.options.output import FORMATS, add_format_option
+
+DESCRIPTION = """Rebuild a run's table, figures and page from its stored records.
+
+It needs neither AWS nor a network. With two runs it writes a page that compares them."""
+EXAMPLES = (
+    ("stampede report results/RUN_ID", "rebuild results/RUN_ID/report.html and print the table"),
+    ("stampede report results/RUN_A results/RUN_B --output ab.html", "compare two runs"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument(
+        "run_dirs",
+        metavar="results/RUN_ID",
+        type=Path,
+        nargs="+",
+        help="the results folder of a run, or of two runs to compare",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE.html",
+        type=Path,
+        default=Path("comparison.html"),
+        help="where to write the comparison of two runs (default: %(default)s)",
+    )
+    add_format_option(parser, (*FORMATS, "markdown"))

@@ -1,0 +1,75 @@
+"""What `stampede simulate` takes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from experiments import EXPERIMENTS
+from loader.arguments import positive_int
+from loader.options.output import add_format_option
+from loader.options.plan import add_plan_options
+
+DESCRIPTION = """Predict a sweep, cell by cell, before anything is created.
+
+A model of the queue, the ramp-up and the limits runs each flood from the first
+message to the last record: seconds of one operation, when N is reached, how
+much of the time is at full N, how long it takes, what it costs, the bottleneck,
+and what to change. It needs no account and makes no request."""
+EXAMPLES = (
+    ("stampede simulate download", "predict the published matrix on AWS"),
+    ("stampede simulate copy --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),
+)
+PICTURES = (".svg", ".png")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument("experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument(
+        "--target",
+        choices=("local", "aws"),
+        default="aws",
+        help="where the sweep would run; local is a machine of two cores, on which the model's parameters were "
+        "measured (default: %(default)s)",
+    )
+    add_plan_options(parser)
+    parser.add_argument(
+        "--parameters",
+        metavar="FILE",
+        type=Path,
+        help="JSON list of parameters that replace the model's own: objects with name, value, low, high, unit, known, "
+        "source and date (default: the model's own)",
+    )
+    parser.add_argument(
+        "--account-concurrency",
+        metavar="N",
+        type=positive_int,
+        help="the account's concurrency limit, of which 100 can't be reserved (default: enough for every cell)",
+    )
+    parser.add_argument(
+        "--bandwidth-quota",
+        action="store_true",
+        help='the account has the quota "Network bandwidth per execution environment": 625 Mbit/s at 2 GB of memory, '
+        "up to 3 Gbit/s at 10 GB, outside of VPCs (default: no, about 0.6 Gbit/s at every size)",
+    )
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=_picture,
+        help="draw how many functions would run at once over time, to a .svg or .png file (default: no picture)",
+    )
+    add_format_option(parser)
+
+
+def _picture(text: str) -> Path:
+    """A file that can be drawn into."""
+    path = Path(text)
+    if path.suffix.lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(PICTURES)}, got {text!r}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, got {text!r}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"must be a file that you may write, got {text!r}")
+    return path

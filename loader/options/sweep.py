@@ -1,0 +1,55 @@
+"""What `stampede sweep` takes."""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments import EXPERIMENTS
+from loader.arguments import dollars
+from loader.options.drain import add_deadline_option
+from loader.options.output import add_format_option
+from loader.options.plan import add_plan_options
+
+DESCRIPTION = """Measure the matrix of an experiment, cell after cell, and print the table.
+
+For each cell: terraform apply, warm-up, flood, drain. Every finished cell is
+stored at once, and --resume continues after an interruption. The stack is
+destroyed at the end, unless you say --keep."""
+EXAMPLES = (
+    ("stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3", "another matrix, three times"),
+    ("stampede sweep copy --target aws --dry-run", "plan, duration and cost on AWS; changes nothing"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument("experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument(
+        "--target",
+        choices=("local", "aws"),
+        default="local",
+        help="where to run; aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)",
+    )
+    add_plan_options(parser)
+    parser.add_argument(
+        "--resume",
+        metavar="RUN_ID",
+        help="resume this run with its stored plan; not together with the options of the plan (default: a new run)",
+    )
+    parser.add_argument(
+        "--budget-usd",
+        metavar="USD",
+        type=dollars,
+        help="refuse to start if the estimated cost is higher (default: no limit)",
+    )
+    add_deadline_option(parser)
+    parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy it)")
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="use, and destroy at the end, a stack that was applied by hand or by another run (default: refuse)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print plan, duration and cost, and change nothing (default: run it)"
+    )
+    add_format_option(parser)
