@@ -10,9 +10,9 @@ from loader.options.stack import add_stack_options
 
 DESCRIPTION = """Wait until every message is accounted for, and report what isn't.
 
-Accounted for means: sent = succeeded + failed + dead-lettered.
-Stores the records, and prints one account for each cell. The exit status is 1
-if a message is unaccounted for."""
+For every cell, sent = succeeded + failed + dead-lettered. Stores the records,
+and prints an account of each cell. The exit status is 1 if a message is
+unaccounted for."""
 EXAMPLES = (
     ("stampede drain", "wait for the newest run"),
     ("stampede drain --run RUN_ID --deadline-s 1800", "give up after half an hour"),

@@ -9,7 +9,8 @@ from loader.options.output import FORMATS, add_format_option
 
 DESCRIPTION = """Rebuild a run's table, figures and page from its stored records.
 
-It needs neither AWS nor a network. With two runs it writes a page that compares them."""
+It needs neither AWS nor a network. With two runs it writes a page that compares
+them."""
 EXAMPLES = (
     ("stampede report results/RUN_ID", "rebuild results/RUN_ID/report.html and print the table"),
     ("stampede report results/RUN_A results/RUN_B --output ab.html", "compare two runs"),
