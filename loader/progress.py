@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-_console = Console(stderr=True, highlight=False, soft_wrap=True)
+from loader import terminal
+
+_console = terminal.console(stderr=True)
 
 
 def say(text: str, style: str | None = None) -> None:
     """Print one line of progress to stderr."""
-    _console.print(text, style=style, markup=False)
+    _console.print(text, style=style, markup=False, soft_wrap=True)
 
 
-def bar(*columns) -> Progress:
-    """A progress display on stderr; where stderr is no terminal nothing is drawn (the lines of `say` remain)."""
-    shown = columns or (
+def bar() -> Progress:
+    """A progress bar on stderr; where stderr is no terminal nothing is drawn (the lines of `say` remain)."""
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )
-    return Progress(*shown, console=_console, disable=not sys.stderr.isatty(), transient=True)
+    return Progress(*columns, console=_console, disable=not terminal.is_live(sys.stderr), transient=True)
+
+
+def doing(text: str) -> AbstractContextManager[object]:
+    """Show on stderr that something is under way which takes a moment: live on a terminal, else as one line."""
+    if terminal.is_live(sys.stderr):
+        return _console.status(text)
+    say(text)
+    return nullcontext()

@@ -14,10 +14,9 @@ from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
-from rich.text import Text
 
 from experiments import Experiment
-from loader import cost
+from loader import cost, terminal
 from loader.predicting import Given, PredictedCell
 from loader.run.plan import Cell, Plan
 from model.parameters import Parameters
@@ -29,21 +28,20 @@ from report.phrases import listed
 
 # What is said of the flood, and how it is headed in a table.
 FLOOD = {
-    "time_to_n_s": "to N\ns",
-    "share_at_n": "at N\n%",
-    "most_at_once": "at\nonce",
+    "time_to_n_s": "time\nto N s",
+    "share_at_n": "time at\nfull N %",
+    "most_at_once": "peak\nconc.",
     "drain_s": "drain\ns",
     "peak_requests_per_s": "requests/s,\npeak of limit",
     "usd": "USD",
-    "binds": "binds",
+    "binds": "bottleneck",
 }
 # What the model says beside the columns of the table.
 ADDED = (*FLOOD, "advice")
 # More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
 DIGITS = 6
-WIDTH = 160
-# Of the table's last column, so that its words aren't a letter wide.
-BINDS_WIDTH = 20
+# To which the last column may be folded on a terminal, so that its words aren't a letter wide.
+BOTTLENECK_WIDTH = 20
 
 
 @dataclass(frozen=True)
@@ -168,12 +166,12 @@ def _rounded(value: Any) -> Any:
 
 
 def _print_table(experiment: Experiment, rows: Sequence[SimulatedRow], parameters: Parameters) -> None:
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    console = terminal.console()
     for names in _fitting(console, experiment, rows):
-        console.print(_table(experiment, rows, names))
-        console.print()
+        terminal.show(_table(experiment, rows, names))
+        print()
     for line in (*_advice(rows), *_caption(experiment, parameters)):
-        console.print(Text(line), soft_wrap=True)
+        print(line)
 
 
 def _fitting(console: Console, experiment: Experiment, rows: Sequence[SimulatedRow]) -> list[list[str]]:
@@ -183,7 +181,7 @@ def _fitting(console: Console, experiment: Experiment, rows: Sequence[SimulatedR
     def width(names: Sequence[str]) -> int:
         figures = [name for name in names if name != "binds"]
         own = Measurement.get(console, endless, _table(experiment, rows, figures)).maximum
-        return own + (1 + BINDS_WIDTH if "binds" in names else 0)
+        return own + (1 + BOTTLENECK_WIDTH if "binds" in names else 0)
 
     found: list[list[str]] = [[]]
     for name in ("count", *SECONDS, *FLOOD):
@@ -207,7 +205,7 @@ def _table(experiment: Experiment, rows: Sequence[SimulatedRow], names: Sequence
         table.add_column(SETTINGS, overflow="fold")
     for name in names:
         if name == "binds":
-            table.add_column(name, overflow="fold")
+            table.add_column(FLOOD[name], overflow="fold")
         else:
             table.add_column(FLOOD.get(name, name.replace("_s", " s")), justify="right", no_wrap=True)
     for row in rows:
@@ -255,10 +253,10 @@ def _caption(experiment: Experiment, parameters: Parameters) -> list[str]:
     _, many = experiment.operation
     known = Counter(parameters.row(name).known for name in parameters)
     return [
-        f"“to N” is from the first start until N run at once, “at N” the share of the {many}’ time at full N, “drain” "
-        "from the first message to the last record"
+        f"“time to N” is from the first start until N run at once, “time at full N” a share of all {many}’ time, "
+        "“peak conc.” the peak concurrency, and “drain” from the first message to the last record"
         + ("." if parameters.place == "aws" else "; USD is what the same would cost on AWS."),
-        f"These are a model’s figures and nothing was measured: {len(parameters)} parameters as of "
+        f"These are predictions of a model; nothing was measured. It has {len(parameters)} parameters as of "
         f"{parameters_date(parameters)} ({listed([f'{count} {how}' for how, count in known.most_common()])}). "
         "--format json has the ranges.",
     ]

@@ -4,35 +4,83 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 
+from loader import terminal
 
-def print_rows(rows: Sequence[dict[str, Any]], form: str, columns: Sequence[str] | None = None) -> None:
-    """Print `rows` on stdout; `columns` gives order and header (default: the union of the rows' keys, in order)."""
+# Between two columns, and the width to which a text may be folded before a column is left out.
+GAP, LEAST_TEXT = 2, 20
+
+
+def print_rows(
+    rows: Sequence[dict[str, Any]],
+    form: str,
+    columns: Sequence[str] | None = None,
+    headings: Mapping[str, str] | None = None,
+) -> None:
+    """Print `rows` on stdout; `columns` gives order and header (default: the union of the rows' keys, in order), and
+    `headings` what a table has over a column instead of its key."""
     names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
     if form == "json":
         print(json.dumps(list(rows), indent=2))
     elif form == "csv":
-        writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n")
+        writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
     else:
-        Console(soft_wrap=False, width=None if sys.stdout.isatty() else 160).print(_table(rows, names))
+        _print_table(rows, names, headings or {})
 
 
-def _table(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> Table:
-    table = Table(show_edge=False, pad_edge=False)
-    for name in names:
-        numeric = any(isinstance(row.get(name), int | float) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*(_cell(row.get(name)) for name in names))
-    return table
+def _print_table(rows: Sequence[dict[str, Any]], names: Sequence[str], headings: Mapping[str, str]) -> None:
+    """A table that fits the terminal: texts are folded, then the last columns left out and named. A pipe gets all."""
+    width = terminal.console().width
+    heads = {name: headings.get(name, name) for name in names}
+    texts = {name: [_cell(row.get(name)) for row in rows] for name in names}
+    numeric = {name for name in names if any(texts[name]) and all(map(_is_number, texts[name]))}
+    natural = {name: max(_width(text) for text in (heads[name], *texts[name])) for name in names}
+    least = {name: natural[name] if name in numeric else min(natural[name], LEAST_TEXT) for name in names}
+    shown = list(names)
+    while len(shown) > 1 and sum(least[name] + GAP for name in shown) - GAP > width:
+        shown.pop()
+    widths = _widths({name: (least[name], natural[name]) for name in shown}, width)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for name in shown:
+        table.add_column(
+            heads[name], justify="right" if name in numeric else "left", overflow="fold", width=widths[name]
+        )
+    for row in zip(*(texts[name] for name in shown), strict=True):
+        table.add_row(*row)
+    terminal.show(table)
+    if left_out := names[len(shown) :]:
+        print(f"not shown on {width} columns: {', '.join(left_out)}; --format csv has them")
+
+
+def _widths(bounds: Mapping[str, tuple[int, int]], width: int) -> dict[str, int]:
+    """The width of each column between its least and its natural one, so that all of them fit into `width`."""
+    spare = max(0, width - sum(least + GAP for least, _ in bounds.values()) + GAP)
+    found = {}
+    by_need = sorted(bounds, key=lambda name: bounds[name][1] - bounds[name][0])
+    for place, name in enumerate(by_need):
+        least, natural = bounds[name]
+        more = min(natural - least, spare // (len(by_need) - place))
+        found[name], spare = least + more, spare - more
+    return found
+
+
+def _width(text: str) -> int:
+    return max(map(cell_len, text.split("\n")))
+
+
+def _is_number(text: str) -> bool:
+    """Whether it is one, or nothing."""
+    return not text or re.fullmatch(r"-?[\d,]+(\.\d+)?(e[+-]?\d+)?", text) is not None
 
 
 def _cell(value: Any) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, Finding
-from loader.checks import access_log, account, machine, share
+from loader.checks import access_log, account, machine, measurements, share
 from loader.checks import plan as plan_checks
 from loader.cost import Estimate, check_budget, estimate
 from loader.cost.demand import setting
@@ -26,9 +26,11 @@ EVERYTHING = (PLAN, SHARE, TOOLS, ROOM, ACCOUNT)
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 
-def run(plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | None = None) -> list[Finding]:
-    """Make the checks of `groups` for `plan`, whose estimate may be known already; raises UsageError only where values
-    that are needed can't be read."""
+def run(
+    plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | None = None, each_cell: bool = True
+) -> list[Finding]:
+    """Make the checks of `groups` for `plan`, whose estimate may be known already; without `each_cell`, cells of which
+    the same is to be said have one finding. Raises UsageError only where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
     estimated = estimated or estimate(plan, defaults=defaults)
     experiment, cells = EXPERIMENTS[plan.experiment], list(estimated.cells)
@@ -37,8 +39,9 @@ def run(plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | No
         if group == PLAN:
             findings += plan_checks.check(cells, experiment, plan.target)
             findings += access_log.check(cells, plan.target, estimated)
+            findings += measurements.check(cells, experiment)
         elif group == SHARE:
-            findings += share.check(plan, defaults)
+            findings += share.check(plan, defaults, each_cell)
         elif group == TOOLS:
             findings += machine.tools()
         elif group == ROOM:

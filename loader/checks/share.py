@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.finding import OK, WARNING, Finding
@@ -11,7 +12,7 @@ from loader.predicting import predictions
 from loader.run.plan import Plan, cell_name
 from model.prediction import Prediction
 
-CHECK = "share at full N"
+CHECK = "time at full N"
 # With less of the operations' time at full N, a table of N tells more of how N was reached.
 LEAST_SHARE = 0.5
 
@@ -26,12 +27,14 @@ def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) 
         return {}, str(error)
 
 
-def check(plan: Plan, defaults: Mapping[str, object]) -> list[Finding]:
-    """A finding for each cell, repeats of one counted once; a single one where there is no prediction."""
+def check(plan: Plan, defaults: Mapping[str, object], each: bool = True) -> list[Finding]:
+    """A finding for each cell, repeats of one counted once, or one for all cells of which the same is to be said
+    (`each` False); a single one where there is no prediction."""
     found, why_not = predicted(plan, defaults)
     if why_not:
         return [Finding(CHECK, OK, f"not predicted: {why_not}")]
-    return [finding for _, finding in _findings(plan, found)]
+    findings = _findings(plan, found)
+    return [finding for _, _, finding in findings] if each else _together(plan, findings)
 
 
 def warning(plan: Plan, found: Mapping[str, Prediction], why_not: str) -> str:
@@ -39,7 +42,7 @@ def warning(plan: Plan, found: Mapping[str, Prediction], why_not: str) -> str:
     prediction; empty without any."""
     if why_not:
         return f"{CHECK}: not predicted: {why_not}"
-    low = [(one.share_at_n, finding) for one, finding in _findings(plan, found) if finding.status == WARNING]
+    low = [(one.share_at_n, finding) for _, one, finding in _findings(plan, found) if finding.status == WARNING]
     if not low:
         return ""
     _, lowest = min(low, key=lambda one: one[0])
@@ -47,13 +50,47 @@ def warning(plan: Plan, found: Mapping[str, Prediction], why_not: str) -> str:
     return f"{CHECK}: {lowest.sentence}{more}"
 
 
-def _findings(plan: Plan, found: Mapping[str, Prediction]) -> list[tuple[Prediction, Finding]]:
+def _findings(plan: Plan, found: Mapping[str, Prediction]) -> list[tuple[str, Prediction, Finding]]:
     experiment = EXPERIMENTS[plan.experiment]
     once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in found}
     return [
-        (found[cell.name], finding(name, plan.concurrency(cell), found[cell.name], experiment))
+        (name, found[cell.name], finding(name, plan.concurrency(cell), found[cell.name], experiment))
         for name, cell in once.items()
     ]
+
+
+def _together(plan: Plan, findings: Sequence[tuple[str, Prediction, Finding]]) -> list[Finding]:
+    """One finding for all cells with the same bottleneck and the same advice, with the ranges of their figures."""
+    alike: dict[tuple[object, ...], list[tuple[str, Prediction, Finding]]] = {}
+    for name, one, finding in findings:
+        # Cells that lose messages, or never reach N, are told one by one: that is what their line is about.
+        is_own = one.dead_lettered or one.time_to_n_s is None or one.avg_s is None
+        alike.setdefault((finding.status, one.binds, finding.way_out, name if is_own else ""), []).append(
+            (name, one, finding)
+        )
+    operation, operations = EXPERIMENTS[plan.experiment].operation
+    together = []
+    for group in alike.values():
+        _, first, finding = group[0]
+        if len(group) > 1:
+            share = _range(
+                [f"{100 * one.share_at_n:.0f}" for _, one, _ in sorted(group, key=lambda one: one[1].share_at_n)]
+            )
+            own_s = _range([f"{one.avg_s:.3g}" for _, one, _ in sorted(group, key=lambda one: one[1].avg_s)])
+            named = f" ({'; '.join(name for name, _, _ in group)})" if finding.status == WARNING else ""
+            words = (
+                f"{len(group)} cells{named}: {share} % of the {operations}' time at full N; "
+                f"one {operation} takes {own_s} s; bottleneck: {first.binds}"
+            )
+            finding = replace(finding, found=words)
+        together.append(finding)
+    return together
+
+
+def _range(ascending: Sequence[str]) -> str:
+    """From the least to the most."""
+    least, most = ascending[0], ascending[-1]
+    return least if least == most else f"{least} to {most}"
 
 
 def finding(cell: str, n: int, one: Prediction, experiment: Experiment) -> Finding:
@@ -68,7 +105,7 @@ def finding(cell: str, n: int, one: Prediction, experiment: Experiment) -> Findi
     found += f"; one {operation} takes {one.avg_s:.3g} s" if one.avg_s is not None else f"; no {operation} succeeds"
     if one.dead_lettered:
         found += f"; {one.dead_lettered:,} of {one.count:,} messages end as dead letters"
-    found += f"; what binds: {one.binds}"
+    found += f"; bottleneck: {one.binds}"
     if one.share_at_n >= LEAST_SHARE and not one.dead_lettered:
         return Finding(CHECK, OK, found)
     return Finding(CHECK, WARNING, found, one.advice)

@@ -10,39 +10,47 @@ import csv
 import json
 import os
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
-from loader import checks, cost
+from loader import checks, cost, terminal
 from loader import target as targets
 from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.predicting import UNCALIBRATED
-from loader.progress import say
+from loader.progress import doing, say
 from loader.run.plan import Plan
 from loader.tables import print_rows
 from loader.verbs.plan_options import plan_of
 
-STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red"}
+# How a status is marked, in the order in which they are printed.
+MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the checks and the estimate on stdout; status 1 if there is a problem."""
+    """Print the estimate and the checks on stdout; status 1 if there is a problem."""
     plan = plan_of(arguments)
     estimated = estimate(plan)
-    findings = [*checks.run(plan, estimated=estimated), checks.budget(estimated, arguments.budget_usd)]
+    with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
+        findings = [
+            *checks.run(plan, estimated=estimated, each_cell=arguments.format != "table"),
+            checks.budget(estimated, arguments.budget_usd),
+        ]
     if arguments.format == "json":
         rows = [finding.as_row() for finding in findings]
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
     elif arguments.format == "csv":
         _print_csv(findings)
     else:
-        _print_table(findings, estimated)
+        _print_estimate(estimated)
+        print_checks(findings)
     if plan.target == "local" and EXPERIMENTS[plan.experiment].work is not None:
         say(UNCALIBRATED)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
@@ -64,19 +72,35 @@ def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
     raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
 
 
-def _print_table(findings: list[Finding], estimated: Estimate) -> None:
-    console = Console(soft_wrap=True, highlight=False)
-    width = max(len(finding.check) for finding in findings)
-    for finding in findings:
-        line = Text(f"{finding.status:<8}", style=STYLES[finding.status])
-        console.print(line + Text(f"{finding.check:<{width}}  {finding.sentence}", style=""))
-    print()
-    rows = [_bill_row(item) for item in estimated.items]
-    print_rows(rows, "table")
+def _print_estimate(estimated: Estimate) -> None:
+    print_rows([_bill_row(item) for item in estimated.items], "table")
     print()
     for sentence in estimated.sentences():
         print(sentence)
-    sys.stdout.flush()
+    print()
+
+
+def print_checks(findings: Sequence[Finding]) -> None:
+    """The checks a line each, what needs doing last, and how much that is."""
+    width = max(len(finding.check) for finding in findings)
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    lines.add_column(no_wrap=True)
+    lines.add_column(no_wrap=True)
+    lines.add_column(overflow="fold")
+    for finding in sorted(findings, key=lambda finding: list(MARKS).index(finding.status)):
+        mark, style = MARKS[finding.status]
+        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(finding.sentence))
+    terminal.show(lines)
+    terminal.show(Text(summary(findings), style="bold"))
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many problems and warnings there are."""
+    counts = Counter(finding.status for finding in findings)
+    words = [
+        f"{count} {status}{'s' if count > 1 else ''}" for status in (PROBLEM, WARNING) if (count := counts[status])
+    ]
+    return ", ".join(words) or f"all {len(findings)} checks passed"
 
 
 def _bill_row(item: cost.Item) -> dict[str, Any]:
@@ -86,8 +110,8 @@ def _bill_row(item: cost.Item) -> dict[str, Any]:
         "what": item.what,
         "quantity": f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}",
         "unit": item.unit,
-        "usd for one": "unknown" if unknown else f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."),
-        "usd": "unknown" if unknown else f"{item.usd:.4f}",
+        "USD per unit": "unknown" if unknown else f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."),
+        "USD": "unknown" if unknown else f"{item.usd:.4f}",
     }
 
 

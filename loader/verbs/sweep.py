@@ -9,16 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from experiments import EXPERIMENTS
+from experiments.finding import OK
 from loader import target as targets
-from loader.checks import share
-from loader.cost import Estimate, check_budget
+from loader.checks import measurements, share
+from loader.cost import check_budget
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.options.plan import plan_options
 from loader.place import refuse_another
+from loader.planned_table import print_plan
 from loader.predicting import UNCALIBRATED, parameters_of
 from loader.progress import say
 from loader.run.accounting import check
@@ -27,7 +28,6 @@ from loader.run.plan import Plan
 from loader.run.stack_lock import holding
 from loader.run.sweep import SweepRun
 from loader.run.swept_stack import SweptStack
-from loader.tables import print_rows
 from loader.verbs import doctor
 from loader.verbs.plan_options import plan_of
 from loader.verbs.report import build_and_print
@@ -40,7 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     estimate = doctor.estimate(plan)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
-        _print_dry_run(estimate, _predicted(plan), arguments.format)
+        for finding in measurements.check(estimate.cells, EXPERIMENTS[plan.experiment]):
+            if finding.status != OK:
+                say(f"{finding.check}: {finding.sentence}", style="yellow")
+        print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
+        for line in estimate.sentences():
+            print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)
         return 0
     with holding(plan.target, "sweep") as note_run:
         doctor.refuse_if_impossible(plan, estimate)
@@ -67,6 +72,8 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
     """The plan of the options, or the stored one of the run to resume with its folder. Raises UsageError."""
     if arguments.resume is None:
         return plan_of(arguments), None
+    if given := plan_options(arguments):
+        raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
     folder = RunFolder.find(arguments.results_dir, arguments.resume)
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
@@ -95,24 +102,3 @@ def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     if found and plan.target == "local":
         say(UNCALIBRATED)
     return found
-
-
-def _print_dry_run(estimate: Estimate, predicted: Mapping[str, Prediction], form: str) -> None:
-    """The plan on stdout, and what it takes."""
-    rows = [
-        {"cell": cell.name, "warm_up_messages": cell.warm_up_messages, "messages": cell.messages}
-        | _columns(predicted.get(cell.name))
-        for cell in estimate.cells
-    ]
-    print_rows(rows, form)
-    for line in estimate.sentences():
-        print(line, file=sys.stdout if form == "table" else sys.stderr)
-
-
-def _columns(one: Prediction | None) -> dict[str, Any]:
-    """What the model says of a cell; empty where it says nothing."""
-    return {
-        "share_at_n": None if one is None else round(one.share_at_n, 3),
-        "avg_s": None if one is None or one.avg_s is None else round(one.avg_s, 4),
-        "binds": None if one is None else one.binds,
-    }

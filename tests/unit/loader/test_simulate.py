@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import cost, predicting, simulated_table
+from loader import cost, predicting, terminal
 from loader.command_line import main
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
@@ -87,18 +87,18 @@ def test_the_same_seed_has_the_same_answer_and_another_seed_another(simulate):
     assert first != other
 
 
-def test_the_table_is_readable_in_160_columns_and_says_what_it_rests_on(simulate):
+def test_the_table_in_a_pipe_has_a_line_for_each_cell_and_says_what_it_rests_on(simulate):
     done = simulate(*SMALL)
     rows = [line for line in done.out.splitlines() if line.startswith(("1024", "2048"))]
     assert len(rows) == 4
-    assert max(map(len, rows)) <= 160
-    assert "These are a model’s figures and nothing was measured" in done.out
+    assert all(row.endswith("the function's network, 75 MiB/s after the burst") for row in rows)
+    assert "These are predictions of a model; nothing was measured" in done.out
 
 
 def test_in_a_narrow_terminal_there_are_as_many_tables_as_fit_with_every_figure(simulate, monkeypatch):
-    wide = simulate(*SMALL).out.split("“to N”")[0].split()
-    monkeypatch.setattr(simulated_table, "WIDTH", 80)
-    narrow = simulate(*SMALL).out.split("“to N”")[0]
+    wide = simulate(*SMALL).out.split("“time to N”")[0].split()
+    monkeypatch.setattr(terminal, "ENDLESS", 80)
+    narrow = simulate(*SMALL).out.split("“time to N”")[0]
     rows = [line for line in narrow.splitlines() if line.startswith(("1024", "2048"))]
     assert len(rows) == 8 and max(map(len, rows)) <= 80 and "…" not in narrow
     assert {word for word in wide if "." in word} <= {*narrow.split()}  # every figure

@@ -1,0 +1,36 @@
+"""Where output goes: colour and live displays on a terminal, plain text in a pipe, a file, or with NO_COLOR."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+
+# In a pipe a line is as long as it needs to be.
+ENDLESS = 9999
+
+
+def is_live(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal that may get colours and control characters (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for stdout or stderr, as wide as the terminal; endless where there is none."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        stderr=stderr,
+        highlight=False,
+        width=None if stream.isatty() else ENDLESS,
+        color_system="auto" if is_live(stream) else None,
+    )
+
+
+def show(renderable: RenderableType) -> None:
+    """Print on stdout, without blanks at the ends of lines."""
+    own = console()
+    with own.capture() as captured:
+        own.print(renderable)
+    print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
