@@ -21,6 +21,8 @@ from emulator.go_build import Progress, ProviderError
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
+# How long the build of the providers takes.
+BUILD_TAKES = "3 to 6 minutes"
 PROVIDER_NAMES = tuple(provider.name for provider in provider_build.PROVIDERS)
 
 
@@ -122,7 +124,7 @@ def _come_from_elsewhere(host: str) -> bool:
 
 
 def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
-    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, 3 to 6 minutes, once"
+    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, {BUILD_TAKES}, once"
 
     def build(draft: Path) -> dict[str, Any]:
         return provider_build.build(draft, platform, REGISTRIES.values(), progress)

@@ -81,7 +81,9 @@ class Query:
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
             which = f"query {self.execution_id}" if self.execution_id else "a query whose id is unknown"
-            say(f"{which} could not be cancelled, and runs until it ends by itself: {one_line(error)}", style="yellow")
+            say(
+                f"{which} couldn't be cancelled and runs until it finishes by itself: {one_line(error)}", style="yellow"
+            )
             return
         with contextlib.suppress(BotoCoreError, ClientError):
             self._look()  # for its statistics
@@ -113,7 +115,7 @@ class Query:
                 if may_pass(error):
                     waited_s = self._clock() - begun_s
                     raise QueryFailure(
-                        "QueryTimedOut", f"no answer in {waited_s:.0f} s of its {limit_s:g}: {one_line(error)}"
+                        "QueryTimedOut", f"no answer in {waited_s:.0f} s of {limit_s:g}: {one_line(error)}"
                     ) from None
                 raise failure_of(error) from None
             waited_s = self._clock() - begun_s
@@ -123,7 +125,7 @@ class Query:
                 return _raise_unless_succeeded(status)
             if waited_s >= limit_s:
                 raise QueryFailure(
-                    "QueryTimedOut", f"{status['State']} at its limit of {limit_s:g} s, so it was cancelled"
+                    "QueryTimedOut", f"{status['State']} at the limit of {limit_s:g} s, so it was cancelled"
                 )
             self._sleep(min(pause_s, max(0.0, limit_s - waited_s)))
             pause_s = min(pause_s * SLOWER, LONGEST_POLL_S)
@@ -146,7 +148,7 @@ class Query:
         rows = [[one.get("VarCharValue") for one in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
             got = "; ".join(map(_words, rows[1:])) or "no row"
-            why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` places what is missing"
+            why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
 
     def _result(self) -> dict[str, Any]:
@@ -172,7 +174,7 @@ def patiently(
             if not may_pass(error) or clock() + pause_s > until_s or is_gone(target):
                 raise
             if not is_said:
-                say(f"{one_line(error)}; asking again", style="yellow")
+                say(f"{one_line(error)}; trying again", style="yellow")
         is_said = True
         sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_POLL_S)

@@ -18,8 +18,8 @@ POLL_S = 1.0
 PATIENCE_S = 3600
 RESULT_LIMIT = 10_000  # rows of a query without a limit of its own; GetQueryResults
 _ENDED = {
-    "Failed": "run it again, and shorten it or its time range if it fails again",
-    "Timeout": "the service ends queries after 60 minutes; narrow its time range",
+    "Failed": "run it again; if it fails again, shorten it or its time range",
+    "Timeout": "CloudWatch stops queries after 60 minutes; narrow its time range",
     "Cancelled": "someone stopped it; run it again",
 }
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-?[0-9]+)?")
@@ -86,7 +86,7 @@ def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) 
             return answer
         if status not in ("Scheduled", "Running"):
             way = _ENDED.get(status, "run it again")
-            raise RunError(f"CloudWatch ended query {query_id} with status {status}; {way}")
+            raise RunError(f"CloudWatch returned status {status} for query {query_id}; {way}")
         sleep(POLL_S)
     with contextlib.suppress(ClientError, BotoCoreError):
         logs_client.stop_query(queryId=query_id)
@@ -112,6 +112,6 @@ def _result(results: list[list[dict[str, str]]], statistics: dict[str, float], r
 def too_many_rows() -> str:
     """The complaint about a result that may lack rows."""
     return (
-        f"the result has {RESULT_LIMIT:,} rows or more, and a query without a limit returns no more than that;"
-        " aggregate, or end it with `| limit N` (up to 100000)"
+        f"the result has {RESULT_LIMIT:,} rows or more, and a query without a limit returns no more "
+        "than that; aggregate, or end the query with `| limit N` (up to 100000)"
     )

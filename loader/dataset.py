@@ -75,8 +75,8 @@ def _check_sizes(objects: Sequence[DataObject]) -> None:
             raise UsageError(f"--size-mb: {size_mb} MiB needs more than S3's {MAX_PARTS:,} parts; use at most 160000")
         if one.copy_of and one.size_bytes > MOST_COPY_BYTES:
             raise UsageError(
-                f"{one.key}: {one.size_bytes:,} bytes are more than the {MOST_COPY_BYTES:,} that S3 copies in one "
-                "request; apply the stack with smaller objects"
+                f"{one.key}: {one.size_bytes:,} bytes are more than the {MOST_COPY_BYTES:,} that S3 copies in "
+                "one request; apply the stack with smaller objects"
             )
 
 
@@ -104,7 +104,7 @@ def stored_objects(target: Target) -> list[DataObject]:
 
     def stored(one: DataObject) -> DataObject:
         if (found := head(s3, bucket, one.key)) is None:
-            raise RunError(f"no object s3://{bucket}/{one.key}; `stampede dataset` puts it there")
+            raise RunError(f"there is no object s3://{bucket}/{one.key}; `stampede dataset` uploads it")
         return replace(one, size_bytes=found["ContentLength"])
 
     return _each(target, "looking at", target.experiment.objects(target), stored, CALLS_AT_ONCE)
@@ -241,8 +241,10 @@ class _Upload:
             abort(self._s3, upload)
         except (BotoCoreError, ClientError) as error:
             say(
-                f"the unfinished upload of {upload['Key']} couldn't be aborted ({one_line(error)}); its parts are"
-                " billed until the next `stampede dataset` aborts it, or the bucket's lifecycle rule does",
+                (
+                    f"the unfinished upload of {upload['Key']} couldn't be aborted ({one_line(error)}); its parts "
+                    "are billed until the next `stampede dataset` or the bucket's lifecycle rule aborts it"
+                ),
                 style="yellow",
             )
 

@@ -13,12 +13,12 @@ from loader.target import local_terraform
 def start(*, follow_parent: bool = False) -> ministack.Emulator:
     """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
     if (emulator := ministack.running(stack.STATE_DIR)) is not None:
-        say(f"the embedded AWS already runs at {emulator.endpoint_url} (process {emulator.pid})")
+        say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
         return emulator
     stack.forget_state()
     say("starting the embedded AWS (MiniStack; a second or two)")
     emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
-    say(f"it answers at {emulator.endpoint_url} (process {emulator.pid})")
+    say(f"the embedded AWS answers at {emulator.endpoint_url} (process {emulator.pid})")
     return emulator
 
 
@@ -39,6 +39,6 @@ def run_hosts(outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: b
     if running := hosts.ensure(stack.STATE_DIR, outputs, endpoint_url, follow_parent=follow_parent):
         processes = ", ".join(str(host.pid) for host in running)
         say(
-            f"hosts run as processes of this machine: {processes}; their logs: {stack.STATE_DIR}/host-*.log",
+            f"hosts run as processes on this machine: {processes}; their logs: {stack.STATE_DIR}/host-*.log",
             style="dim",
         )

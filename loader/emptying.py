@@ -35,7 +35,7 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
             count = sum(map(len, _pages(s3, bucket)))
             say(f"would delete {count:,} objects in s3://{bucket}, and abort unfinished uploads")
             return count
-        say(f"emptying s3://{bucket} (about a second for each thousand objects)")
+        say(f"emptying s3://{bucket} (about a second per thousand objects)")
         count = 0
         while answers := list(in_flight(lambda keys: _delete(s3, bucket, keys), _pages(s3, bucket), DELETES_AT_ONCE)):
             count += (deleted := sum(number for number, _ in answers))
@@ -67,7 +67,7 @@ def _delete(s3: Any, bucket: str, keys: list[str]) -> tuple[int, str]:
         return len(keys), ""
     first = errors[0]
     return len(keys) - len(errors), (
-        f"{len(errors)} of {len(keys)} objects can't be deleted, {first.get('Key')} for one: "
+        f"{len(errors)} of {len(keys)} objects couldn't be deleted, for example {first.get('Key')}: "
         f"{first.get('Code')}: {first.get('Message')}"
     )
 

@@ -34,9 +34,9 @@ def read(text: str) -> dict[str, Any]:
         return hcl2.loads(text if text.endswith("\n") else f"{text}\n", serialization_options=options)
     except UnexpectedInput as error:
         last = text.rstrip().count("\n") + 1
-        raise HclError("it isn't HCL that can be read", min(error.line, last)) from None
+        raise HclError("it isn't valid HCL", min(error.line, last)) from None
     except (LarkError, RecursionError) as error:
-        raise HclError(f"it isn't HCL that can be read ({' '.join(str(error).split())[-80:]})") from None
+        raise HclError(f"it isn't valid HCL ({' '.join(str(error).split())[-80:]})") from None
 
 
 def value(text: str) -> Any:
@@ -57,7 +57,7 @@ def plain(parsed: Any) -> Any:
     from hcl2.utils import process_escape_sequences
 
     if _TEMPLATE.search(parsed):
-        raise HclError(f"{parsed} has to be worked out; write the value itself")
+        raise HclError(f"{parsed} is an expression; write the value itself")
     return process_escape_sequences(parsed[1:-1]).replace("$${", "${").replace("%%{", "%{")
 
 
@@ -82,14 +82,14 @@ def split(text: str) -> list[str]:
             open_brackets.append((character, at))
         elif character in _CLOSING.values():
             if not open_brackets or _CLOSING[open_brackets.pop()[0]] != character:
-                raise HclError(f"the {character} at character {at + 1} closes nothing that is open there")
+                raise HclError(f"the {character} at character {at + 1} closes nothing")
         elif character == "," and not open_brackets:
             parts.append(text[start:at])
             start = at + 1
     if quoted_at is not None:
-        raise HclError(f"the quote at character {quoted_at + 1} is not closed")
+        raise HclError(f"the quote at character {quoted_at + 1} isn't closed")
     if open_brackets:
-        raise HclError(f"the {open_brackets[-1][0]} at character {open_brackets[-1][1] + 1} is not closed")
+        raise HclError(f"the {open_brackets[-1][0]} at character {open_brackets[-1][1] + 1} isn't closed")
     return [part.strip() for part in [*parts, text[start:]]]
 
 
@@ -106,7 +106,7 @@ def _nested(value: Any) -> str:
 
 def _literal(name: str) -> str:
     if not _NAME.fullmatch(name) and not name.isdigit():
-        raise HclError(f"the key {name} has to be worked out; write the key itself")
+        raise HclError(f"the key {name} is an expression; write the key itself")
     return name
 
 
@@ -115,4 +115,4 @@ def _number(word: str) -> float:
     try:
         return float(word.removeprefix("${").removesuffix("}"))
     except ValueError:
-        raise HclError(f"{word} has to be worked out; write the value itself") from None
+        raise HclError(f"{word} is an expression; write the value itself") from None

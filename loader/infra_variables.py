@@ -84,7 +84,7 @@ def _from_environment(environ: Mapping[str, str], variables: Mapping[str, Variab
             try:
                 given[name] = variable.from_environment(text)
             except HclError as error:
-                raise UsageError(f"TF_VAR_{name}: {text!r} isn't a value: {error}") from None
+                raise UsageError(f"TF_VAR_{name}: {text!r} isn't a valid value: {error}") from None
     return given
 
 
@@ -134,7 +134,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{_short(path)} can't be read ({one_line(error)}); correct it or move it away") from None
+        raise UsageError(f"{_short(path)} can't be read ({one_line(error)}); correct it or remove it") from None
 
 
 @contextlib.contextmanager
@@ -144,7 +144,7 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except HclError as error:
         line = f", line {error.line}" if error.line else ""
-        raise UsageError(f"{_short(path)}{line}: {error}; correct it as `terraform validate` says") from None
+        raise UsageError(f"{_short(path)}{line}: {error}; `terraform validate` has details") from None
 
 
 def _short(path: Path) -> str:

@@ -41,14 +41,14 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
             say(f"{where}, {words}: already there")
             return 0
         if dry_run:
-            say(f"would put {where}, {words}")
+            say(f"would upload {where}, {words}")
             return 0
-        say(f"putting {where}, {words}")
+        say(f"uploading {where}, {words}")
         count = _put_slices(s3, bucket, plan)
         told = {"slices": plan.slice_count, "manifest": plan.manifest, **asdict(plan)}
         _put(s3, bucket, _complete_key(plan), json.dumps(told, indent=2) + "\n", "application/json")
     if count < plan.slice_count:
-        say(f"{plan.slice_count - count:,} slices of an earlier put were there")
+        say(f"{plan.slice_count - count:,} slices of an earlier upload were kept")
     return count
 
 
@@ -60,7 +60,7 @@ def check_manifest(target: Target) -> None:
     with _explained(target, "looking at", where):
         is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
     if not is_complete:
-        raise RunError(f"no complete manifest {where}; `stampede dataset` puts it there")
+        raise RunError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
 
 
 def _plan(target: Target) -> KeyPlan | None:

@@ -29,10 +29,10 @@ def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Map
         return
     way_out = {
         "local": "use --target local",
-        "aws": "use --target aws, and unset AWS_ENDPOINT_URL and whatever else sends services elsewhere",
-        "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={begun.get('endpoint_url')} as it was then",
-    }.get(begun.get("target"), "use the target that its run.json names")
-    raise UsageError(f"{option}: {run_id} was begun at {words(begun)}, and this goes to {words(now)}; {way_out}")
+        "aws": "use --target aws, and unset AWS_ENDPOINT_URL and every other setting that names an endpoint",
+        "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={begun.get('endpoint_url')} again",
+    }.get(begun.get("target"), "use the target in its run.json")
+    raise UsageError(f"{option}: {run_id} was started at {words(begun)}, but this command uses {words(now)}; {way_out}")
 
 
 def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False) -> None:
@@ -44,12 +44,13 @@ def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, ch
     is_on_aws = endpoints.is_aws(queue_url)
     if place["target"] == "aws" and not is_on_aws:
         raise UsageError(
-            f"--target aws: the stack in infra/ was applied at an endpoint (its queue: {endpoints.shown(queue_url)}) "
-            "and this goes to AWS; set AWS_ENDPOINT_URL to that endpoint again, or where it is gone remove "
-            "infra/terraform.tfstate"
+            "--target aws: the stack in infra/ was applied at an endpoint (its queue: "
+            f"{endpoints.shown(queue_url)}), but this command uses AWS; set AWS_ENDPOINT_URL to that "
+            "endpoint again, or, if it no longer exists, remove infra/terraform.tfstate"
         )
     if place["target"] == "endpoint" and is_on_aws and changes:
         raise UsageError(
-            f"--target aws: the stack in infra/ was applied on AWS, and this goes to {words(place)}; unset "
-            "AWS_ENDPOINT_URL and remove it first, with `terraform -chdir=infra destroy`: it is billed until then"
+            f"--target aws: the stack in infra/ was applied on AWS, but this command uses {words(place)}; "
+            "unset AWS_ENDPOINT_URL and remove the stack first with `terraform -chdir=infra destroy`: it "
+            "is billed until then"
         )

@@ -48,13 +48,13 @@ def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[s
 
 
 def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str) -> dict[str, Any]:
-    say(f"{name}: placing the data set, as far as it isn't there{of_several}")
+    say(f"{name}: seeding what is missing{of_several}")
     result, why = _answer(target, name, event)
     if why:
-        say(f"{name}: {why}; once more, what is there stays", style="yellow")
+        say(f"{name}: {why}; trying again, what is there stays", style="yellow")
         result, why = _answer(target, name, event)
     if why:
-        raise RunError(f"{name} could not place the data set: {why}; its log is /aws/lambda/{name}")
+        raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
     told = ", ".join(f"{key} {result[key]}" for key in SAID if key in result)
     say(f"{name}: {told or result}", style="dim")
     return result

@@ -33,8 +33,8 @@ MOST_KEPT = 1000
 
 # What a prediction for this machine is worth that is made before a run.
 UNCALIBRATED = (
-    "predicted for a machine of two cores, the one on which the model's parameters were measured; a sweep calibrates "
-    "this machine first, and predicts with what it finds"
+    "predicted for a machine of two cores, on which the model's parameters were measured; a "
+    "sweep calibrates this machine first and predicts with the result"
 )
 
 
@@ -54,8 +54,8 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
         if row.name not in set(parameters):
             near = difflib.get_close_matches(row.name, parameters, n=1)
             places = ", ".join(f"{path.parent.name}/{path.name}" for path in files(experiment.name, place))
-            hint = f"did you mean {near[0]}?" if near else f"its names stand in {places}"
-            raise UsageError(f"--parameters: {file.name}: the model has no {row.name}; {hint}")
+            hint = f"did you mean {near[0]}?" if near else f"its names are in {places}"
+            raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}; {hint}")
     return parameters.with_rows(given)
 
 
@@ -147,8 +147,7 @@ def predicted_cells(
 def unanswered(demand: Demand, error: Exception) -> str:
     """What to say of a cell for which the model raised one of UNANSWERED."""
     return (
-        f"{demand.alike}: the model has no answer for these settings ({one_line(error)}); "
-        "`stampede doctor` looks at them"
+        f"{demand.alike}: the model has no answer for these settings ({one_line(error)}); `stampede doctor` checks them"
     )
 
 
@@ -194,7 +193,7 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
         having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
-        raise UsageError(f"{experiment.name}: has no model of its operation; choose one that has: {having}")
+        raise UsageError(f"{experiment.name}: there is no model of its operation; experiments with a model: {having}")
     cells = demands(plan, defaults)
     refuse_out_of_bounds(cells)
     if (no_time := rules.no_time([cell for cell in cells if cell.usage.in_lambda])) is not None:
@@ -220,8 +219,8 @@ def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
         for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
             if count > MOST_MESSAGES:
                 raise UsageError(
-                    f"{cell.alike}: {count:,} messages, and the model takes {MOST_MESSAGES:,} in one flood at most; "
-                    f"use a smaller --{of}-per-concurrency"
+                    f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one "
+                    f"flood; use a smaller --{of}-per-concurrency"
                 )
 
 
@@ -247,9 +246,9 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
     n = max(cell.concurrency for cell in working)
     if account_concurrency is not None and n > account_concurrency - UNRESERVED:
         raise UsageError(
-            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} of them can be "
-            f"reserved, as {UNRESERVED} must not be, and concurrency_value is {n}; sweep a smaller N, or ask AWS for "
-            f"{n + UNRESERVED}"
+            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} can "
+            f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}; sweep "
+            f"a smaller N, or ask AWS for {n + UNRESERVED}"
         )
 
 

@@ -126,14 +126,16 @@ def _explained(error: BotoCoreError | ClientError, group: str, target: targets.T
     code, message = failed.get("Code", ""), failed.get("Message", "")
     doing = "running the query"
     if code == "LimitExceededException":
-        return RunError(f"{doing}: too many queries are running in this account ({code}); ask again in a minute")
+        return RunError(f"{doing}: too many queries are running in this account ({code}); try again in a minute")
     if code.startswith("Throttl"):
-        return RunError(f"{doing}: CloudWatch takes no more calls for now ({code}); ask again in a minute")
+        return RunError(f"{doing}: CloudWatch throttled the call ({code}); try again in a minute")
     if code == "ResourceNotFoundException":
         return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}; check --region and --outputs")
     if code == "MalformedQueryException" and any(words in message for words in _OUTSIDE_THE_GROUP):
-        return LinesGoneError(f"{doing}: the log group {group} was made after the run, or its lines have expired")
+        return LinesGoneError(f"{doing}: the log group {group} was created after the run, or its lines have expired")
     if code == "AccessDeniedException":
         needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
-        return RunError(f"{doing}: these credentials may not ask CloudWatch ({code}); allow {needed} on {group}")
+        return RunError(
+            f"{doing}: these credentials aren't allowed to query CloudWatch ({code}); allow {needed} on {group}"
+        )
     return targets.explain(error, doing, target)

@@ -50,7 +50,7 @@ class Target:
         try:
             return self.outputs[name]
         except KeyError:
-            raise UsageError(f"the applied stack has no output {name!r}; apply this version of infra/ again") from None
+            raise UsageError(f"the applied stack has no output {name!r}; apply this version of infra/") from None
 
     @property
     def option(self) -> str:
@@ -80,7 +80,7 @@ class Target:
         name = self["experiment"]
         if name not in EXPERIMENTS:
             raise UsageError(
-                f"the applied stack is of the experiment {name!r}; this version knows {', '.join(EXPERIMENTS)}"
+                f"the applied stack is of the experiment {name!r}; this version has {', '.join(EXPERIMENTS)}"
             )
         return EXPERIMENTS[name]
 
@@ -203,13 +203,15 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
         "ReadTimeoutError",
     ):
         gone = {
-            "local": "is the emulator running (`stampede emulator status`)?",
+            "local": "is the embedded AWS running (`stampede emulator status`)?",
             "aws": "check the region and the network",
-            "endpoint": "is it up, and is AWS_ENDPOINT_URL right?",
+            "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}; {gone}")
     if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
-        return RunError(f"{doing}: no such queue {where}; check --queue-name and --region, or apply the stack first")
+        return RunError(
+            f"{doing}: there is no such queue {where}; check --queue-name and --region, or apply the stack first"
+        )
     return RunError(f"{doing} {where}: {one_line(error)}")
 
 
@@ -245,12 +247,12 @@ def _applied(kind: str | None) -> Target:
             found.append(configured(outputs))
     if len(found) > 1:
         raise UsageError(
-            "--target: a local stack and one in infra/ are both applied; say which with --target local|aws"
+            "--target: a local stack and one in infra/ are both applied; use --target local or --target aws"
         )
     if not found:
         raise NoStackError(
-            "no applied stack found; `terraform -chdir=infra apply` makes one on AWS, "
-            "`stampede emulator start --apply` a local one"
+            "no applied stack found; deploy one on AWS with `terraform -chdir=infra apply`, or a local "
+            "one with `stampede emulator start --apply`"
         )
     return found[0]
 
@@ -262,12 +264,12 @@ def _read_outputs(path: Path) -> dict[str, Any]:
         raise UsageError(f"--outputs: can't read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(
-            f"--outputs: {path} isn't what `terraform output -json` prints; save that command's output"
+            f"--outputs: {path} doesn't hold what `terraform output -json` prints; save that command's output"
         ) from None
 
 
 def _local_endpoint() -> str:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None:
-        raise UsageError("--target local: the embedded AWS isn't running; `stampede emulator start --apply`")
+        raise UsageError("--target local: the embedded AWS isn't running; run `stampede emulator start --apply`")
     return emulator.endpoint_url

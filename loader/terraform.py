@@ -53,7 +53,7 @@ class Terraform:
         except RunError as error:
             if not locked or not any(words in str(error) for words in _REGISTRY_DOES_NOT_ANSWER):
                 raise
-            say("the provider registry doesn't answer; going on with the providers that were installed earlier")
+            say("the provider registry doesn't answer; using the providers that were installed earlier")
         self._run("get", "-no-color")
 
     def apply(self, variables: Mapping[str, Any]) -> None:
@@ -123,7 +123,7 @@ class Terraform:
             log.write(f"$ {shlex.join(command)}\n{output if not quiet else ''}{errors}")
         if process.returncode != 0:
             raise RunError(
-                f"terraform {arguments[0]} failed: {first_error(errors or output)}; everything it said: {self.log_file}"
+                f"terraform {arguments[0]} failed: {first_error(errors or output)}; its whole output: {self.log_file}"
             )
         return output
 

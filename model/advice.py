@@ -90,7 +90,7 @@ class _Asking:
         course, now = self._ask(changed), self._found.course
         if course.succeeded > now.succeeded:
             many = f"{course.succeeded:,} instead of {now.succeeded:,}"
-            yield Change(f"{words} lets {many} {self._scenario.operations} end", changed)
+            yield Change(f"with {words}, {many} {self._scenario.operations} complete", changed)
 
     def _with_timeout(self, seconds: float) -> Scenario:
         return replace(self._scenario, timeout_s=seconds, visibility_timeout_s=6 * seconds)
@@ -105,7 +105,7 @@ class _Asking:
         course = self._ask(changed)
         if course.dead_lettered < now:
             left = f"{course.dead_lettered:,} instead of {now:,} dead letters"
-            yield Change(f"provisioned pollers {_words(pollers)} leave {left}", changed)
+            yield Change(f"with provisioned pollers {_words(pollers)}: {left}", changed)
 
     def farther(self, _: Binding) -> Iterator[Change]:
         """The trigger's own cap at N."""
@@ -115,7 +115,7 @@ class _Asking:
         changed = replace(self._scenario, maximum_concurrency=n)
         course = self._ask(changed)
         if course.most_at_once > self._found.course.most_at_once:
-            yield Change(f"maximum_concurrency = {n:,} lets {course.most_at_once:,} run at once", changed)
+            yield Change(f"with maximum_concurrency = {n:,}, {course.most_at_once:,} run at once", changed)
 
     def overlap(self, _: Binding) -> Iterator[Change]:
         """More of the time at full N: by more messages, by a faster ramp or by both, else by a smaller N."""
@@ -138,7 +138,7 @@ class _Asking:
             yield self._put(*way)
 
     def _put(self, words: str, share: float, scenario: Scenario) -> Change:
-        return Change(f"{words} put {math.floor(100 * share)} % of the {scenario.operations} at full N", scenario)
+        return Change(f"{words}: {math.floor(100 * share)} % of the {scenario.operations}' time at full N", scenario)
 
     def _faster(self, faster: Scenario, words: str) -> Iterator[tuple[str, float, Scenario]]:
         if faster.pollers == self._scenario.pollers:
@@ -148,7 +148,7 @@ class _Asking:
             yield words, course.share_at_n, faster
             return
         for more, share, scenario in self._more_messages(faster):
-            yield f"{words} with {more}", share, scenario
+            yield f"{words} and {more}", share, scenario
 
     def _more_messages(self, scenario: Scenario) -> Iterator[tuple[str, float, Scenario]]:
         """The fewest messages, of the numbers that are tried, that reach the aim."""
@@ -172,7 +172,7 @@ class _Asking:
                 continue
             course = self._ask(changed)
             if course.share_at_n >= AIM:
-                yield f"N = {n:,} would", course.share_at_n, changed
+                yield f"N = {n:,}", course.share_at_n, changed
                 return
 
     def relief(self, bound: Binding) -> Iterator[Change]:
@@ -206,7 +206,7 @@ class _Asking:
             course = self._ask(changed)
             if course.drain_s <= now.drain_s * AS_FAST and course.succeeded >= now.succeeded:
                 yield Change(
-                    f"N = {n:,} has all done in {course.drain_s:,.0f} s, this N in {now.drain_s:,.0f} s", changed
+                    f"N = {n:,} finishes all in {course.drain_s:,.0f} s, this N in {now.drain_s:,.0f} s", changed
                 )
                 return
 

@@ -62,7 +62,7 @@ def _in_the_way(scenario: Scenario, found: Evaluation) -> Iterator[Binding]:
     elif course.dead_lettered and trigger is not None and trigger.most > scenario.concurrency:
         yield Binding(
             RESERVED,
-            f"reserved concurrency: {scenario.concurrency:,}, and the trigger fetches for {trigger.most:,.0f}",
+            (f"reserved concurrency: {scenario.concurrency:,}, but the trigger fetches for {trigger.most:,.0f}"),
         )
 
 
@@ -75,7 +75,7 @@ def _of_n(scenario: Scenario, found: Evaluation, seed: int) -> Iterator[Binding]
         yield Binding(MESSAGES, f"the number of messages: {scenario.messages:,}, fewer than N = {n:,}")
     elif min(reach, account) < n:
         what = "the account's concurrency" if account <= reach else "the trigger's maximum concurrency"
-        yield Binding(REACH, f"{what}: {min(reach, account):,.0f} at once, and N = {n:,}")
+        yield Binding(REACH, f"{what}: {min(reach, account):,.0f} at once, but N = {n:,}")
     elif found.course.share_at_n < GOOD_SHARE:
         yield _of_overlap(scenario, found, seed)
 
@@ -94,9 +94,15 @@ def _of_overlap(scenario: Scenario, found: Evaluation, seed: int) -> Binding:
             return Binding(RAMP, words)
     a_worker, own_s = scenario.messages / scenario.concurrency, found.operation.mean_s
     if share(messages=MORE * flood.messages) < now + GAIN:
-        words = f"the length of the operations: {own_s:.2g} s, too short for N = {scenario.concurrency:,} at one moment"
+        words = (
+            f"the length of the operations: {own_s:.2g} s, too short for N = {scenario.concurrency:,} at "
+            "the same moment"
+        )
         return Binding(SHORT, words)
-    return Binding(MESSAGES, f"the number of messages: {a_worker:,.3g} for each of N, so that most of the time is tail")
+    return Binding(
+        MESSAGES,
+        (f"the number of messages: {a_worker:,.3g} for each of N, so most of the time is the end of the flood"),
+    )
 
 
 def _ways_to_n(scenario: Scenario, flood: Flood, asked: Flood) -> Iterator[tuple[str, dict[str, object]]]:

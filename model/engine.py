@@ -120,7 +120,7 @@ class Engine:
                 self._pass(asking.popleft(), progress)
                 self._ask()
             else:
-                raise ValueError("this flood never ends: an operation takes for ever, and nothing cuts it off")
+                raise ValueError("this flood never ends: an operation takes forever, and nothing cuts it off")
         return self.attempts
 
     def _pass(self, until_s: float, progress: float) -> None:

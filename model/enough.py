@@ -26,7 +26,7 @@ class NeverEnoughError(ValueError):
     """No number of messages does it. `messages` is the largest that was tried, and `found` what it gives."""
 
     def __init__(self, messages: int, found: Figures) -> None:
-        super().__init__(f"{messages:,} messages put {found.share_at_n:.0%} at full N")
+        super().__init__(f"with {messages:,} messages, {found.share_at_n:.0%} of the time is at full N")
         self.messages, self.found = messages, found
 
 

@@ -40,11 +40,13 @@ class Parameter:
         """One row of a file of parameters; `where` names the file. Raises ParameterError."""
         name = row.get("name")
         if not isinstance(name, str) or not name:
-            raise ParameterError(f"{where}: a parameter has no name; give each a name, value, low, high, unit, known, "
-                                 "source and date")  # fmt: skip
+            raise ParameterError(
+f"{where}: a parameter has no name; give each a name, value, low, high, unit, known, source "
+"and date"
+)  # fmt: skip
         for part in ("unit", "source", "date"):
             if not isinstance(row.get(part), str) or not row[part].strip():
-                raise ParameterError(f"{where}: {name} has no {part}; say where its value is from, and of when it is")
+                raise ParameterError(f"{where}: {name} has no {part}; add where its value is from, and its date")
         if not re.fullmatch(r"\d{4}(-\d\d){0,2}", row["date"]):
             raise ParameterError(
                 f"{where}: {name}: date must be a year, month or day (2026-11-22), got {row['date']!r}"
@@ -56,7 +58,7 @@ class Parameter:
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= sys.float_info.max:
                 raise ParameterError(f"{where}: {name}: {part} must be a number above 0, got {number!r}")
         if not row["low"] <= row["value"] <= row["high"]:
-            raise ParameterError(f"{where}: {name}: low, value and high must stand in that order")
+            raise ParameterError(f"{where}: {name}: must have low <= value <= high")
         return cls(**{part: row[part] for part in cls.__dataclass_fields__})
 
 
@@ -96,9 +98,9 @@ def read(path: Path) -> list[Parameter]:
     except (OSError, ValueError) as error:
         raise ParameterError(f"{path}: can't be read as JSON: {error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ParameterError(f"{path}: must be a list of objects, one a parameter")
+        raise ParameterError(f"{path}: must be a list of objects, one per parameter")
     found = [Parameter.of(row, path.name) for row in rows]
     twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
     if twice:
-        raise ParameterError(f"{path.name}: {twice[0]} stands there twice; keep one of them")
+        raise ParameterError(f"{path.name}: {twice[0]} is given twice; keep one of them")
     return found

@@ -70,7 +70,7 @@ def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
     about = f"about {estimated.total_usd:.2f} USD"
     spent = {
         "aws": about,
-        "local": "nothing is spent locally",
-        "endpoint": f"what the endpoint bills is unknown, on AWS {about}",
+        "local": "a local run costs nothing",
+        "endpoint": f"an endpoint's bill is unknown; on AWS {about}",
     }[estimated.target]
     return Finding("budget", OK, f"{spent}; {limit}")

@@ -74,7 +74,7 @@ def emulator(cells: list[Demand]) -> list[Finding]:
     """The embedded AWS: whether it runs, answers, and takes N functions at once, where functions are used."""
     running, on_hosts = ministack.running(stack.STATE_DIR), cells[0].usage.on_hosts
     if running is None:
-        here = Finding("emulator", OK, "not running; a sweep starts it and stops it again")
+        here = Finding("emulator", OK, "not running; a sweep starts and stops it")
         limit = ministack.account_concurrency(os.environ)
         return [here] if on_hosts else [here, _emulator_concurrency(cells, limit)]
     if not running.answers():
@@ -110,7 +110,7 @@ def enabled_region(account: Account, region: str) -> Finding:
     state = account.ask("account", "get_region_opt_status", RegionName=region)["RegionOptStatus"]
     if state in ("ENABLED", "ENABLED_BY_DEFAULT"):
         return Finding("region", OK, f"{region} is enabled")
-    way_out = f"`aws account enable-region --region-name {region}` and wait some minutes, or use --set region=..."
+    way_out = f"run `aws account enable-region --region-name {region}` and wait a few minutes, or use --set region=..."
     return Finding("region", PROBLEM, f"{region} isn't enabled in this account ({state.lower()})", way_out)
 
 
@@ -127,11 +127,12 @@ def concurrency(account: Account, cells: list[Demand], function_name: str) -> Fi
     possible = max(0, unreserved + own - UNRESERVED)
     taken = f", {others} reserved by other functions" if others else ""
     found = (
-        f"{needed} at once needed, {possible} possible: the account's limit is {limit}{taken}, 100 must stay unreserved"
+        f"{needed} needed, {possible} can be reserved: the account's concurrency limit is {limit}{taken}, "
+        "and 100 must stay unreserved"
     )
     if needed <= possible:
         return Finding("concurrency", OK, found)
-    smaller = f"sweep --set concurrency_value=... up to {possible}, or " if possible else ""
+    smaller = f"use --set concurrency_value=... up to {possible}, or " if possible else ""
     if account.target.url_of("lambda") is not None:
         return Finding("concurrency", PROBLEM, found, f"{smaller}raise the endpoint's limit")
     way_out = (
@@ -150,12 +151,15 @@ def memory_cap(account: Account, cells: list[Demand]) -> Finding:
         return Finding("memory cap", OK, f"{most} MB are allowed in every account")
     limit = account.settings()["ConcurrentExecutions"]
     if limit >= USUAL_CONCURRENCY:
-        return Finding("memory cap", OK, f"{most} MB asked for; this isn't a new account (concurrency {limit})")
+        return Finding("memory cap", OK, f"{most} MB needed; this isn't a new account (concurrency limit {limit})")
     return Finding(
         "memory cap",
         WARNING,
-        f"{most} MB asked for; an account with a concurrency of {limit} looks new, and those end at 3008 MB",
-        "use --set memory_size=... up to 3008, or let AWS Support raise the cap",
+        (
+            f"{most} MB needed; an account with a concurrency limit of {limit} looks new, and new "
+            "accounts have 3008 MB at most"
+        ),
+        "use --set memory_size=... up to 3008, or ask AWS Support to raise the limit",
     )
 
 
@@ -166,12 +170,12 @@ def network(account: Account) -> Finding:
         return Finding(
             "network quota",
             WARNING,
-            'unknown: Service Quotas doesn\'t tell us "Network bandwidth per execution environment"',
-            "look it up in the console (Service Quotas, Lambda) and note it with the run; figures depend on it",
+            'unknown: Service Quotas doesn\'t return "Network bandwidth per execution environment"',
+            ("check it in the console (Service Quotas, Lambda) and note it with the run; figures depend on it"),
         )
     if quota == "default":
         return Finding("network quota", OK, "not raised: about 0.6 Gbit/s for each function")
-    told = f"{quota}; doctor and sweep predict without it, `stampede simulate --bandwidth-quota` with it"
+    told = f"{quota}; doctor and sweep predict without it, `stampede simulate --bandwidth-quota` predicts with it"
     return Finding("network quota", OK, told)
 
 
@@ -187,14 +191,14 @@ def leftovers(account: Account, prefix: str) -> Finding:
         marker = {"Marker": page["NextMarker"]}
     ours = [name for name in listed if name.startswith(prefix)]
     if not ours:
-        return Finding("leftovers", OK, f"no function {prefix}* is there")
+        return Finding("leftovers", OK, f"there is no function {prefix}*")
     held = ", ".join(f"{name} (reserves {account.reserved(name) or 0})" for name in ours[:5])
-    return hosts.left_over(f"there already: {held}")
+    return hosts.left_over(f"from an earlier deployment: {held}")
 
 
 def _emulator_concurrency(cells: list[Demand], limit: int) -> Finding:
     needed = max(cell.concurrency for cell in cells)
-    found = f"{needed} at once needed, the embedded AWS runs {limit}"
+    found = f"{needed} needed, the embedded AWS runs {limit} at once"
     if needed <= limit:
         return Finding("concurrency", OK, found)
     return Finding("concurrency", PROBLEM, found, f"use --set concurrency_value=... up to {limit}")

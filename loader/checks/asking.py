@@ -55,7 +55,7 @@ class Account:
         except (BotoCoreError, ClientError, RunError, UsageError) as error:
             raise NotTold(_why(error), is_lacking=_is_lacking(error)) from None
         except NOT_THAT_SERVICE:
-            raise NotTold("what answers isn't that service", is_lacking=True) from None
+            raise NotTold("the answer isn't from that service", is_lacking=True) from None
 
     def settings(self) -> dict[str, int]:
         """Lambda's limits of the account; raises NotTold."""
@@ -72,14 +72,14 @@ class Account:
                 return None
             raise NotTold(_why(error)) from None
         except NOT_THAT_SERVICE:
-            raise NotTold("what answers isn't that service") from None
+            raise NotTold("the answer isn't from that service") from None
         return answer.get("ReservedConcurrentExecutions", 0)
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, ClientError):
         if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 501:
-            return f"{error.operation_name} isn't implemented there"
+            return f"the endpoint doesn't implement {error.operation_name}"
         return f"{error.operation_name} answered {_code(error) or 'an error'}"
     return one_line(error)
 

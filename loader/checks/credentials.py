@@ -29,7 +29,7 @@ PROFILE_EXPIRATIONS = ("x_security_token_expires", "aws_expiration")
 # Of AssumeRole, where the profile has no duration_seconds (STS API reference).
 ROLE_DURATION_S = 3600
 LONG_RUN_S = 3600
-RENEW = "renew it before (`aws sso login`, or whatever gave you the token), or ask for a longer session"
+RENEW = "renew it first (`aws sso login`, or whatever gave you the token), or ask for a longer session"
 
 
 def identity(account: Account) -> Finding:
@@ -42,14 +42,14 @@ def identity(account: Account) -> Finding:
         found, _, way_out = str(error).partition("; ")
         return Finding("credentials", PROBLEM, found, way_out)
     except (BotoCoreError, ClientError) as error:
-        found, _, way_out = str(explain(error, "asking who we are", account.target)).partition("; ")
+        found, _, way_out = str(explain(error, "checking the credentials", account.target)).partition("; ")
         return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
     except UsageError as error:
         return Finding("credentials", PROBLEM, str(error), "correct the region")
     except NOT_THAT_SERVICE:
         answer = {}
     if not answer.keys() >= {"Account", "Arn"}:
-        found = f"what answers at {account.target.url_of('sts') or 'AWS'} isn't STS"
+        found = f"the answer at {account.target.url_of('sts') or 'AWS'} isn't from STS"
         return Finding("credentials", PROBLEM, found, "correct AWS_ENDPOINT_URL")
     return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
 
@@ -65,17 +65,17 @@ def lifetime(run_s: float) -> Finding:
         return _against(min(ends), now, run_s)
     token_is_held = credentials.method in ("env", "shared-credentials-file", "config-file") and credentials.token
     if token_is_held and run_s > LONG_RUN_S:
-        found = f"a session token of unknown expiry, and the run takes about {_minutes(run_s)}"
+        found = f"a session token without a known expiry, and the run takes about {_minutes(run_s)}"
         return Finding("session", WARNING, found, RENEW)
     if token_is_held:
-        return Finding("session", OK, "a session token of unknown expiry")
-    return Finding("session", OK, f"no end is known ({credentials.method})")
+        return Finding("session", OK, "a session token without a known expiry")
+    return Finding("session", OK, f"no expiry is known ({credentials.method})")
 
 
 def _against(end: datetime, now: datetime, run_s: float) -> Finding:
     left_s = (end - now).total_seconds()
     at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    found = f"ends at {at}, in {_minutes(left_s)}; the run takes about {_minutes(run_s)}"
+    found = f"expires at {at}, in {_minutes(left_s)}; the run takes about {_minutes(run_s)}"
     return Finding("session", OK, found) if left_s > run_s else Finding("session", WARNING, found, RENEW)
 
 
@@ -129,10 +129,10 @@ def _unusable_expiration(environ: Mapping[str, str]) -> Finding | None:
         return None
     moment = _moment(text, assume_utc=False)
     if moment is None or moment.tzinfo is None:
-        found = f"{name} must be a time with its zone, as 2026-11-21T19:00:00Z, got {text!r}"
+        found = f"{name} must be a time with its time zone, such as 2026-11-21T19:00:00Z, got {text!r}"
         return Finding("credentials", PROBLEM, found, "correct it, or unset it")
     if moment <= datetime.now(UTC):
-        return Finding("credentials", PROBLEM, f"this shell's credentials ended at {text} ({name})", "renew them")
+        return Finding("credentials", PROBLEM, f"this shell's credentials expired at {text} ({name})", "renew them")
     return None
 
 

@@ -25,7 +25,7 @@ from loader.place import words
 
 TIMEOUT_S = 3
 DOCKER_TIMEOUT_S = 10  # it may have to be woken up
-HOW_TO = "docs/endpoints.md says how it runs"
+HOW_TO = "see docs/endpoints.md"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "localhost.localstack.cloud")
 
 
@@ -45,10 +45,10 @@ class Capability:
             account.ask(self.service, self.operation)
         except NotTold as reason:
             if reason.is_lacking:
-                return Finding(self.name, PROBLEM, f"not there: {reason}", _OTHERWISE)
-            return Finding(self.name, WARNING, f"unknown: {reason}", "allow this call, or try one cell first")
+                return Finding(self.name, PROBLEM, f"not available: {reason}", _OTHERWISE)
+            return Finding(self.name, WARNING, f"unknown: {reason}", "allow this call, or run one cell first")
         if self.unsure:
-            return Finding(self.name, WARNING, f"answers, and {self.unsure}", "try one cell first")
+            return Finding(self.name, WARNING, f"it answers; {self.unsure}", "run one cell first")
         return Finding(self.name, OK, "there")
 
 
@@ -59,9 +59,9 @@ ALWAYS = (
     Capability("Logs", "logs", "describe_log_groups"),
     Capability("IAM", "iam", "list_roles"),
 )
-HOSTS = Capability("hosts", "ec2", "describe_instances", "whether an instance there runs its program only a run shows")
+HOSTS = Capability("hosts", "ec2", "describe_instances", "only a run shows whether an instance there runs its program")
 FILE_SYSTEM = Capability(
-    "file system", "efs", "describe_file_systems", "whether a function there can mount one only a run shows"
+    "file system", "efs", "describe_file_systems", "only a run shows whether a function there can mount one"
 )
 KEYS = Capability("keys", "kms", "list_keys")
 ATHENA = Capability("Athena", "athena", "list_work_groups")
@@ -88,7 +88,7 @@ def what_it_is(account: Account) -> Finding:
     """That it isn't AWS, and its name where it has one."""
     product = _localstack(account.target.endpoint_url)
     named = f": LocalStack {product.get('version', '')}".rstrip() if product else ""
-    found = f"{words(account.target.place)}{named}; figures are labelled so"
+    found = f"{words(account.target.place)}{named}; figures are labelled with it"
     return Finding("endpoint", OK, found)
 
 
@@ -98,16 +98,16 @@ def runs_there(experiment: Experiment, cells: list[Demand], found: list[Finding]
     lacking, unsure = ([one.check for one in found if one.status == status] for status in (PROBLEM, WARNING))
     if lacking:
         return Finding(
-            "runs there", WARNING, f"nothing of {experiment.name}, for want of: {', '.join(lacking)}", HOW_TO
+            "runs there", WARNING, f"{experiment.name} can't run here; missing: {', '.join(lacking)}", HOW_TO
         )
     if unsure:
-        return Finding("runs there", WARNING, f"{all_cells}, as far as can be known: see {', '.join(unsure)}", HOW_TO)
+        return Finding("runs there", WARNING, f"{all_cells}, if what is uncertain works: {', '.join(unsure)}", HOW_TO)
     return Finding("runs there", OK, all_cells)
 
 
 def functions(account: Account) -> Finding:
     """Whether functions can be made and run."""
-    there = Capability("functions", "lambda", "list_functions", "whether they really run only a run shows")
+    there = Capability("functions", "lambda", "list_functions", "only a run shows whether they really run")
     finding, product = there.finding(account), _localstack(account.target.url_of("lambda"))
     return finding if product is None or finding.status == PROBLEM else _in_docker(account, product)
 
@@ -120,10 +120,10 @@ def directory_buckets(account: Account) -> Finding:
         bodies.append(http_response.content)
 
     account.client("s3").meta.events.register("after-call.s3.ListDirectoryBuckets", keep)
-    unsure = "whether sessions are opened only a run shows"
+    unsure = "only a run shows whether sessions are opened"
     finding = Capability("directory buckets", "s3", "list_directory_buckets", unsure).finding(account)
     if finding.status != PROBLEM and bodies and b"ListAllMyDirectoryBucketsResult" not in bodies[-1]:
-        found = "not there: ListDirectoryBuckets is answered as ListBuckets is"
+        found = "not available: ListDirectoryBuckets is answered like ListBuckets"
         return Finding("directory buckets", PROBLEM, found, _OTHERWISE)
     return finding
 
@@ -134,7 +134,7 @@ def saved_queries(account: Account) -> Finding:
     try:
         account.ask("logs", "describe_query_definitions")
     except NotTold as reason:
-        way_out = "an override file leaves them out of infra/, else `terraform apply` fails: docs/endpoints.md has it"
+        way_out = "remove them from infra/ with an override file (docs/endpoints.md), or `terraform apply` fails"
         return Finding("saved queries", WARNING, f"{reason}; {evaluated}", way_out)
     return Finding("saved queries", OK, f"kept; {evaluated}")
 
@@ -144,12 +144,12 @@ def _in_docker(account: Account, product: dict[str, Any]) -> Finding:
     rule = "LocalStack runs functions in Docker containers"
     is_here = urlsplit(account.target.url_of("lambda")).hostname in LOOPBACK
     if not is_here:
-        found = f"{rule}; whether it has Docker can't be seen from here"
-        return Finding("functions", WARNING, found, "try one cell first")
+        found = f"{rule}; whether it has Docker isn't visible from this machine"
+        return Finding("functions", WARNING, found, "run one cell first")
     why_not = _no_docker()
     if why_not is None:
-        return Finding("functions", OK, f"{rule}, and Docker answers here")
-    way_out = f"start Docker ({HOW_TO} with it), or use --target local, whose functions need no containers"
+        return Finding("functions", OK, f"{rule}, and Docker answers on this machine")
+    way_out = f"start Docker ({HOW_TO}), or use --target local, whose functions need no containers"
     # Behind a tunnel it may be another machine; `system` ends with the kernel's release, in a container too.
     on_this_machine = platform.release() in str(product.get("system"))
     return Finding("functions", PROBLEM if on_this_machine else WARNING, f"{rule}, and {why_not}", way_out)

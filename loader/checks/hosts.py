@@ -30,7 +30,7 @@ def offered(account: Account, cells: list[Demand]) -> Finding:
     there = _vcpus_by_type(account, cells)
     missing = sorted({cell.usage.instance_type for cell in cells} - there.keys())
     if missing:
-        found = f"{missing[0]} isn't to be had in {account.target.region}"
+        found = f"{missing[0]} isn't available in {account.target.region}"
         return Finding("instance type", PROBLEM, found, "choose another instance type, or --set region=...")
     return Finding("instance type", OK, f"{', '.join(sorted(there))} in {account.target.region}")
 
@@ -40,16 +40,16 @@ def vcpus(account: Account, cells: list[Demand]) -> Finding:
     there = _vcpus_by_type(account, cells)
     known = [cell for cell in cells if cell.usage.instance_type in there]
     if not known:
-        return Finding("vCPUs", WARNING, "unknown: the instance type isn't", "see instance type above")
+        return Finding("vCPUs", WARNING, "unknown: the instance type isn't available", "see instance type above")
     largest = max(known, key=lambda cell: cell.concurrency * there[cell.usage.instance_type])
     needed = largest.concurrency * there[largest.usage.instance_type]
     found = f"{needed} needed for {largest.concurrency} x {largest.usage.instance_type}"
     if not _is_standard(largest.usage.instance_type):
-        return Finding("vCPUs", WARNING, f"{found}, of a family with a quota of its own", "look it up in the console")
+        return Finding("vCPUs", WARNING, f"{found}; this family has a quota of its own", "check it in the console")
     quota = _quota(account)
     if quota is None:
-        return Finding("vCPUs", WARNING, f"{found}; the quota is unknown", f"look {VCPU_QUOTA} up in the console")
-    found = f"{found}, {quota} allowed to all standard on-demand instances of the account together"
+        return Finding("vCPUs", WARNING, f"{found}; the quota is unknown", f"check {VCPU_QUOTA} in the console")
+    found = f"{found}; the quota is {quota} for all standard on-demand instances of the account"
     if needed <= quota:
         return Finding("vCPUs", OK, found)
     way_out = (
@@ -68,9 +68,9 @@ def leftovers(account: Account, prefix: str) -> Finding:
     told = account.ask("ec2", "describe_instances", Filters=filters)["Reservations"]
     ours = [instance for reservation in told for instance in reservation["Instances"]]
     if not ours:
-        return Finding("leftovers", OK, f"no instance {prefix}* is there")
+        return Finding("leftovers", OK, f"there is no instance {prefix}*")
     held = ", ".join(f"{one['InstanceId']} ({one['InstanceType']}, {one['State']['Name']})" for one in ours[:5])
-    return left_over(f"there already, and billed: {held}")
+    return left_over(f"from an earlier deployment, and billed: {held}")
 
 
 def left_over(found: str) -> Finding:
@@ -79,7 +79,7 @@ def left_over(found: str) -> Finding:
         "leftovers",
         WARNING,
         found,
-        "a sweep takes over what infra/'s Terraform state knows; remove the rest with `terraform -chdir=infra destroy`",
+        "`terraform -chdir=infra destroy` removes what is in infra/'s state; a sweep uses that only with --take-over",
     )
 
 

@@ -75,7 +75,7 @@ def terraform() -> Finding:
         "terraform",
         PROBLEM,
         f"{binary} is version {version}: 1.9 or newer is needed",
-        "install a newer one, or name it with STAMPEDE_TERRAFORM",
+        "install a newer one, or set STAMPEDE_TERRAFORM to one",
     )
 
 
@@ -85,7 +85,7 @@ def provider_and_go() -> list[Finding]:
         binary = providers.terraform_binary()
         flavour, platform_name = providers._terraform_identity(binary)
     except ProviderError:
-        return [Finding("provider", WARNING, "not looked for: it takes Terraform to use it", "see terraform above")]
+        return [Finding("provider", WARNING, "not checked, because that needs Terraform", "see terraform above")]
     mirror = providers.finished_folder(platform_name)
     if build_cache.is_complete(mirror):
         return [Finding("provider", OK, f"built earlier ({mirror})"), _go(needed=False)]
@@ -93,11 +93,11 @@ def provider_and_go() -> list[Finding]:
     if providers.registry_answers(host):
         return [Finding("provider", OK, f"{host} answers"), _go(needed=False)]
     if own := providers._own_mirror_config():
-        return [Finding("provider", OK, f"from the provider_installation of {own}"), _go(needed=False)]
+        return [Finding("provider", OK, f"from the provider_installation in {own}"), _go(needed=False)]
     building = Finding(
         "provider",
         WARNING,
-        f"{host} doesn't answer, so the first run builds the provider from source, about 3 minutes",
+        f"{host} doesn't answer, so the first run builds the provider from source, {providers.BUILD_TAKES}",
         "`make setup` builds it now",
     )
     return [building, _go(needed=True)]
@@ -108,10 +108,10 @@ def local_memory(
 ) -> Finding:
     """Memory for the data set, the emulator and N processes (as `measured` here); at worst each holds what it moves."""
     if available_mb is None:
-        return Finding("memory here", WARNING, "this system doesn't say how much is free", "watch it during the run")
+        return Finding("memory here", WARNING, "this system doesn't report how much is free", "watch it during the run")
     least = max(local_mb(cell, measured, copies=0) for cell in cells)
     most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
-    found = f"{available_mb:,} MB free, the largest cell takes {least:,} to {most:,}"
+    found = f"{available_mb:,} MB free; the largest cell needs {least:,} to {most:,}"
     if available_mb >= most:
         return Finding("memory here", OK, found)
     status = WARNING if available_mb >= least else PROBLEM
@@ -121,10 +121,10 @@ def local_memory(
 def local_disk(cells: list[Demand], free_mb: int) -> Finding:
     """Disk for what N processes move at once."""
     needed = max(_held_mb(cell) * cell.concurrency for cell in cells) + _results_mb(cells)
-    found = f"{free_mb:,} MB free, {needed:,} needed for what N {cells[0].workers} move at once"
+    found = f"{free_mb:,} MB free; {needed:,} needed for what N {cells[0].workers} transfer at once"
     if free_mb >= needed:
         return Finding("disk here", OK, found)
-    way_out = f"put STAMPEDE_STATE_DIR on a larger disk, or use a smaller {_smaller(cells)} with --set"
+    way_out = f"set STAMPEDE_STATE_DIR to a folder on a larger disk, or use a smaller {_smaller(cells)} with --set"
     return Finding("disk here", PROBLEM, found, way_out)
 
 
@@ -139,7 +139,7 @@ def local_limits(cells: list[Demand], open_files: float, threads: float) -> Find
     words = f"{most} {workers} at once" + (f" with up to {at_once:,} connections each" if at_once else "")
     for option, (need, limit) in needed.items():
         if need > limit:
-            found = f"`ulimit {option}` is {limit:,}, and {words} may take {need:,}"
+            found = f"`ulimit {option}` is {limit:,}, and {words} may need {need:,}"
             fewer = "concurrency_value or fewer calls at once" if at_once else "concurrency_value"
             return Finding("limits here", PROBLEM, found, f"raise it to {need}, or use a smaller --set {fewer}")
     return Finding("limits here", OK, f"{words} stay below `ulimit -Hn` and `ulimit -u`")
@@ -148,10 +148,10 @@ def local_limits(cells: list[Demand], open_files: float, threads: float) -> Find
 def results_disk(cells: list[Demand], free_mb: int) -> Finding:
     """Disk for the results."""
     needed = _results_mb(cells)
-    found = f"{free_mb:,} MB free, {needed:,} needed for the results"
+    found = f"{free_mb:,} MB free; {needed:,} needed for the results"
     if free_mb >= needed:
         return Finding("disk here", OK, found)
-    return Finding("disk here", PROBLEM, found, "put --results-dir on a larger disk")
+    return Finding("disk here", PROBLEM, found, "use a --results-dir on a larger disk")
 
 
 def available_memory_mb() -> int | None:
@@ -178,14 +178,15 @@ def _terraform_version(binary: str) -> str:
         return json.loads(reply.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         raise ProviderError(
-            f"`{binary} version -json` doesn't answer like Terraform; set STAMPEDE_TERRAFORM to one that does"
+            f"`{binary} version -json` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to "
+            "Terraform or OpenTofu"
         ) from None
 
 
 def _opentofu_to_build() -> Finding:
     """On a machine with neither `terraform` nor `tofu`: OpenTofu is built where there is Go."""
     if not shutil.which("go"):
-        found = f"{opentofu.NEITHER}, nor `go` to build {opentofu.TITLE} with"
+        found = f"{opentofu.NEITHER}, nor `go`, which could build {opentofu.TITLE}"
         return Finding("terraform", PROBLEM, found, "install Terraform >= 1.9, or Go >= 1.25")
     found = f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE} from source, {opentofu.BUILD_TAKES}"
     return Finding("terraform", WARNING, found, "`make setup` builds it now")
@@ -197,9 +198,9 @@ def _go(*, needed: bool) -> Finding:
         return Finding("go", OK, f"not needed for the provider{f' (there is {found})' if found else ''}")
     if found:
         return Finding("go", OK, f"{found} will build the provider")
-    way_out = "install Go, or put the provider into a mirror that TF_CLI_CONFIG_FILE names"
+    way_out = "install Go, or set TF_CLI_CONFIG_FILE to a configuration with a mirror of the provider"
     return Finding(
-        "go", PROBLEM, f"not on the PATH of this {platform.system()}, and the provider must be built", way_out
+        "go", PROBLEM, f"not on the PATH of this {platform.system()}, and the provider has to be built", way_out
     )
 
 

@@ -55,7 +55,7 @@ def memory(cells: list[Demand]) -> Finding:
     wrong = sorted(size for size in sizes if size not in MEMORY_MB)
     if wrong:
         return Finding(
-            "memory", PROBLEM, f"memory_size {wrong[0]} MB: Lambda has 128 to 10240", "change --set memory_size=..."
+            "memory", PROBLEM, f"memory_size {wrong[0]} MB: must be 128 to 10240", "change --set memory_size=..."
         )
     return Finding("memory", OK, f"{_range(sizes)} MB")
 
@@ -73,8 +73,10 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
         return wrong
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
-        f"one {operation if longest_s(slowest) == slowest.longest_s else 'preparation'} may take "
-        f"{longest_s(slowest):,.1f} s"
+        (
+            f"one {operation if longest_s(slowest) == slowest.longest_s else 'preparation'} may take "
+            f"{longest_s(slowest):,.1f} s"
+        )
         + (f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else "")
         + f", timeout_s is {slowest.timeout_s}"
     )
@@ -114,10 +116,13 @@ def hold(cells: list[Demand], operation: str) -> Finding:
     slowest = max(cells, key=lambda cell: cell.longest_s)
     found = f"one {operation} of a host may take {slowest.longest_s:,.0f} s"
     if slowest.longest_s <= LONGEST_HOLD_S:
-        return Finding("time limit", OK, f"{found}, and its message is held back meanwhile")
+        return Finding("time limit", OK, f"{found}; its message stays hidden meanwhile")
     way_out = f"use a smaller {slowest.usage.sized_by}, more hosts, or {slowest.usage.faster_by}"
     return Finding(
-        "time limit", PROBLEM, f"{found}, and SQS gives its message to another after 12 h ({slowest.name})", way_out
+        "time limit",
+        PROBLEM,
+        f"{found}, and after 12 h SQS delivers its message to another host ({slowest.name})",
+        way_out,
     )
 
 
@@ -128,14 +133,19 @@ def trigger(cells: list[Demand]) -> Finding:
         return Finding(
             "trigger",
             PROBLEM,
-            f"concurrency_value {wrong.concurrency}: an SQS trigger in standard mode ends at {MOST_WITHOUT_POLLERS}",
-            "give it provisioned_pollers, or sweep a smaller N",
+            (
+                f"concurrency_value {wrong.concurrency}: an SQS trigger in standard mode reaches "
+                f"{MOST_WITHOUT_POLLERS} at most"
+            ),
+            "set provisioned_pollers, or sweep a smaller N",
         )
     found = [_pollers(cell.pollers, cell.concurrency) for cell in cells if cell.pollers]
     for status in (PROBLEM, WARNING):
         if (worst := next((one for one in found if one.status == status), None)) is not None:
             return worst
-    return Finding("trigger", OK, "provisioned pollers" if found else "standard, +300 a minute from 5")
+    return Finding(
+        "trigger", OK, "provisioned pollers" if found else "standard mode: 5 functions at first, 300 more a minute"
+    )
 
 
 def _pollers(pollers: Pollers, concurrency: int) -> Finding:
@@ -146,14 +156,14 @@ def _pollers(pollers: Pollers, concurrency: int) -> Finding:
     way_out = f"use --set provisioned_pollers={{minimum={least},maximum={fitting}}}"
     has = f"provisioned_pollers {{minimum={pollers.minimum},maximum={pollers.maximum}}}"
     if pollers.minimum not in LEAST_POLLERS or pollers.maximum not in MOST_POLLERS or pollers.minimum > pollers.maximum:
-        rule = "Lambda takes a minimum of 2 to 200 and a maximum of 2 to 10000 that isn't below it"
+        rule = "Lambda takes a minimum of 2 to 200, and a maximum of 2 to 10000 that isn't below the minimum"
         return Finding("trigger", PROBLEM, f"{has}: {rule}", way_out)
     if reach < concurrency:
-        found = f"{has} reach {reach} functions at once, and concurrency_value is {concurrency}"
+        found = f"{has} reach {reach} functions at once, but concurrency_value is {concurrency}"
         return Finding("trigger", PROBLEM, found, way_out)
     if pollers.maximum > fitting and reach > 2 * concurrency + INVOCATIONS_PER_POLLER:
         # What the functions can't take is throttled, waits out the visibility timeout, and ends as a dead letter.
-        found = f"{has} fetch for {reach} functions at once, {concurrency} may run, and the rest is throttled"
+        found = f"{has} fetch for {reach} functions at once, but only {concurrency} may run; the rest is throttled"
         return Finding("trigger", WARNING, found, way_out)
     return Finding("trigger", OK, has)
 

@@ -57,7 +57,10 @@ def with_enough_messages(
     if budget_usd is not None and kind != "local":
         _refuse_beyond(budget_usd, plan, lambda plan: estimate(plan, defaults, kind, given).total_usd, found)
     for one in found:
-        say(f"{OPTION}: {one.cell.alike}: {one.messages:,} messages put {_put(one.share_of(one.messages), experiment)}")
+        say(
+            f"{OPTION}: {one.cell.alike}: {one.messages:,} messages, with "
+            f"{_put(one.share_of(one.messages), experiment)}"
+        )
     return enough
 
 
@@ -80,16 +83,20 @@ def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment
     """Why no number of messages is enough, and the way out."""
     found, n = error.found, cell.concurrency
     tried = question.varied(messages=error.messages)
-    why = f"what binds is {listed(bindings(tried.scenario, expected(tried), tried.seed))}"
+    why = f"the bottleneck is {listed(bindings(tried.scenario, expected(tried), tried.seed))}"
     if found.time_to_n_s is not None:
         came = f"it is {_put(found.share_at_n, experiment)}"
     else:
         came = f"at most {found.most_at_once:,} run at once"
         if found.most_at_once >= NEARLY_FULL * n:
-            why = f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for all to be at work at one moment"
+            why = (
+                f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for N of them to run at the "
+                "same moment"
+            )
     return (
-        f"{OPTION}: {cell.alike}: no number of messages puts {_put(SHARE, experiment)} = {n:,}; with "
-        f"{error.messages:,} {came}, and {why}; sweep a smaller N, or use --messages-per-concurrency"
+        f"{OPTION}: {cell.alike}: no number of messages reaches {_put(SHARE, experiment)} = {n:,}; "
+        f"with {error.messages:,} {came}, and {why}; sweep a smaller N, or use "
+        "--messages-per-concurrency"
     )
 
 
@@ -105,18 +112,20 @@ def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], 
     experiment = EXPERIMENTS[plan.experiment]
     least_usd = usd(replace(plan, counts={one.cell.alike: one.least for one in found}))
     cost = (
-        f"{OPTION}: {_percent(SHARE)} of the {experiment.operation[1]}' time at full N would cost about "
-        f"{enough_usd:.2f} USD, and --budget-usd is {budget_usd:g}"
+        f"{OPTION}: {_percent(SHARE)} of the {experiment.operation[1]}' time at full N would cost "
+        f"about {enough_usd:.2f} USD, but --budget-usd is {budget_usd:g}"
     )
     if least_usd > budget_usd:
-        raise UsageError(f"{cost}, which doesn't even pay for the least there can be, {least_usd:.2f} USD; "
-                         "raise --budget-usd, or sweep fewer or smaller cells with --set")  # fmt: skip
+        raise UsageError(
+            f"{cost}, which is below the least possible cost, {least_usd:.2f} USD; raise --budget-usd, or sweep fewer "
+            "or smaller cells with --set"
+        )
     bought = (budget_usd - least_usd) / (enough_usd - least_usd)
     shares = [(one.share_of(int(one.least + bought * (one.messages - one.least))), one.cell.alike) for one in found]
     share, cell = min(shares)
     raise UsageError(
-        f"{cost}; that buys {_percent(share)} in {cell}, and no less in the others; raise --budget-usd, or sweep "
-        "fewer or smaller cells with --set"
+        f"{cost}; this budget reaches {_percent(share)} in {cell} and at least that in the others; "
+        "raise --budget-usd, or sweep fewer or smaller cells with --set"
     )
 
 

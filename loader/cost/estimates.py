@@ -80,16 +80,21 @@ class Estimate:
         minutes = max(1, round(self.total_s / 60))
         lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
-        here = {"local": "nothing here; on AWS ", "endpoint": "unknown at an endpoint that isn't AWS; on AWS "}
+        here = {
+            "local": "nothing on this machine; on AWS ",
+            "endpoint": "unknown at an endpoint that isn't AWS; on AWS ",
+        }
         lines.append(f"cost: {here.get(self.target, '')}{cost}")
         free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         if missing := sum(not cell.is_foreseen for cell in self.cells):
             lines.append(
-                f"not counted: the operations' own time in {missing} of {len(self.cells)} cells: no prediction"
+                f"not counted: the operations' own time in {missing} of {len(self.cells)} cells, for which "
+                "there is no prediction"
             )
         lines += [
-            f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s, price unknown" for item in self.unpriced
+            f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"
+            for item in self.unpriced
         ]
         return [*lines, *self.advice]
 
@@ -101,9 +106,9 @@ class Estimate:
         """Which prices these are."""
         where = f"{self.prices_region} prices of {self.prices.date}"
         if self.region != self.prices_region:
-            return f"{where}, as those of {self.region} aren't known here"
+            return f"{where}, because there are none for {self.region}"
         others = self.prices_elsewhere
-        return f"{where}, but those of {USUAL_REGION} for {', '.join(others)}" if others else where
+        return f"{where}, except {', '.join(others)} ({USUAL_REGION})" if others else where
 
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""
@@ -160,18 +165,18 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
     if estimate.unpriced:
         what = ", ".join(item.what for item in estimate.unpriced)
         raise UsageError(
-            f"--budget-usd {budget_usd:g}: can't be kept, because the price of {what} isn't known here; "
-            "choose what has a price, or leave --budget-usd out"
+            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the price of {what} is unknown; "
+            "use settings whose price is known, or leave --budget-usd out"
         )
     if not all(cell.is_foreseen for cell in estimate.cells):
         raise UsageError(
-            f"--budget-usd {budget_usd:g}: can't be kept, because the model doesn't know how long the operations take; "
-            "`stampede doctor` looks at the settings, or leave --budget-usd out"
+            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the model can't predict how long "
+            "the operations take; `stampede doctor` checks the settings, or leave --budget-usd out"
         )
     if estimate.total_usd > budget_usd:
-        unlike = ", were it on AWS" if estimate.target == "endpoint" else ""
+        unlike = " on AWS" if estimate.target == "endpoint" else ""
         raise UsageError(
-            f"--budget-usd {budget_usd:g}: the sweep is estimated at {estimate.total_usd:.2f} USD "
-            f"({estimate.services_text()}; {estimate.prices_text()}){unlike}; raise --budget-usd, or sweep fewer or "
-            "smaller cells with --set"
+            f"--budget-usd {budget_usd:g}: the sweep's estimated cost is {estimate.total_usd:.2f} USD{unlike} "
+            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or smaller "
+            "cells with --set"
         )

@@ -44,10 +44,10 @@ def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
         named = [one for one in found if mine.fullmatch(one["product"]["attributes"]["usagetype"])]
         if len(named) != 1:
             skus = ", ".join(str(one["product"].get("sku")) for one in named[:3])
-            raise NoPrice(f"{len(named)} products where one is meant ({skus})" if named else "no such product")
+            raise NoPrice(f"{len(named)} products instead of one ({skus})" if named else "no such product")
         return _first_price(named[0]["terms"].get(ON_DEMAND, {}), product["unit"])
     except (KeyError, TypeError, AttributeError, ValueError, InvalidOperation):
-        raise NoPrice("the answer isn't what the Price List documents") from None
+        raise NoPrice("the answer doesn't have the documented form") from None
 
 
 def updated(stored: Mapping[str, Any], region: str, found: Mapping[str, float], month: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def write(content: Mapping[str, Any], file: Path = FILE) -> None:
 def _first_price(offers: Mapping[str, Any], unit: str) -> float:
     """The price of the one on-demand offer, in US dollars for one `unit`."""
     if len(offers) != 1:
-        raise NoPrice(f"{len(offers) or 'no'} offers on demand, and one is meant")
+        raise NoPrice(f"{len(offers) or 'no'} on-demand offers instead of one")
     [offer] = offers.values()
     tiers = sorted(offer["priceDimensions"].values(), key=lambda tier: Decimal(tier["beginRange"]))
     if not tiers:
@@ -104,5 +104,5 @@ def _first_price(offers: Mapping[str, Any], unit: str) -> float:
         raise NoPrice(f"it is in {', '.join(wrong['pricePerUnit']) or 'no currency'}, not in {CURRENCY}")
     asked = [float(Decimal(tier["pricePerUnit"][CURRENCY])) for tier in tiers]
     if any(not math.isfinite(usd) or usd < 0 for usd in asked):
-        raise NoPrice("it is no amount of money")
+        raise NoPrice("it isn't an amount of money")
     return next((usd for usd in asked if usd), 0.0)

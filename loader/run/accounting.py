@@ -72,8 +72,8 @@ class CellAccount:
         for count, word in (
             (self.unaccounted, "UNACCOUNTED"),
             (self.duplicates, "duplicate records"),
-            (self.unexpected, "records of messages never confirmed as sent"),
-            (self.foreign, "records with other settings than the cell's, KEPT OUT of the figures"),
+            (self.unexpected, "records of messages that were never confirmed as sent"),
+            (self.foreign, "records with other settings than their cell's, LEFT OUT of the figures"),
         ):
             line += f"; {count} {word}" if count else ""
         return line + (f"; {self.objects.sentence()}" if self.objects else "")

@@ -80,8 +80,11 @@ def calibrated(target: Target, known: Parameters) -> Parameters:
     try:
         rows = parameters(measure(target), known, os.cpu_count() or 1)
     except (CalibrationError, BotoCoreError, ClientError, OSError, ValueError) as error:
-        say(f"this machine couldn't be calibrated ({one_line(error)}): the prediction is for the machine of two cores "
-            "on which the model's parameters were measured", style="yellow")  # fmt: skip
+        say(
+            f"this machine couldn't be calibrated ({one_line(error)}): the prediction is for the machine of two cores "
+            "on which the model's parameters were measured",
+            style="yellow",
+        )
         return known
     told = ", ".join(f"{row.name} {row.value:.3g}" for row in rows)
     say(f"calibrated this machine in {time.monotonic() - began_s:.1f} s: {told}", style="dim")
@@ -129,7 +132,7 @@ def measure(target: Target) -> Measured:
     """Measure at the embedded S3 of `target`; leaves nothing there. Raises CalibrationError, and what boto3 does."""
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None or cpu_seconds(emulator.pid) is None:
-        raise CalibrationError("the system doesn't tell the embedded AWS's CPU seconds")
+        raise CalibrationError("the system doesn't report the embedded AWS's CPU seconds")
     # A bucket in any other region must be asked for otherwise, and may not be there before (after a kill -9).
     target = replace(target, outputs=target.outputs | {"region": "us-east-1"})
     count = min(CLIENTS_AT_MOST, 2 * (os.cpu_count() or 1))
@@ -174,9 +177,9 @@ class _Client:
     def line(self) -> str:
         """Its next line. Raises CalibrationError where none comes."""
         if not select.select([self._process.stdout], [], [], max(0.0, self._deadline_s - time.monotonic()))[0]:
-            raise CalibrationError(f"it wasn't done after {DEADLINE_S:.0f} s")
+            raise CalibrationError(f"it took longer than {DEADLINE_S:.0f} s")
         if not (line := self._process.stdout.readline()):
-            raise CalibrationError("a client ended")
+            raise CalibrationError("a client exited")
         return line
 
     def tell(self, what: str, seconds: float) -> None:

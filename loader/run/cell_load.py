@@ -77,7 +77,7 @@ def prepare(
     """
     if load.preparation is None:
         return None
-    say(f"preparing {cell}: one message, and the wait until it is done")
+    say(f"preparing {cell}: sending one message, and waiting until it is done")
     seq = first_seq(folder, cell, knows_all_sent=options.get("knows_all_sent", True))
     outcome = flood(target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options)
     check_flood(outcome)

@@ -101,7 +101,10 @@ class Collecting:
         accounts = self._ledger.accounts()
         self._folder.write_json("accounting.json", [one.as_dict() for one in accounts])
         if self._strangers:
-            say(f"{self._strangers} error records in this time carry no work order (their message bodies were none)")
+            say(
+                f"{self._strangers} error records of this time belong to no message of a run: their message "
+                "bodies weren't valid"
+            )
         self._letters.show_again()
         return accounts
 
@@ -119,7 +122,7 @@ class Collecting:
             self._newest_ms = max(self._newest_ms, at_ms)
         if not self._first_sent_ms:
             run_id = self._folder.run_id
-            raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends some")
+            raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends them")
 
     def _read_records(self) -> None:
         """Enter the stored records. Those whose events alone are stored are added: a drain was killed between the two
@@ -168,7 +171,13 @@ class Collecting:
                 self._ledger.dead_letter(letter)
         if self._letters.is_full and not self._is_full_said:
             self._is_full_said = True
-            say(f"only the first {MOST_LETTERS:,} dead letters are read: SQS hides no more at a time", style="yellow")
+            say(
+                (
+                    f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS hides no "
+                    "more at a time"
+                ),
+                style="yellow",
+            )
 
     def _own(self, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The records of this run among log events."""

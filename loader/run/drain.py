@@ -140,7 +140,7 @@ class _Waiting:
         if targets.is_gone(self._target) or targets.is_final(error):
             raise explained from None
         if self._error is None:
-            say(f"{explained}; asking again until the deadline", style="yellow")
+            say(f"{explained}; trying again until the deadline", style="yellow")
         self._error = error
 
 
@@ -148,5 +148,9 @@ def _close(collecting: Collecting) -> list[CellAccount]:
     try:
         return collecting.close()
     except (BotoCoreError, ClientError) as error:  # the account is written, and the letters show again by themselves
-        say(f"dead letters stay hidden from other readers for some minutes ({type(error).__name__})", style="yellow")
+        say(
+            f"messages in the dead-letter queue stay hidden from other readers for a few minutes "
+            f"({type(error).__name__})",
+            style="yellow",
+        )
         return collecting.accounts()

@@ -46,7 +46,7 @@ def carry_out(
     sent and has its record. Raises RunError where a record can't be stored, and KeyboardInterrupt once the query under
     way is cancelled and recorded.
     """
-    say(f"queries in workgroup {execution.workgroup}, one after the other, {count} times: {execution.sql}")
+    say(f"running queries in workgroup {execution.workgroup}, one after the other, {count} times: {execution.sql}")
     records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up))
     first, started_s = first_seq(folder, cell), clock()
     with bar() as progress, sent_log(folder, cell, warm_up=warm_up) as sent:
@@ -70,7 +70,7 @@ def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: E
     rows = [row for row in folder.rows(EXECUTIONS) if row["cell"] == cell]
     if not rows or rows[-1]["state"] == "ended":
         return
-    say(f"{cell}: cancelling the query that was under way when the run was cut off")
+    say(f"{cell}: cancelling the query that was running when the run was interrupted")
     query = Query(target, execution, token_of(folder.run_id, cell, rows[-1]["seq"]))
     query.execution_id = rows[-1]["execution_id"]
     query.stop()
@@ -105,7 +105,7 @@ class _Message:
         except QueryFailure as error:
             failure = error
         except KeyboardInterrupt as error:
-            interrupt, failure = error, QueryFailure("QueryCancelled", "interrupted: Ctrl-C cancelled it")
+            interrupt, failure = error, QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
         if not self._message_id:
             self._begun()
         self.is_ok = failure is None

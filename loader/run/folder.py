@@ -60,11 +60,15 @@ class RunFolder:
         if run_id is not None:
             path = results_dir / checked_run_id(run_id)
             if not path.is_dir():
-                raise UsageError(f"--run: no run {run_id!r} in {results_dir}; `ls {results_dir}` shows the runs")
+                raise UsageError(
+                    f"--run: there is no run {run_id!r} in {results_dir}; `ls {results_dir}` lists the runs"
+                )
             return cls(path)
         runs = [path for path in results_dir.glob("*") if (path / "sent.jsonl").exists()]
         if not runs:
-            raise UsageError(f"--run: no run in {results_dir} yet; `stampede flood` or `stampede sweep` makes one")
+            raise UsageError(
+                f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
+            )
         return cls(max(runs, key=lambda path: (path / "sent.jsonl").stat().st_mtime_ns))
 
     def remove_if_empty(self) -> None:
@@ -146,6 +150,7 @@ def checked_run_id(run_id: str) -> str:
     """Return `run_id` if it can be a folder's name and stand unquoted in a query; raises UsageError."""
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
-            f"--run: {run_id!r} is not a run id; use 1 to 80 letters, digits, '_', '.' or '-', a letter or digit first"
+            f"--run: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "
+            "begin with a letter or digit"
         )
     return run_id

@@ -34,13 +34,16 @@ def store(folder: RunFolder, *, at_end: bool) -> None:
         if not found["bytes"] or not _is_due(found, _noted(columns), at_end=at_end):
             return
         if found["bytes"] >= _ALWAYS_BELOW_BYTES:
-            say(f"writing {COLUMNS}: {found['bytes'] / 1e6:,.0f} MB of lines, about 10 s a GB", style="dim")
+            say(f"writing {COLUMNS}: {found['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB", style="dim")
         export(lines, columns, {_NOTE: json.dumps(found)})
     except FileNotFoundError:
         return
     except (InsightsError, duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
-        say(f"{COLUMNS} isn't written, so queries over the run read the lines, slower: {reason}", style="yellow")
+        say(
+            f"{COLUMNS} wasn't written, so queries over the run read the lines, which is slower: {reason}",
+            style="yellow",
+        )
 
 
 def stored(lines: Path) -> Path | None:

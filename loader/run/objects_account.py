@@ -46,7 +46,7 @@ class ObjectsAccount:
         )
         for count, word in (
             (self.unaccounted, "UNACCOUNTED"),
-            (self.unknown, "messages of which NOBODY KNOWS what they planned"),
+            (self.unknown, "messages WITHOUT A RECORD of what they planned"),
             (self.failed - self.listed, "failed WITHOUT A ROW in failed_objects.jsonl"),
         ):
             line += f"; {count:,} {word}" if count else ""

@@ -111,7 +111,7 @@ class Patience:
         """The deadline in words."""
         if self.is_given:
             return f"the deadline of {self.deadline_s:.0f} s (--deadline-s) has passed"
-        return f"no message has moved for {self.deadline_s:.0f} s (--deadline-s sets another limit)"
+        return f"no message has made progress for {self.deadline_s:.0f} s (--deadline-s sets another limit)"
 
 
 def default_deadline_s(target: Target) -> float:

@@ -147,7 +147,7 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
             found = replaced(found, name, values)
     plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
-        raise UsageError(f"--set: the matrix has {count} cells; at most {MAX_CELLS} are run, so sweep fewer values")
+        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run; sweep fewer values")
     for cell in plan.cells():
         n = plan.values(cell).get("concurrency_value", 1)
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
@@ -163,7 +163,7 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
-        raise UsageError(f"--set {name}: a value stands there twice; repeats are made with --repeats")
+        raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
     return name, values
 
 
@@ -171,10 +171,10 @@ def split_setting(option: str, text: str, known: Collection[str], has_no: str) -
     """The name and the text of the values of `name=values`; raises UsageError for another form or an unknown name."""
     name, equals, listed = text.partition("=")
     if not equals or not name or not listed:
-        raise UsageError(f"{option}: {text!r} is not VARIABLE=VALUE[,VALUE...]")
+        raise UsageError(f"{option}: {text!r} isn't of the form VARIABLE=VALUE[,VALUE...]")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known)) or 'none'}"
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
         raise UsageError(f"{option}: {has_no} {name!r}; {hint}")
     return name, listed
 
@@ -189,8 +189,8 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
         values = [_value(part) for part in hcl.split(listed)]
     except HclError as error:
         raise UsageError(
-            f"{option} {name}: {listed!r} can't be read: {error}; a text with commas, quotes or brackets takes double "
-            'quotes ("a, b"), an object is written {minimum=2,maximum=20}'
+            f"{option} {name}: {listed!r} can't be read: {error}; write a text with commas, quotes or "
+            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}'
         ) from None
     for value in values if axis else ():
         if not axis.takes(value):

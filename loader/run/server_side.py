@@ -31,10 +31,13 @@ def ask(target: Target, folder: RunFolder, text: str) -> Answer:
     """The answer about the run's time. Raises LinesGoneError where the stack has no access logs, or no longer those
     that are stored with the run, and what `Service.ask` raises."""
     if not target.outputs.get(LOG_GROUP):
-        raise LinesGoneError("the applied stack has no access logs of S3: server_side_proof is false")
+        raise LinesGoneError("the applied stack doesn't log S3's own access logs: server_side_proof is false")
     answer = Service(target, *time_range_ms(folder), LOG_GROUP).ask(text)
     if not answer.rows and stored(folder) is not None:
-        raise LinesGoneError(f"the log group {target[LOG_GROUP]} has no line of that time: made anew, or expired")
+        raise LinesGoneError(
+            f"the log group {target[LOG_GROUP]} has no line of that time: it was created later, or its "
+            "lines have expired"
+        )
     return answer
 
 
@@ -85,18 +88,18 @@ def collect(
     expected = _said(target, folder)
     wait_s = 0.0 if kept or not expected else WAIT_S
     if wait_s:
-        say(f"waiting for S3's access logs, at most {wait_s / 60:.0f} min (Ctrl-C goes on without them)")
+        say(f"waiting for S3's access logs, at most {wait_s / 60:.0f} min (Ctrl-C continues without them)")
     try:
         _until_told(target, folder, expected, clock() + wait_s, sleep, clock)
     except KeyboardInterrupt:
-        say("not waited for any longer", style="yellow")
+        say("stopped waiting", style="yellow")
     except (RunError, UsageError) as error:
         say(f"S3's access logs: {error}", style="yellow")
     found = requests((stored(folder) or {}).get("rows", ()), target["worker_role_name"])
     if found < expected:
-        later = f"`stampede query {FILE.partition('.')[0]} --run {folder.run_id}` asks again, hours later too"
-        gone = "what comes now is lost with the stack (--keep leaves it)"
-        told = f"S3 has told {found:,} of {expected:,} requests so far"
+        later = f"`stampede query {FILE.partition('.')[0]} --run {folder.run_id}` asks again, even hours later"
+        gone = "lines that arrive later are lost with the stack (--keep leaves it)"
+        told = f"S3 has logged {found:,} of {expected:,} requests so far"
         say(f"{told}; {later if kept else gone}", style="yellow")
 
 

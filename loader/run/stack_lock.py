@@ -27,7 +27,7 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{_holder(path, kind)}; wait until it ends, or interrupt it") from None
+            raise RunError(f"{_holder(path, kind)}; wait until it exits, or interrupt it") from None
 
         def note(run_id: str) -> None:
             file.truncate(0)
@@ -62,9 +62,9 @@ def _holder(path: Path, kind: str) -> str:
     try:
         other = json.loads(path.read_text())
     except ValueError:  # it has only just taken the lock
-        return f"another process works with {stack_words}"
+        return f"another process is using {stack_words}"
     run = f" of run {other['run_id']}" if other["run_id"] else ""
-    return f"`stampede {other['doing']}`{run} (process {other['pid']}) works with {stack_words}"
+    return f"`stampede {other['doing']}`{run} (process {other['pid']}) is using {stack_words}"
 
 
 def _owner_file(kind: str) -> Path:

@@ -119,11 +119,11 @@ class SweepRun:
         """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
         variables = self._plan.variables(cell)
         if self._target is not None and variables == self._variables:
-            say(f"{which}: on the stack as it is", style="bold")
+            say(f"{which}: on the same stack", style="bold")
             return self._target
         is_first = self._target is None
         how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
-        say(f"{which}: applying ({how_long})", style="bold")
+        say(f"{which}: terraform apply ({how_long})", style="bold")
         self._target, self._variables = self._stack.apply(variables), variables
         if is_first:
             self._description.describe(self._target, self._stack.terraform)
@@ -145,7 +145,7 @@ class SweepRun:
             parameters = calibrated(target, parameters_of(experiment, "local"))
             self.predicted(predictions(self._plan, infra_defaults(os.environ), Given(parameters)), parameters)
         except (UsageError, ParameterError) as error:
-            say(f"nothing is predicted for this run: {error}", style="yellow")
+            say(f"there is no prediction for this run: {error}", style="yellow")
 
     def _cell(self, target: Target, cell: Cell) -> None:
         """Warm up, prepare, flood and drain one cell; it is finished once every message has come to rest.
@@ -193,7 +193,7 @@ class SweepRun:
     def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> None:
         drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
         if drained.left:
-            raise RunError(f"{cell.name} has not come to rest, so no other cell may begin: {drained.left}")
+            raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {drained.left}")
 
     def _fetch_what_is_owed(self) -> None:
         """Look for late log lines of finished cells a last time: the log group goes with the stack."""
@@ -209,8 +209,11 @@ class SweepRun:
             accounts = collecting.accounts()
         if (owed := _owed(accounts, finished)) and not self._stack.keep:
             say(
-                f"{owed} messages still owe their record, and the log group {target['log_group_name']} is destroyed "
-                "with the stack: a line that comes now is lost (--keep leaves the group, for `stampede drain`)",
+                (
+                    f"{owed} messages have no record yet, and the log group {target['log_group_name']} is "
+                    "destroyed with the stack: a line that arrives later is lost (--keep leaves the group, for "
+                    "`stampede drain`)"
+                ),
                 style="red",
             )
 
@@ -224,7 +227,7 @@ class SweepRun:
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
         command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.run_id}"
-        say(f"the finished cells are stored; go on with `{command}`", style="yellow")
+        say(f"the finished cells are stored; resume with `{command}`", style="yellow")
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
@@ -242,7 +245,7 @@ def _empty_queue(target: Target) -> None:
     wait_s = PURGE_S[target.option]
     if target.kind != "local" and target.experiment.preparation is not None:
         wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
-    say(f"emptying the queue of the attempt that was cut off ({wait_s:.0f} s)")
+    say(f"emptying the queue of the interrupted attempt ({wait_s:.0f} s)")
     try:
         target.client("sqs").purge_queue(QueueUrl=target["queue_url"])
     except (BotoCoreError, ClientError) as error:

@@ -76,7 +76,7 @@ class SweptStack:
         """
         self._applied = self._applied or variables
         if self.keep:
-            say(f"kept: the stack in {self.terraform.directory}; take it down with {self.how_to_remove()}")
+            say(f"kept: the stack in {self.terraform.directory}; remove it with {self.how_to_remove()}")
             return
         is_local = self._kind == "local"
         say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
@@ -130,12 +130,13 @@ class SweptStack:
         whose = f"by run {owner}" if owner else "by hand"
         removal = "`stampede emulator stop`" if self._kind == "local" else "`terraform -chdir=infra destroy`"
         raise UsageError(
-            f"--target {self._kind}: a stack of {len(applied)} resources is applied already ({whose}), and a sweep "
-            f"would change it and destroy it in the end; remove it with {removal}, or use --take-over"
+            f"--target {self._kind}: a stack of {len(applied)} resources is already applied ({whose}), "
+            f"and a sweep would change it and destroy it at the end; remove it with {removal}, or use "
+            "--take-over"
         )
 
     def _say_what_stays(self, error: BaseException) -> None:
-        say(f"the stack could not be destroyed; do it with {self.how_to_remove()}", style="red")
+        say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
         if not isinstance(error, RunError):
             return
         say(str(error), style="red")
@@ -144,7 +145,7 @@ class SweptStack:
         except RunError:
             return
         if left:
-            say(f"still there, as far as Terraform knows: {', '.join(left)}", style="red")
+            say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")
 
     def _destroy(self, *, refresh: bool) -> None:
         """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
@@ -154,7 +155,7 @@ class SweptStack:
             try:
                 outputs = self.terraform.outputs()
             except RunError as error:
-                say(f"{error}; so nothing is emptied before the destroy", style="red")
+                say(f"{error}; so nothing was emptied before the destroy", style="red")
         self._empty_buckets(outputs)
         try:
             self.terraform.destroy(self._applied, refresh=refresh)
@@ -170,7 +171,7 @@ class SweptStack:
             target = self._target(outputs)
             return sum(empty(target, bucket) for bucket in filter(None, map(outputs.get, self._emptied())))
         except (RunError, UsageError) as error:
-            say(f"{error}; `stampede dataset --remove` empties it, and the stack can be destroyed then", style="red")
+            say(f"{error}; `stampede dataset --remove` empties it, after which the stack can be destroyed", style="red")
             return 0
 
     def _emptied(self) -> Sequence[str]:

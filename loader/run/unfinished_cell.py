@@ -29,7 +29,7 @@ def set_aside(folder: RunFolder, cell: str) -> int:
     folder.append(ABANDONED, (row for row in sent if (row["cell"], row["seq"]) not in known))
     for name in reversed(_FILES):
         folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell)))
-    say(f"{cell}: set aside {len(sent)} messages of an attempt that was cut off; running it again")
+    say(f"{cell}: set aside {len(sent)} messages of an interrupted attempt; running the cell again")
     return len(sent)
 
 

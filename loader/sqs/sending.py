@@ -85,9 +85,11 @@ class Outcome:
         """The outcome in words."""
         text = f"sent {self.sent}, failed {self.failed} messages in {self.seconds:.2f} s"
         if self.possible_duplicates:
-            text += f"; {self.possible_duplicates} may be in the queue twice (retried after an unknown outcome)"
+            text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
         if self.maybe_sent:
-            text += f"; {self.maybe_sent} of the failed may be in the queue (their last outcome is unknown)"
+            text += (
+                f"; {self.maybe_sent} of the failed may be in the queue (the outcome of the last attempt is unknown)"
+            )
         return text + (f"; {self.reason}" if self.failed else "")
 
 

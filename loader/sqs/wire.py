@@ -97,7 +97,7 @@ class _Stream(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(UnknownOutcome(_said(why or EOFError("the service closed it"))))
+            self._answer.set_exception(UnknownOutcome(_said(why or EOFError("the service closed the connection"))))
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """asyncio: it is open."""
@@ -160,7 +160,7 @@ def read_answer(received: bytes, *, at_end: bool) -> tuple[int, bytes, bool] | N
     first, *lines = received[:end].decode("latin-1").split("\r\n")
     protocol, status, *_ = first.split(" ", 2)
     if not protocol.startswith("HTTP/1.") or not (status.isdecimal() and len(status) == 3):
-        raise ValueError(f"no HTTP answer: {first[:80]!r}")
+        raise ValueError(f"not an HTTP answer: {first[:80]!r}")
     if status < "200":  # an interim answer; the real one follows
         return read_answer(received[end + 4 :], at_end=at_end)
     headers = {name.lower(): value.strip() for name, _, value in [line.partition(":") for line in lines]}

@@ -32,11 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.size_mb is not None:
         if target.experiment.key_plan is not None:
             raise UsageError(
-                f"--size-mb: {target['experiment']} counts bytes by the size that its stack was given; leave it out, "
-                "and apply the stack with another size"
+                f"--size-mb: {target['experiment']} takes the size from its stack; leave it out, and apply "
+                "the stack with another size"
             )
         if len(objects) != 1:
-            raise UsageError(f"--size-mb: {target['experiment']} has {len(objects):,} objects, not one; leave it out")
+            raise UsageError(
+                f"--size-mb: {target['experiment']} has {len(objects):,} objects, and the option is for one; "
+                "leave it out"
+            )
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
     with holding(target.option, "dataset"):  # an object that is replaced under a run fails its operations
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
@@ -45,18 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
             place(target, in_order)
     if arguments.dry_run:
         for event in events_of(target, in_order):
-            say(f"would have {target[target.experiment.placing.function]} place what is missing: {json.dumps(event)}")
+            say(f"{target[target.experiment.placing.function]} would seed what is missing: {json.dumps(event)}")
     for one in objects:
         print(f"s3://{target['bucket_name']}/{one.key}")
     if not (objects or events_of(target, in_order)):
-        say(f"nothing to put: this stack of {target['experiment']} reads nothing that isn't there")
+        say(f"nothing to upload: this stack of {target['experiment']} reads no objects of its own")
     return 0
 
 
 def _remove(target: Target, arguments: argparse.Namespace) -> int:
     """Empty what Terraform can't; prints the s3:// address of each bucket on stdout."""
     if arguments.size_mb is not None or arguments.order:
-        raise UsageError("--remove: deletes whatever is there; leave --size-mb and --order out")
+        raise UsageError("--remove: deletes everything that is there; leave --size-mb and --order out")
     named = map(target.outputs.get, target.experiment.emptied_before_destroy)
     if not (buckets := [bucket for bucket in named if bucket]):
         raise UsageError(

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "status":
         return _status()
     if arguments.set and not arguments.apply:
-        raise UsageError("--set: goes with --apply; add --apply")
+        raise UsageError("--set: only works with --apply; add --apply")
     variables = _local(dict(_assignment(text) for text in arguments.set)) if arguments.apply else {}
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
@@ -46,7 +46,7 @@ def _local(given: Mapping[str, str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what the user gave."""
     name = given.get("experiment") or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
-        raise UsageError(f"--set experiment: no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+        raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
     return {one: value for one, value in fixed.items() if one not in experiment.order_axes} | given
@@ -55,7 +55,7 @@ def _local(given: Mapping[str, str]) -> dict[str, Any]:
 def _assignment(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"--set: {text!r} is not VARIABLE=VALUE")
+        raise UsageError(f"--set: {text!r} isn't of the form VARIABLE=VALUE")
     return name, value
 
 
@@ -64,14 +64,14 @@ def _stop() -> int:
     stopped = ministack.stop(stack.STATE_DIR)
     stack.forget_state()
     disown("local")
-    say("stopped the embedded AWS; everything in it is gone" if stopped else "no embedded AWS is running")
+    say("stopped the embedded AWS; everything in it is deleted" if stopped else "the embedded AWS isn't running")
     return 0
 
 
 def _status() -> int:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None:
-        say("no embedded AWS is running; `stampede emulator start` starts one")
+        say("the embedded AWS isn't running; `stampede emulator start` starts it")
         return 1
     answers = emulator.answers()
     say(f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: {emulator.log_file}")

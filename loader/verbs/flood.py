@@ -82,16 +82,15 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
     shares = load.count if target.experiment.key_plan is not None else None
     if shares is not None and arguments.messages not in (None, shares):
         raise UsageError(
-            f"--messages: the {target['experiment']} that is up takes {shares:,}, which share one list of keys, "
-            f"got {arguments.messages}; leave it out"
+            f"--messages: the applied {target['experiment']} takes {shares:,} messages, which share one "
+            f"list of keys, got {arguments.messages}; leave it out"
         )
     if load.preparation is not None and arguments.queue_name is not None:
         raise UsageError(
-            f"--queue-name: {target['experiment']} is prepared by a message that is waited for on the stack's own "
-            "queue; leave it out"
+            f"--queue-name: a message on the stack's own queue prepares {target['experiment']} first; leave it out"
         )
     if load.execution is not None and arguments.queue_name is not None:
-        raise UsageError("--queue-name: Athena is asked, and nothing is sent to a queue; leave it out")
+        raise UsageError("--queue-name: Athena runs the queries, and nothing is sent to a queue; leave it out")
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
     return arguments.messages or load.count or usual
 
@@ -102,17 +101,18 @@ def _refuse_beside_others(target: Target) -> None:
     try:
         there = sum(message_counts(target.client("sqs"), target["queue_url"]))
     except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, "looking at the queue", target) from None
+        raise targets.explain(error, "reading the queue", target) from None
     if there:
         raise UsageError(
-            f"{target['experiment']}: {there} messages of an earlier flood are in the queue or at work, and this one "
-            "begins with emptying what they copy to; `stampede drain` waits for them"
+            f"{target['experiment']}: {there} messages of an earlier flood are in the queue or in "
+            "progress, and this flood first empties the place that they copy to; wait for them with "
+            "`stampede drain`"
         )
 
 
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> None:
     if load.execution is not None:
-        say(f"would have Athena carry out {count} queries in workgroup {load.execution.workgroup}, each of them:")
+        say(f"would run {count} queries in Athena's workgroup {load.execution.workgroup}, each of them:")
         print(load.execution.sql)
         return
     if load.preparation is not None:
@@ -154,6 +154,6 @@ def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[st
     now, before = settings_of(target, in_order), description.setdefault("settings", {}).get(cell)
     if before not in (None, now):
         changed = ", ".join(f"{name}={before.get(name)}" for name in now if now[name] != before.get(name))
-        raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; name this one otherwise")
+        raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; use another name")
     description["settings"][cell] = now
     folder.write_json("run.json", description)

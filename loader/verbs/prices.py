@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (unknown := known_region(region)) is not None:
         raise UsageError(f"--region: {unknown.found}; {unknown.way_out.removeprefix('use --set region=...; ')}")
     if arguments.dry_run and not arguments.update:
-        raise UsageError("--dry-run: nothing is changed without --update anyway; leave it out, or add --update")
+        raise UsageError("--dry-run: without --update nothing is changed anyway; leave it out, or add --update")
     if arguments.update:
         return _update(region, arguments.format, dry_run=arguments.dry_run)
     known = prices.read_prices(region, file=prices.FILE)
@@ -54,20 +54,20 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
     client = target.client("pricing", **PATIENCE)
     if not endpoints.is_aws(client.meta.endpoint_url):
         raise UsageError(
-            f"--update: {endpoints.shown(client.meta.endpoint_url)} isn't AWS, and its prices aren't AWS's; unset "
-            "AWS_ENDPOINT_URL"
+            f"--update: {endpoints.shown(client.meta.endpoint_url)} isn't AWS, and has no prices of AWS; "
+            "unset AWS_ENDPOINT_URL"
         )
     found: dict[str, float] = {}
     rows, wrong = [], []
     for name, before in known.by_name.items():
         row: dict[str, Any] = {"name": name, "usd_before": before.usd, "usd": None, "unit": before.unit}
         if (product := stored["price_list"].get(name)) is None:
-            rows.append(row | {"found": "not asked for: no filter is known here"})
+            rows.append(row | {"found": "not requested: there is no filter for it"})
             continue
         try:
             usd = found[name] = price_list.ask(client, region, product)
         except price_list.NoPrice as why:
-            wrong.append(f"{name}: {why} ({product['service']}, {product['usagetype']}, {region}); left as it is")
+            wrong.append(f"{name}: {why} ({product['service']}, {product['usagetype']}, {region}); not changed")
             rows.append(row | {"found": f"no price: {why}"})
         except (ClientError, BotoCoreError) as error:
             raise targets.explain(error, "asking for prices (pricing:GetProducts)", target) from None
@@ -83,7 +83,7 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
 def _keep(stored: dict[str, Any], region: str, found: dict[str, float], *, dry_run: bool) -> None:
     old = stored["regions"].get(region, {})
     changed = sum(not price_list.same(old.get(name, {}).get("usd"), usd) for name, usd in found.items())
-    words = f"{len(found)} prices of {region} found, {changed} of them other than known here"
+    words = f"{len(found)} prices of {region} found, {changed} of them different from the stored ones"
     if dry_run or not found:
         say(f"{words}; nothing was written")
         return

@@ -80,9 +80,9 @@ def _path(name: str, experiment: str | None) -> Path:
         found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
         meant = found[:1] or namesakes
         if not meant:
-            raise UsageError(f"NAME|FILE: no query {name!r}; saved ones: {', '.join(saved)}")
+            raise UsageError(f"NAME|FILE: there is no query {name!r}; saved queries: {', '.join(saved)}")
         if len(meant) > 1:
-            raise UsageError(f"NAME|FILE: {name!r} is a query of more than one experiment; say {' or '.join(meant)}")
+            raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(meant)}")
         path = saved[meant[0]]
     return path
 
@@ -99,7 +99,7 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
     """Raises UsageError when the lines would be written over themselves, or a run's columns by others."""
     if export_to is not None and export_to.resolve() in [path.resolve() for path in logs]:
-        raise UsageError(f"--export: {export_to} holds the lines that are read; give another name")
+        raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
 
 
 def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, tuple[Path, ...]]:
@@ -119,8 +119,8 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
             return _asked(_service(folder, arguments), narrowed, folder), (logs,)
         except (LinesGoneError, targets.NoStackError) as error:
             if not logs.exists():
-                raise type(error)(f"{error}; and run {folder.run_id} has no log events stored to ask instead") from None
-            say(f"{error}; answering from {logs}", style="yellow")
+                raise type(error)(f"{error}; and run {folder.run_id} has no stored log events to use instead") from None
+            say(f"{error}; using {logs} instead", style="yellow")
     return _asked(Local.of_run(logs), narrowed, folder), (logs,)
 
 
@@ -130,11 +130,11 @@ def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespa
     folder = RunFolder.find(arguments.results_dir, arguments.run)
     run = folder.read_json("run.json", {})
     if arguments.export is not None:
-        raise UsageError("--export: S3's access logs are asked where they are, and not fetched; leave it out")
+        raise UsageError("--export: S3's access logs are queried in CloudWatch, and not fetched; leave it out")
     if run.get("target") != "aws":
         raise UsageError(
-            f"--run: {folder.run_id} was on {words(run)}, and only S3 on AWS writes access logs; ask about a run there"
-            " whose stack has server_side_proof = true"
+            f"--run: {folder.run_id} ran on {words(run)}, and only S3 on AWS writes access logs; use a "
+            "run on AWS whose stack has server_side_proof = true"
         )
     try:
         target = _target(folder, arguments)
@@ -143,12 +143,15 @@ def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespa
         kept = server_side.stored(folder)
         if where or kept is None:
             raise type(error)(f"{error}; and none are stored with run {folder.run_id}") from None
-        say(f"{error}; answering from {folder.path / server_side.FILE}, asked at {kept['asked_at']}", style="yellow")
+        say(f"{error}; using {folder.path / server_side.FILE} instead, queried at {kept['asked_at']}", style="yellow")
         return Answer(kept["columns"], kept["rows"])
     if not where and server_side.store(target, folder, answer):
-        say(f"kept as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
+        say(f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
     if not answer.rows:
-        say("S3 has delivered no line of that time yet; it may take hours, ask again", style="yellow")
+        say(
+            "S3 has delivered no log line of that time yet; it may take hours: run the query again later",
+            style="yellow",
+        )
     return answer
 
 
@@ -160,9 +163,11 @@ def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
 def _target(folder: RunFolder, arguments: argparse.Namespace) -> targets.Target:
     """The stack of a run on AWS. Raises NoStackError where none is applied, or AWS isn't reached."""
     if arguments.target == "local":
-        raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target and $STAMPEDE_TARGET out")
+        raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target out and unset STAMPEDE_TARGET")
     if (now := targets.place("aws"))["target"] != "aws":
-        raise targets.NoStackError(f"run {folder.run_id} was on AWS, and this shell reaches {words(now)}")
+        raise targets.NoStackError(
+            f"run {folder.run_id} was on AWS, but this shell's configuration leads to {words(now)}"
+        )
     return targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
 
 
@@ -175,12 +180,18 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     counted = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
     arrived = counted[0]["arrived"] if counted else 0
     if isinstance(backend, Service) and arrived == 0 and (folder.path / LINES).exists():
-        raise LinesGoneError(f"the log group {backend.group} has no line of run {folder.run_id}: made anew, or expired")
+        raise LinesGoneError(
+            f"the log group {backend.group} has no line of run {folder.run_id}: it was created later, or "
+            "its lines have expired"
+        )
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
     if arrived < sent:
         say(
-            f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: CloudWatch may"
-            " still be taking lines in, or functions ended without one; ask again before you publish",
+            (
+                f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: "
+                "CloudWatch may still be ingesting lines, or functions exited without one; run the query "
+                "again before you publish its result"
+            ),
             style="yellow",
         )
     return answer

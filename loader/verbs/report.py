@@ -21,7 +21,7 @@ T = TypeVar("T")
 def run(arguments: argparse.Namespace) -> int:
     """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr."""
     if len(arguments.run_dirs) > 2:
-        raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; name one, or two to compare")
+        raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; give one, or two to compare")
     if len(arguments.run_dirs) == 2:
         page = _refusing(lambda: report.compare(arguments.run_dirs, arguments.output), arguments.output)
         say(f"comparison: {page}")

@@ -47,7 +47,7 @@ def _given(arguments: argparse.Namespace) -> Given:
         for name in ("account_concurrency", "bandwidth_quota"):
             if getattr(arguments, name):
                 option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{option}: has no meaning on this machine; leave it out, or use --target aws")
+                raise UsageError(f"{option}: has no effect on this machine; leave it out, or use --target aws")
     parameters = predicting.parameters_of(EXPERIMENTS[arguments.experiment], arguments.target, arguments.parameters)
     return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota)
 
@@ -68,5 +68,5 @@ def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> N
         path.write_bytes(data)
     except OSError as error:
         raise UsageError(f"--picture: {path} can't be written: {one_line(error)}") from None
-    more = f", without {left_out} cells that it has no room for" if left_out else ""
+    more = f", without {left_out} cells for which there is no room" if left_out else ""
     say(f"picture: {path}{more}")

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             folder.remove_if_empty()
     build_and_print(folder.path, arguments.format)
-    say(f"go back to it with `stampede report {folder.path}`", style="dim")
+    say(f"rebuild it with `stampede report {folder.path}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)
@@ -77,18 +77,16 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
     folder = RunFolder.find(arguments.results_dir, arguments.resume)
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
-        raise UsageError(
-            f"--resume: {folder.path} is of format {stored.get('format')!r}, not {FORMAT}; start a new run"
-        )
+        raise UsageError(f"--resume: {folder.path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
     try:
         plan = Plan.from_dict(stored["plan"])
     except KeyError:
         raise UsageError(
-            f"--resume: {folder.run_id} is not a sweep (a flood by hand has no plan); `stampede drain` finishes it"
+            f"--resume: {folder.run_id} isn't a sweep (a flood by hand has no plan); finish it with `stampede drain`"
         ) from None
     if (plan.experiment, plan.target) != (arguments.experiment, arguments.target):
         raise UsageError(
-            f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; say so here too"
+            f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
         )
     refuse_another("--resume", folder.run_id, stored, targets.place(plan.target))
     return plan, folder

@@ -54,7 +54,7 @@ def test_a_clock_too_coarse_for_what_was_measured_is_no_parameter(monkeypatch, c
     assert "embedded_request_cpu_s: value must be a number above 0" in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize("error", [calibration.CalibrationError("a client ended"), OSError("no room")])
+@pytest.mark.parametrize("error", [calibration.CalibrationError("a client exited"), OSError("no room")])
 def test_a_calibration_that_fails_is_said_and_the_file_s_parameters_stay(error, monkeypatch, capsys):
     def fail(target):
         raise error
@@ -67,7 +67,7 @@ def test_a_calibration_that_fails_is_said_and_the_file_s_parameters_stay(error, 
 
 def test_nothing_is_measured_where_no_embedded_aws_runs(monkeypatch):
     monkeypatch.setattr(calibration.ministack, "running", lambda folder: None)
-    with pytest.raises(calibration.CalibrationError, match="doesn't tell"):
+    with pytest.raises(calibration.CalibrationError, match="doesn't report"):
         measure(Target("local", {}))
 
 
@@ -94,7 +94,10 @@ def clients(monkeypatch, tmp_path, program):
 
 
 def test_a_client_that_ends_without_a_word_is_an_error(monkeypatch, tmp_path):
-    with clients(monkeypatch, tmp_path, "true") as [client, _], pytest.raises(CalibrationError, match="ended"):
+    with (
+        clients(monkeypatch, tmp_path, "true") as [client, _],
+        pytest.raises(CalibrationError, match="a client exited"),
+    ):
         client.line()
 
 
@@ -104,7 +107,7 @@ def test_a_calibration_takes_so_long_at_most_and_leaves_nothing_behind(monkeypat
         assert [one.line() for one in both] == ["ready\n"] * 2
         assert len(list((tmp_path / "state" / "calibration").iterdir())) == 2
         both[0]._deadline_s = time.monotonic()
-        with pytest.raises(CalibrationError, match="wasn't done after 30 s"):
+        with pytest.raises(CalibrationError, match="took longer than 30 s"):
             both[0].line()
     assert not (tmp_path / "state" / "calibration").exists()
     assert all(one._process.poll() is not None for one in both)

@@ -171,7 +171,7 @@ def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, send, drained,
     send.answer = does(aws, parallel_limit=20)
     status, _, err = by_hand("--run", "r", "--order", "parallel_limit=20")
     assert status == 0
-    assert "preparing memory_size=512,concurrency_value=2,parallel_limit=20: one message" in err
+    assert "preparing memory_size=512,concurrency_value=2,parallel_limit=20: sending one message" in err
     preparing, flood = send.floods
     assert [body.get("empty_first") for body in (*preparing, *flood)] == [1, None, None, None, None]
     assert [body["seq"] for body in (*preparing, *flood)] == [0, 1, 2, 3, 4]
@@ -182,8 +182,8 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     aws.__dict__["in_flight_until_s"] = 60.0
     status, _, err = by_hand("--run", "r")
     assert (status, send.floods, (tmp_path / "r").exists()) == (2, [], False)
-    assert "shares: 1 messages of an earlier flood are in the queue or at work" in err
-    assert err.endswith("`stampede drain` waits for them")
+    assert "shares: 1 messages of an earlier flood are in the queue or in progress" in err
+    assert err.endswith("wait for them with `stampede drain`")
 
 
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
@@ -199,9 +199,9 @@ def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
     [
         (
             ["--messages", "3"],
-            "--messages: the shares that is up takes 4, which share one list of keys, got 3;",
+            "--messages: the applied shares takes 4 messages, which share one list of keys, got 3;",
         ),
-        (["--queue-name", "other"], "--queue-name: shares is prepared by a message that is waited for on the stack's"),
+        (["--queue-name", "other"], "--queue-name: a message on the stack's own queue prepares shares first"),
     ],
 )
 def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words):

@@ -133,12 +133,12 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
         (["flood", "--messages", "0"], "--messages: must be a whole number of 1 or more, got '0'"),
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
-        (["query", "sumary"], "no query 'sumary'; saved ones: access_log/server_side, "),
-        (["query", "summary", "--run", "../etc"], "--run: '../etc' is not a run id"),
-        (["query", "summary"], "--run: no run in results yet"),
+        (["query", "sumary"], "there is no query 'sumary'; saved queries: access_log/server_side, "),
+        (["query", "summary", "--run", "../etc"], "--run: '../etc' isn't a valid run id"),
+        (["query", "summary"], "--run: there is no run in results yet"),
         (["flood", "--outputs", "nowhere.json"], "--outputs: can't read nowhere.json"),
-        (["emulator", "start", "--set", "a=1"], "--set: goes with --apply"),
-        (["drain", "--run", "never"], "--run: no run 'never'"),
+        (["emulator", "start", "--set", "a=1"], "--set: only works with --apply"),
+        (["drain", "--run", "never"], "--run: there is no run 'never'"),
     ],
 )
 def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words, tmp_path, stampede):

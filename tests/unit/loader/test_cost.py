@@ -135,7 +135,7 @@ def test_transfer_within_the_region_is_listed_and_free():
 
 def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
     local = estimate(target="local")
-    assert local.sentences()[1].startswith("cost: nothing here; on AWS about 0.11 USD (Lambda")
+    assert local.sentences()[1].startswith("cost: nothing on this machine; on AWS about 0.11 USD (Lambda")
     on_aws = estimate(*("object_size_mb=64", "ephemeral_storage_mb=512", "concurrency_value=1,5,10"))
     assert local.total_usd == pytest.approx(on_aws.total_usd)
     assert local.total_s < on_aws.total_s
@@ -143,7 +143,7 @@ def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
 
 def test_another_region_says_that_it_uses_the_prices_of_us_east_1():
     estimated = estimate("region=eu-central-1")
-    words = "us-east-1 prices of 2026-05, as those of eu-central-1 aren't known here"
+    words = "us-east-1 prices of 2026-05, because there are none for eu-central-1"
     assert estimated.prices_text() == words
     assert estimated.as_dict()["prices_region"] == "us-east-1"
 
@@ -155,7 +155,7 @@ def test_a_region_of_which_some_prices_are_known_names_those_that_it_has_from_us
     stored = tokyo.as_dict()
     assert stored["prices_region"] == "ap-northeast-1"
     assert "lambda_request" in stored["prices_elsewhere"] and "s3_get" not in stored["prices_elsewhere"]
-    assert ", but those of us-east-1 for lambda_gb_s_x86_64, lambda_request, " in tokyo.prices_text()
+    assert ", except lambda_gb_s_x86_64, lambda_request, " in tokyo.prices_text()
 
 
 def test_what_is_stored_with_a_run_has_the_prices_of_its_region_by_name():
@@ -201,7 +201,9 @@ def test_each_cell_of_a_plan_has_its_own_seconds():
 
 
 def test_a_budget_below_the_estimate_is_refused_by_name_with_the_way_out():
-    with pytest.raises(UsageError, match=r"^--budget-usd 5: the sweep is estimated at 5\.15 USD .*raise --budget-usd"):
+    with pytest.raises(
+        UsageError, match=r"^--budget-usd 5: the sweep's estimated cost is 5\.15 USD .*raise --budget-usd"
+    ):
         check_budget(estimate(), 5.0)
 
 
@@ -216,8 +218,8 @@ def test_an_unknown_price_is_shown_and_no_budget_is_promised_with_it():
     estimated = estimate(defaults=defaults)
     [pollers] = estimated.unpriced
     assert (pollers.what, pollers.usd) == ("provisioned pollers", None)
-    assert "poller-hours, price unknown" in estimated.sentences()[-1]
-    with pytest.raises(UsageError, match=r"--budget-usd 1000: can't be kept.*provisioned pollers isn't known"):
+    assert "poller-hours; their price is unknown" in estimated.sentences()[-1]
+    with pytest.raises(UsageError, match=r"--budget-usd 1000: can't be guaranteed.*provisioned pollers is unknown"):
         check_budget(estimated, 1000.0)
 
 
@@ -243,10 +245,10 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
     [polled_s] = [seconds for name, seconds in one.cells_s.items() if "minimum" in name]
     # Ten pollers, ten polls a second each, while their own cell runs and around the sweep.
     by_hand = 10 * 10 * (polled_s + one.around_s)
-    assert usd(one, "SQS", "provisioned polls, at most") == pytest.approx(by_hand * 0.4e-6)
+    assert usd(one, "SQS", "provisioned pollers, at most") == pytest.approx(by_hand * 0.4e-6)
     [hours] = [item.quantity for item in one.items if item.what == "provisioned pollers"]
     assert hours == pytest.approx(10 * (polled_s + one.around_s) / 3600)
-    assert "provisioned polls, at most" not in {item.what for item in estimate().items}
+    assert "provisioned pollers, at most" not in {item.what for item in estimate().items}
 
 
 def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
@@ -311,7 +313,9 @@ def test_a_sweep_without_functions_has_no_line_of_lambda_and_its_hosts_ask_the_q
     estimated = of("copy_host", "concurrency_value=3", "parallel_limit=100")
     assert "Lambda" not in estimated.by_service()
     # Each of three hosts every 20 s, and the drain twice every 5 s.
-    assert quantity(estimated, "asking an empty queue") == pytest.approx(estimated.total_s / 3600 * (3 * 180 + 1440))
+    assert quantity(estimated, "receives from an empty queue") == pytest.approx(
+        estimated.total_s / 3600 * (3 * 180 + 1440)
+    )
 
 
 def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
@@ -339,7 +343,7 @@ def test_an_instance_type_without_a_price_stays_in_the_bill_and_no_budget_is_pro
     [hosts] = estimated.unpriced
     assert (hosts.what, hosts.usd, hosts.price) == ("hosts, c7i.8xlarge", None, "ec2_hour:c7i.8xlarge")
     assert any(line.startswith("not counted: hosts, c7i.8xlarge, 0.") for line in estimated.sentences())
-    with pytest.raises(UsageError, match=r"can't be kept, because the price of hosts, c7i\.8xlarge isn't known"):
+    with pytest.raises(UsageError, match=r"can't be guaranteed, because the price of hosts, c7i\.8xlarge is unknown"):
         check_budget(estimated, 1000.0)
 
 

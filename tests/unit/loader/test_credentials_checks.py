@@ -74,7 +74,7 @@ def test_a_token_of_unknown_expiry_is_a_warning_for_a_run_of_more_than_an_hour(s
     shell(**HELD)
     assert credentials.lifetime(HOUR_S).status == OK
     found = credentials.lifetime(HOUR_S + 1)
-    assert (found.status, "session token of unknown expiry" in found.found) == (WARNING, True)
+    assert (found.status, "session token without a known expiry" in found.found) == (WARNING, True)
 
 
 @pytest.mark.parametrize("name", credentials.PROFILE_EXPIRATIONS)
@@ -121,9 +121,12 @@ def test_a_role_taken_on_from_a_sign_in_ends_with_that(shell, sign_in):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("soon", "AWS_CREDENTIAL_EXPIRATION must be a time with its zone, as 2026-11-21T19:00:00Z, got 'soon'"),
-        ("2026-01-01T00:00:00", "must be a time with its zone"),
-        ("2020-01-01T00:00:00Z", "this shell's credentials ended at 2020-01-01T00:00:00Z"),
+        (
+            "soon",
+            "AWS_CREDENTIAL_EXPIRATION must be a time with its time zone, such as 2026-11-21T19:00:00Z, got 'soon'",
+        ),
+        ("2026-01-01T00:00:00", "must be a time with its time zone"),
+        ("2020-01-01T00:00:00Z", "this shell's credentials expired at 2020-01-01T00:00:00Z"),
     ],
 )
 def test_an_expiry_that_botocore_cannot_use_is_a_problem_in_one_line(shell, text, words):

@@ -129,7 +129,7 @@ def test_the_published_matrix_keeps_all_rules():
 
 def test_memory_that_lambda_does_not_have_is_a_problem():
     found = checks_plan.memory([cell(), cell(memory_mb=20_000)])
-    assert (found.status, found.found) == (PROBLEM, "memory_size 20000 MB: Lambda has 128 to 10240")
+    assert (found.status, found.found) == (PROBLEM, "memory_size 20000 MB: must be 128 to 10240")
 
 
 def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warning():
@@ -168,14 +168,14 @@ def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
     ("minimum", "maximum", "concurrency", "status", "words"),
     [
         (2, 50, 500, OK, "provisioned pollers"),
-        (2, 49, 500, PROBLEM, "reach 490 functions at once, and concurrency_value is 500"),
+        (2, 49, 500, PROBLEM, "reach 490 functions at once, but concurrency_value is 500"),
         (2, 101, 500, OK, "provisioned pollers"),
-        (2, 102, 500, WARNING, "fetch for 1020 functions at once, 500 may run, and the rest is throttled"),
+        (2, 102, 500, WARNING, "fetch for 1020 functions at once, but only 500 may run; the rest is throttled"),
         (2, 2, 1, OK, "provisioned pollers"),
-        (2, 3, 1, WARNING, "fetch for 30 functions at once, 1 may run"),
+        (2, 3, 1, WARNING, "fetch for 30 functions at once, but only 1 may run"),
         (1, 50, 500, PROBLEM, "a minimum of 2 to 200"),
         (2, 10_001, 500, PROBLEM, "a maximum of 2 to 10000"),
-        (60, 50, 500, PROBLEM, "that isn't below it"),
+        (60, 50, 500, PROBLEM, "that isn't below the minimum"),
     ],
 )
 def test_pollers_that_miss_n_or_go_far_beyond_it_are_told_with_those_that_would_do(
@@ -235,7 +235,7 @@ def bare_machine(tmp_path, monkeypatch):
 def test_without_terraform_and_go_the_way_out_is_to_install_one_of_them(bare_machine):
     found = checks_machine.terraform()
     assert (found.status, found.way_out) == (PROBLEM, "install Terraform >= 1.9, or Go >= 1.25")
-    assert "`tofu` is on the PATH, nor `go` to build OpenTofu 1.10.7 with" in found.found
+    assert "`tofu` is on the PATH, nor `go`, which could build OpenTofu 1.10.7" in found.found
     assert [one.status for one in checks_machine.provider_and_go()] == [WARNING]
 
 
@@ -308,9 +308,9 @@ def test_more_functions_than_the_systems_limits_allow_are_a_problem_that_names_t
     files = checks_machine.local_limits(cells, 2_699, 8_200)
     threads = checks_machine.local_limits(cells, 2_700, 8_199)
     assert files.sentence.startswith(
-        "`ulimit -Hn` is 2,699, and 500 functions at once may take 2,700; raise it to 2700"
+        "`ulimit -Hn` is 2,699, and 500 functions at once may need 2,700; raise it to 2700"
     )
-    assert threads.sentence.startswith("`ulimit -u` is 8,199, and 500 functions at once may take 8,200")
+    assert threads.sentence.startswith("`ulimit -u` is 8,199, and 500 functions at once may need 8,200")
     monkeypatch.setattr("sys.platform", "darwin")
     assert checks_machine.local_limits(cells, 2_700, 700).status == OK
 
@@ -351,7 +351,8 @@ def test_other_functions_reservations_leave_less_for_the_matrix(aws):
         found = aws(stub)["concurrency"]
     assert found.status == PROBLEM
     assert (
-        "500 at once needed, 499 possible: the account's limit is 1000, 401 reserved by other functions" in found.found
+        "500 needed, 499 can be reserved: the account's concurrency limit is 1000, 401 reserved by other functions"
+        in found.found
     )
     assert "--quota-code L-B99A9384 --desired-value 1001 --region us-east-1" in found.way_out
     assert "--set concurrency_value=... up to 499" in found.way_out
@@ -440,7 +441,9 @@ def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monke
         with pytest.raises(UsageError) as refusal:
             doctor.refuse_if_impossible(plan())
     words = str(refusal.value)
-    assert words.startswith("concurrency: 500 at once needed, 0 possible: the account's limit is 10, 100 must stay")
+    assert words.startswith(
+        "concurrency: 500 needed, 0 can be reserved: the account's concurrency limit is 10, and 100 must stay"
+    )
     assert "--desired-value 1000 " in words
     assert "\n" not in words
 
@@ -501,12 +504,12 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
     assert checks_account.emulator([cell(concurrency=1001)])[1].status == PROBLEM
     monkeypatch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "10")
     found = checks_account.emulator([cell(concurrency=11)])[1]
-    assert (found.status, found.found) == (PROBLEM, "11 at once needed, the embedded AWS runs 10")
+    assert (found.status, found.found) == (PROBLEM, "11 needed, the embedded AWS runs 10 at once")
 
 
 def test_a_local_sweep_is_looked_at_without_an_account(machine, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)  # where no emulator runs, whatever other tests started
     assert run_doctor("--target", "local", "--set", "object_size_mb=1") == 0
     out = capsys.readouterr().out
-    assert "a sweep starts it and stops it again" in out
-    assert "cost: nothing here" in out
+    assert "a sweep starts and stops it" in out
+    assert "cost: nothing on this machine" in out

@@ -57,14 +57,14 @@ def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that
     found = asked(stub, experiment)
     assert list(found) == [*ALL, *own]
     assert PROBLEM not in {one.status for one in found.values()}
-    assert found["endpoint"].found == f"an endpoint at {stub.url}, which isn't AWS; figures are labelled so"
+    assert found["endpoint"].found == f"an endpoint at {stub.url}, which isn't AWS; figures are labelled with it"
 
 
 def test_what_only_a_run_can_show_is_a_warning_and_named_with_what_will_run(asked):
     found = asked(EndpointStub(), "filesystem")
     unsure = {name for name, one in found.items() if one.status == WARNING}
     assert unsure == {"file system", "functions", "runs there"}
-    assert found["runs there"].found == "all 18 cells of filesystem, as far as can be known: see file system, functions"
+    assert found["runs there"].found == "all 18 cells of filesystem, if what is uncertain works: file system, functions"
 
 
 def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs(asked):
@@ -72,16 +72,17 @@ def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs
     lacking = {name: one.sentence for name, one in found.items() if one.status == PROBLEM}
     assert list(lacking) == ["Athena", "directory buckets"]
     assert lacking["Athena"] == (
-        "not there: ListWorkGroups isn't implemented there; use an endpoint that has it, AWS itself, or --target local"
+        "not available: the endpoint doesn't implement ListWorkGroups; use an endpoint that has it, AWS itself, "
+        "or --target local"
     )
-    assert found["runs there"].found == "nothing of express, for want of: Athena, directory buckets"
+    assert found["runs there"].found == "express can't run here; missing: Athena, directory buckets"
 
 
 def test_a_listing_of_all_buckets_is_none_of_directory_buckets(asked):
     found = asked(EndpointStub(), "express")["directory buckets"]
     assert (found.status, found.found) == (
         PROBLEM,
-        "not there: ListDirectoryBuckets is answered as ListBuckets is",
+        "not available: ListDirectoryBuckets is answered like ListBuckets",
     )
 
 
@@ -93,7 +94,9 @@ def test_what_we_may_not_ask_is_unknown_and_no_problem(asked):
 def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(asked):
     found = asked(EndpointStub(lacks=["DescribeQueryDefinitions"]))["saved queries"]
     assert (found.status, "override file" in found.way_out) == (WARNING, True)
-    assert found.found.startswith("DescribeQueryDefinitions isn't implemented there; a run's lines are evaluated on")
+    assert found.found.startswith(
+        "the endpoint doesn't implement DescribeQueryDefinitions; a run's lines are evaluated on"
+    )
 
 
 # LocalStack runs functions in Docker containers, and in nothing else.
@@ -101,7 +104,7 @@ def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(
 
 def test_localstack_with_docker_runs_functions(asked):
     found = asked(EndpointStub(info=LOCALSTACK), docker=0)
-    assert found["endpoint"].found.endswith("which isn't AWS: LocalStack 2026.3.0; figures are labelled so")
+    assert found["endpoint"].found.endswith("which isn't AWS: LocalStack 2026.3.0; figures are labelled with it")
     assert (found["functions"].status, found["runs there"].found) == (OK, "all 12 cells of download")
 
 
@@ -135,7 +138,7 @@ def test_a_sweep_is_refused_before_anything_is_created_where_the_endpoint_cannot
 def test_something_else_that_answers_there_is_one_problem(asked, body):
     found = asked(EndpointStub(answers={"sts": body}))
     assert (list(found), found["credentials"].status) == (["credentials"], PROBLEM)
-    assert found["credentials"].found.endswith("isn't STS")
+    assert found["credentials"].found.endswith("isn't from STS")
 
 
 def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has(monkeypatch):
@@ -155,12 +158,13 @@ def test_an_endpoint_that_isnt_localstack_may_answer_the_question_for_it_with_an
         def answer(self, path, headers):
             return (99, "") if path == "/_localstack/info" else super().answer(path, headers)  # no status of HTTP
 
-    assert asked(Odd())["endpoint"].found.endswith("which isn't AWS; figures are labelled so")
+    assert asked(Odd())["endpoint"].found.endswith("which isn't AWS; figures are labelled with it")
 
 
 def test_the_endpoint_that_isnt_there_is_named_and_not_called_aws(asked, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
     (found,) = asked(EndpointStub()).values()
     assert found.sentence == (
-        "asking who we are: no answer in us-east-1 at http://127.0.0.1:9; is it up, and is AWS_ENDPOINT_URL right?"
+        "checking the credentials: no answer in us-east-1 at http://127.0.0.1:9; is it running, and is "
+        "AWS_ENDPOINT_URL right?"
     )

@@ -119,7 +119,7 @@ def test_an_account_with_128_vcpus_holds_the_published_hosts_and_lambda_is_not_a
     assert {name: one.status for name, one in found.items()} == dict.fromkeys(
         ("credentials", "session", "region", "instance type", "vCPUs", "leftovers"), OK
     )
-    assert found["vCPUs"].found.startswith("32 needed for 1 x m5a.8xlarge, 128 allowed")
+    assert found["vCPUs"].found.startswith("32 needed for 1 x m5a.8xlarge; the quota is 128")
     assert found["instance type"].found == "m5a.4xlarge, m5a.8xlarge in us-east-1"
 
 
@@ -128,7 +128,7 @@ def test_more_vcpus_than_the_quota_are_a_problem_with_the_command_that_raises_it
         assert aws(stub)["vCPUs"].status == OK
         found = aws(stub, "concurrency_value=2")["vCPUs"]
     assert found.status == PROBLEM
-    assert found.found.startswith("64 needed for 2 x m5a.8xlarge, 32 allowed")
+    assert found.found.startswith("64 needed for 2 x m5a.8xlarge; the quota is 32")
     assert found.way_out.endswith("--service-code ec2 --quota-code L-1216C47A --desired-value 64 --region us-east-1")
 
 
@@ -143,7 +143,7 @@ def test_a_quota_that_is_not_listed_or_is_another_one_is_a_warning_with_what_is_
 def test_an_instance_type_that_the_region_does_not_have_is_a_problem(aws):
     with StubEc2() as stub:
         found = aws(stub, "instance_type=m5a.8xlarge,m9z.large")["instance type"]
-    assert (found.status, found.found) == (PROBLEM, "m9z.large isn't to be had in us-east-1")
+    assert (found.status, found.found) == (PROBLEM, "m9z.large isn't available in us-east-1")
 
 
 def test_instances_of_an_earlier_run_are_told_because_they_are_billed(aws):
@@ -211,7 +211,7 @@ def test_the_connections_of_all_hosts_have_to_stay_below_the_limit_of_open_files
     assert checks_machine.local_limits(cells, needed, float("inf")).status == OK
     found = checks_machine.local_limits(cells, needed - 1, float("inf"))
     assert found.sentence == (
-        "`ulimit -Hn` is 3,214, and 3 hosts at once with up to 1,000 connections each may take 3,215; "
+        "`ulimit -Hn` is 3,214, and 3 hosts at once with up to 1,000 connections each may need 3,215; "
         "raise it to 3215, or use a smaller --set concurrency_value or fewer calls at once"
     )
 

@@ -147,7 +147,7 @@ def test_at_a_deadline_that_was_given_it_says_what_is_still_on_its_way(aws, fold
 def test_a_stuck_message_ends_the_wait_by_itself_at_last(aws, folder):
     send(folder, 0)
     aws.__dict__["in_flight_until_s"] = 1e9
-    assert "no message has moved for 2760 s" in wait(aws, folder).left
+    assert "no message has made progress for 2760 s" in wait(aws, folder).left
 
 
 # Late lines.
@@ -187,7 +187,7 @@ def test_a_poll_that_fails_is_asked_again(aws, folder, capsys, operation, code):
     aws.log(record(0), at_s=30)
     aws.fail(operation, code, between_s=(0, 120))
     wait(aws, folder).check()
-    assert capsys.readouterr().err.count("asking again") == 1
+    assert capsys.readouterr().err.count("trying again") == 1
 
 
 def test_a_failure_on_the_second_page_of_the_lines_loses_none(aws, folder):
@@ -271,7 +271,7 @@ def test_a_record_with_other_settings_than_its_cell_is_a_problem_of_the_account(
     aws.log(record(1, memory_size=2048), at_s=2)
     drained = wait(aws, folder)
     assert drained.accounts[0].foreign == 1
-    with pytest.raises(RunError, match="1 records with other settings than the cell's"):
+    with pytest.raises(RunError, match="1 records with other settings than their cell's"):
         drained.check()
 
 
@@ -290,12 +290,12 @@ def test_hosts_that_never_take_a_message_are_given_up_within_half_an_hour(aws, f
     del aws.outputs["function_name"]
     send(folder, 0)
     aws.__dict__["waiting_until_s"] = 20_000
-    assert "no message has moved for 1560 s" in wait(aws, folder).left
+    assert "no message has made progress for 1560 s" in wait(aws, folder).left
     assert aws.now_s < 1600
 
 
 def test_a_message_that_a_function_holds_is_given_up_after_its_visibility_timeouts(aws, folder):
     send(folder, 0)
     aws.__dict__["in_flight_until_s"] = 20_000
-    assert "no message has moved for 2760 s" in wait(aws, folder).left
+    assert "no message has made progress for 2760 s" in wait(aws, folder).left
     assert aws.now_s < 3000

@@ -84,7 +84,7 @@ def test_a_dry_run_counts_and_deletes_nothing(emptied, capsys):
 @pytest.mark.parametrize(
     ("s3", "words"),
     [
-        (S3({"a", "b"}, refused=["a"]), "1 of 1 objects can't be deleted, a for one: AccessDenied: no"),
+        (S3({"a", "b"}, refused=["a"]), "1 of 1 objects couldn't be deleted, for example a: AccessDenied: no"),
         (S3({"a"}, error="AccessDenied"), "in the words of S3"),
     ],
     ids=["a key", "the listing"],

@@ -99,7 +99,9 @@ def test_what_only_looks_like_aws_is_an_endpoint(configured, host):
 
 @pytest.mark.parametrize("url", ["localhost:4566", "127.0.0.1", "http://", "http://h:port", "ftp://h"])
 def test_what_is_no_url_is_refused_in_one_line(configured, monkeypatch, capsys, url):
-    with pytest.raises(UsageError, match=r"AWS_ENDPOINT_URL: .* is no URL; write it as http://127\.0\.0\.1:4566"):
+    with pytest.raises(
+        UsageError, match=r"AWS_ENDPOINT_URL: .* isn't a valid URL; write it like http://127\.0\.0\.1:4566"
+    ):
         configured({"AWS_ENDPOINT_URL": url})
     assert main(["doctor"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
@@ -154,9 +156,24 @@ PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messag
 @pytest.mark.parametrize(
     ("stored", "at", "said", "way_out"),
     [
-        ({"target": "aws"}, URL, f"begun at AWS, and this goes to an endpoint at {URL}", "unset AWS_ENDPOINT_URL"),
-        (HERE, "", f"begun at an endpoint at {URL}, which isn't AWS, and this goes to AWS", f"AWS_ENDPOINT_URL={URL}"),
-        (HERE, "http://127.0.0.1:1", "and this goes to an endpoint at http://127.0.0.1:1", f"AWS_ENDPOINT_URL={URL}"),
+        (
+            {"target": "aws"},
+            URL,
+            f"started at AWS, but this command uses an endpoint at {URL}",
+            "unset AWS_ENDPOINT_URL",
+        ),
+        (
+            HERE,
+            "",
+            f"started at an endpoint at {URL}, which isn't AWS, but this command uses AWS",
+            f"AWS_ENDPOINT_URL={URL}",
+        ),
+        (
+            HERE,
+            "http://127.0.0.1:1",
+            "but this command uses an endpoint at http://127.0.0.1:1",
+            f"AWS_ENDPOINT_URL={URL}",
+        ),
     ],
     ids=["on AWS", "at an endpoint", "at another endpoint"],
 )
@@ -205,9 +222,9 @@ def test_the_lines_of_a_run_on_aws_are_never_asked_of_an_endpoint(verb, tmp_path
     (tmp_path / "x.cwli").write_text("stats sum(x)")
     arguments = ("query", "x.cwli", "--run", "r", "--outputs", "o.json")
     status, err = verb({"target": "aws"}, *arguments)
-    assert (status, "run r was on AWS, and this shell reaches an endpoint at" in err) == (2, True)
+    assert (status, "run r was on AWS, but this shell's configuration leads to an endpoint at" in err) == (2, True)
     status, err = verb({"target": "aws"}, *arguments, lines=LINES)
-    assert (status, "answering from results/r/log_events.jsonl" in err) == (0, True)
+    assert (status, "using results/r/log_events.jsonl" in err) == (0, True)
 
 
 def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_at_an_endpoint():
@@ -215,7 +232,7 @@ def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_
     on_aws = {"queue_url": "https://sqs.us-east-1.amazonaws.com/123456789012/q"}
     with pytest.raises(UsageError, match=r"applied at an endpoint .*set AWS_ENDPOINT_URL"):
         refuse_elsewhere({"target": "aws"}, at_endpoint)
-    with pytest.raises(UsageError, match=r"applied on AWS, .*unset AWS_ENDPOINT_URL and remove it first"):
+    with pytest.raises(UsageError, match=r"applied on AWS, .*unset AWS_ENDPOINT_URL and remove the stack first"):
         refuse_elsewhere(HERE, on_aws, changes=True)
     for place, outputs in (({"target": "aws"}, on_aws), (HERE, at_endpoint), (HERE, {}), ({"target": "aws"}, {})):
         refuse_elsewhere(place, outputs, changes=True)
@@ -244,11 +261,11 @@ def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkey
     plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=10)
     there = estimate(plan, kind="endpoint")
     assert there.sentences()[1].startswith("cost: unknown at an endpoint that isn't AWS; on AWS about 5.15 USD")
-    with pytest.raises(UsageError, match=r"estimated at 5.15 USD .*, were it on AWS; raise --budget-usd"):
+    with pytest.raises(UsageError, match=r"estimated cost is 5.15 USD on AWS .*; raise --budget-usd"):
         check_budget(there, 1)
     check_budget(there, 6)
 
 
 def test_an_endpoint_that_does_not_answer_is_told_so_with_its_address():
     error = targets.explain(EndpointConnectionError(endpoint_url=URL), "asking", Target("endpoint", OUTPUTS, URL))
-    assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it up, and is AWS_ENDPOINT_URL right?"
+    assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it running, and is AWS_ENDPOINT_URL right?"

@@ -111,8 +111,8 @@ ENDS = {
     "a query that fails": ("end FAILED HIVE_BAD_DATA: what's that?", "QueryFailed", "HIVE_BAD_DATA: what's that?"),
     "objects that it may not read": ("end FAILED Access Denied (Service: Amazon S3)", "AccessDenied", "Amazon S3"),
     "somebody who cancels it": ("end CANCELLED Bytes scanned limit was exceeded", "QueryCancelled", "scanned limit"),
-    "a query that outlives its limit": ("take 1000", "QueryTimedOut", "RUNNING at its limit of 60 s"),
-    "a service that never answers": ("refuse GetQueryExecution no answer", "QueryTimedOut", "s of its 60: Could"),
+    "a query that outlives its limit": ("take 1000", "QueryTimedOut", "RUNNING at the limit of 60 s"),
+    "a service that never answers": ("refuse GetQueryExecution no answer", "QueryTimedOut", "s of 60: Could"),
     "another result": ("give 699", "WrongResult", "expected 700, got 699"),
 }
 
@@ -237,7 +237,7 @@ def test_a_query_that_ended_is_not_asked_about_again(aws, carried_out, folder):
 def test_a_query_of_a_killed_run_whose_stack_is_gone_is_said_and_no_error(aws, folder, capsys):
     folder.append("executions.jsonl", [{"cell": "a", "seq": 0, "state": "begun", "execution_id": "gone"}])
     stop_left_running(aws, folder, "a", QUERY)
-    assert "query gone could not be cancelled" in capsys.readouterr().err
+    assert "query gone couldn't be cancelled" in capsys.readouterr().err
 
 
 def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(aws, folder, monkeypatch):

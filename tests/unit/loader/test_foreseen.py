@@ -53,8 +53,12 @@ def test_cells_that_cannot_be_are_not_foreseen_and_the_estimate_says_so_and_no_b
     impossible = plan("concurrency_value=1", "method=strem,stream")
     assert [cell.is_foreseen for cell in foreseen(impossible, DEFAULTS, "aws")].count(False) == 1
     estimated = cost.estimate(impossible, defaults=DEFAULTS)
-    assert estimated.sentences()[-1] == ("not counted: the operations' own time in 1 of 2 cells: no prediction")
-    with pytest.raises(UsageError, match=r"^--budget-usd 5: can't be kept, because the model doesn't know how long"):
+    assert estimated.sentences()[-1] == (
+        "not counted: the operations' own time in 1 of 2 cells, for which there is no prediction"
+    )
+    with pytest.raises(
+        UsageError, match=r"^--budget-usd 5: can't be guaranteed, because the model can't predict how long"
+    ):
         check_budget(estimated, 5)
 
 

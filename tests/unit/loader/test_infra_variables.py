@@ -104,11 +104,11 @@ def test_a_value_for_a_variable_that_there_is_not_is_left_alone(folder):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("terraform.tfvars", "size = 3\ntag = [1,,2]\n", "infra/terraform.tfvars, line 2: it isn't HCL"),
-        ("terraform.tfvars", "size = 3\nzones = [\n", "infra/terraform.tfvars, line 2: it isn't HCL"),
+        ("terraform.tfvars", "size = 3\ntag = [1,,2]\n", "infra/terraform.tfvars, line 2: it isn't valid HCL"),
+        ("terraform.tfvars", "size = 3\nzones = [\n", "infra/terraform.tfvars, line 2: it isn't valid HCL"),
         ("x.auto.tfvars.json", '{"size": 3,\n "tag": oops}', "infra/x.auto.tfvars.json, line 2: it isn't JSON"),
         ("terraform.tfvars.json", "[1]", "infra/terraform.tfvars.json, line 1: it must be one JSON object"),
-        ("terraform.tfvars", "size = 1024 * 2\n", "infra/terraform.tfvars: size: ${1024 * 2} has to be worked out"),
+        ("terraform.tfvars", "size = 1024 * 2\n", "infra/terraform.tfvars: size: ${1024 * 2} is an expression"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_in_one_line(folder, name, text, words):
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_named_in_one_line(folder, name, text, wor
 
 
 def test_an_environment_variable_that_cannot_be_read_is_named(folder):
-    with pytest.raises(UsageError, match=r"^TF_VAR_pollers: '\{minimum=3' isn't a value: "):
+    with pytest.raises(UsageError, match=r"^TF_VAR_pollers: '\{minimum=3' isn't a valid value: "):
         infra_defaults({"TF_VAR_pollers": "{minimum=3"}, folder)
 
 

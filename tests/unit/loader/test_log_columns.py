@@ -170,7 +170,7 @@ def test_columns_that_cannot_be_written_are_one_line_and_no_failure(happen, reas
     log_columns.store(folder, at_end=True)
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "log_events.parquet isn't written, so queries over the run read the lines" in told and reason in told
+    assert "log_events.parquet wasn't written, so queries over the run read the lines" in told and reason in told
     assert log_columns.stored(lines) is None
 
 

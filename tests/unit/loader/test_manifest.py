@@ -46,13 +46,13 @@ def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(b
         put_manifest(bucket)
     there = set(bucket.kept)
     assert len(there) == 4 and COMPLETE not in there
-    with pytest.raises(RunError, match=r"no complete manifest .*`stampede dataset` puts it there"):
+    with pytest.raises(RunError, match=r"there is no complete manifest .*`stampede dataset` uploads it"):
         check_manifest(bucket)
     bucket.let(None)
     bucket.calls.clear()
     assert put_manifest(bucket) == 2
     assert not there & {key for name, key in bucket.calls if name == "put"}
-    assert "4 slices of an earlier put were there" in " ".join(capsys.readouterr().err.split())
+    assert "4 slices of an earlier upload were kept" in " ".join(capsys.readouterr().err.split())
     check_manifest(bucket)
     assert len(bucket.kept) == 7
 
@@ -66,7 +66,7 @@ def test_a_slice_that_was_deleted_since_is_missed_and_put_again(bucket):
     put_manifest(bucket)
     before = dict(bucket.kept)
     del bucket.kept[PLAN.slice_key(3)]
-    with pytest.raises(RunError, match=r"no complete manifest"):
+    with pytest.raises(RunError, match=r"there is no complete manifest"):
         check_manifest(bucket)
     assert put_manifest(bucket) == 1
     assert bucket.kept == before
@@ -75,7 +75,7 @@ def test_a_slice_that_was_deleted_since_is_missed_and_put_again(bucket):
 def test_a_dry_run_puts_nothing_and_says_what_it_would(bucket, capsys):
     assert put_manifest(bucket, dry_run=True) == 0
     assert not bucket.kept
-    assert "would put s3://b/manifest/" in capsys.readouterr().err
+    assert "would upload s3://b/manifest/" in capsys.readouterr().err
 
 
 def test_without_a_key_plan_nothing_is_asked(bucket):

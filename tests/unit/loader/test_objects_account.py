@@ -196,7 +196,7 @@ def test_a_message_whose_plan_nobody_knows_fails_the_run(aws, folder):
     send(folder, 0)
     aws.log(record(0, "error", planned=None, copied=0), at_s=1)
     aws.bury(5, run_id="r", cell="a", seq=0)
-    with pytest.raises(RunError, match="1 messages of which NOBODY KNOWS"):
+    with pytest.raises(RunError, match="1 messages WITHOUT A RECORD of"):
         wait(aws, folder).check()
 
 

@@ -71,7 +71,7 @@ def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_
 
     status, out, err = by_hand("queries", "flood", "--dry-run")
     assert (status, out) == (0, f"{QUERY.sql}\n")
-    assert "would have Athena carry out 2 queries in workgroup w" in err
+    assert "would run 2 queries in Athena's workgroup w" in err
     assert asked == []
 
     assert by_hand("queries", "flood", "--queue-name", "other")[0] == 2
@@ -91,18 +91,18 @@ def test_a_flood_by_hand_says_what_it_was_told(by_hand):
 @pytest.mark.parametrize(
     ("experiment", "order", "words"),
     [
-        ("reads", "thread=3", "--order: the work orders of reads leave open no 'thread'; did you mean threads?"),
-        ("reads", "colour=red", "leave open no 'colour'; known are dataset, threads"),
+        ("reads", "thread=3", "--order: the messages of reads have no key 'thread'; did you mean threads?"),
+        ("reads", "colour=red", "have no key 'colour'; known: dataset, threads"),
         ("reads", "threads=many", "--order threads: must be a whole number of 1 or more, got 'many'"),
-        ("reads", "threads=1,2", "--order threads: one flood has one value, got '1,2'; make a flood for each"),
-        ("reads", "threads", "--order: 'threads' is not VARIABLE=VALUE"),
+        ("reads", "threads=1,2", "--order threads: a flood has one value, got '1,2'; start a flood for each value"),
+        ("reads", "threads", "--order: 'threads' isn't of the form VARIABLE=VALUE"),
         ("copy", "parallel_limit=0", "--order parallel_limit: must be a whole number of 1 to 10,000, got 0"),
         ("copy", "calls_per_s=100001", "--order calls_per_s: must be a whole number of 0 to 100,000, got 100001"),
         ("copy_host", "parallel_limit=100000", "must be a whole number of 1 to 10,000, got 100000"),
         ("copy_host", "retry_attempts=51", "--order retry_attempts: must be a whole number of 1 to 50, got 51"),
         ("copy_host", "retry_mode=adaptive", "--order retry_mode: must be standard or legacy, got 'adaptive'"),
         ("copy_host", "pace=fast", "--order pace: must be fixed or adaptive, got 'fast'"),
-        ("download", "threads=3", "--order: the work orders of download leave open no 'threads'; known are none"),
+        ("download", "threads=3", "--order: the messages of download have no key 'threads'; known: none"),
     ],
 )
 def test_a_wrong_part_of_a_work_order_is_refused_in_one_line(by_hand, experiment, order, words):
@@ -113,7 +113,10 @@ def test_a_wrong_part_of_a_work_order_is_refused_in_one_line(by_hand, experiment
 
 def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
     status, _, err = by_hand("reads", "dataset", "--size-mb", "3")
-    assert (status, err.splitlines()[-1]) == (2, "stampede: --size-mb: reads has 21 objects, not one; leave it out")
+    assert (status, err.splitlines()[-1]) == (
+        2,
+        "stampede: --size-mb: reads has 21 objects, and the option is for one; leave it out",
+    )
 
 
 def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
@@ -141,7 +144,7 @@ def test_a_dry_run_of_the_data_set_says_what_would_be_placed_for_this_order(by_h
     placing()
     status, _, err = by_hand("reads", "dataset", "--dry-run", "--order", "dataset=small")
     assert status == 0
-    assert 'would have the-placer place what is missing: {"place": "small"}' in " ".join(err.split())
+    assert 'the-placer would seed what is missing: {"place": "small"}' in " ".join(err.split())
     status, _, err = by_hand("reads", "flood", "--dry-run", "--order", "dataset=small")
     assert "reads what `stampede dataset --order dataset=small` places" in " ".join(err.split())
 
@@ -150,7 +153,7 @@ def test_a_stack_that_reads_nothing_has_no_data_set_and_says_so(by_hand, monkeyp
     monkeypatch.setitem(EXPERIMENTS, "reads", replace(READS, objects=lambda outputs: ()))
     monkeypatch.setattr(dataset, "put_objects", lambda *arguments, **options: None)
     status, out, err = by_hand("reads", "dataset", "--dry-run")
-    assert (status, out, "nothing to put" in err) == (0, "", True)
+    assert (status, out, "nothing to upload" in err) == (0, "", True)
 
 
 def test_what_terraform_cant_empty_is_emptied_by_hand(by_hand, placing, monkeypatch):
@@ -166,7 +169,10 @@ def test_what_terraform_cant_empty_is_emptied_by_hand(by_hand, placing, monkeypa
     ("options", "words"),
     [
         (["--remove"], "--remove: `terraform destroy` empties the buckets of reads itself; leave it out"),
-        (["--remove", "--order", "threads=3"], "--remove: deletes whatever is there; leave --size-mb and --order out"),
+        (
+            ["--remove", "--order", "threads=3"],
+            "--remove: deletes everything that is there; leave --size-mb and --order out",
+        ),
     ],
 )
 def test_removing_what_terraform_removes_or_a_part_of_it_is_refused(by_hand, options, words):
@@ -177,7 +183,7 @@ def test_removing_what_terraform_removes_or_a_part_of_it_is_refused(by_hand, opt
 def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that_there_are(by_hand):
     status, _, err = by_hand("uploads", "flood")
     assert status == 2
-    assert f"is of the experiment 'uploads'; this version knows {', '.join(EXPERIMENTS)}" in err
+    assert f"is of the experiment 'uploads'; this version has {', '.join(EXPERIMENTS)}" in err
 
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
@@ -195,7 +201,7 @@ def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
 
 def test_the_emulator_starts_nothing_for_an_experiment_that_there_is_not(capsys):
     assert main(["emulator", "start", "--apply", "--set", "experiment=uploads"]) == 2
-    assert "no experiment 'uploads'; there are download" in capsys.readouterr().err
+    assert "no experiment 'uploads'; use download" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["sweep", "doctor"])
@@ -228,7 +234,7 @@ def test_a_name_that_two_experiments_have_must_be_said_whole_without_a_run(saved
     (tmp_path / "log.jsonl").write_text("")
     assert main(["query", "summary", "--logs", "log.jsonl"]) == 2
     assert capsys.readouterr().err == (
-        "stampede: NAME|FILE: 'summary' is a query of more than one experiment; say download/summary or reads/summary\n"
+        "stampede: NAME|FILE: more than one experiment has a query 'summary'; use download/summary or reads/summary\n"
     )
 
 

@@ -97,12 +97,12 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
     ("answer", "words"),
     [
         ({"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
-         "could not place the data set: NoSpace: the file system is full"),
+         "could not seed the data set: NoSpace: the file system is full"),
         ({"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
-         "could not place the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs"),
+         "could not seed the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs"),
         ({"payload": json.dumps({"errorMessage": '{"error_type": "NoSpace", "error_message": "full"}'}).encode(),
-          "function_error": "Unhandled"}, "could not place the data set: NoSpace: full; its log is"),
-        ({"payload": b"not JSON"}, "could not place the data set: b'not JSON'"),
+          "function_error": "Unhandled"}, "could not seed the data set: NoSpace: full; its log is"),
+        ({"payload": b"not JSON"}, "could not seed the data set: b'not JSON'"),
         ({"error": EndpointConnectionError(endpoint_url="http://nowhere")}, "invoking stampede-filesystem-placing-efs"),
     ],
 )  # fmt: skip

@@ -82,7 +82,7 @@ def stampede(file, monkeypatch, capsys):
 def test_the_prices_of_an_endpoint_are_not_taken_for_awss(stampede, monkeypatch):
     monkeypatch.setattr(endpoints, "is_aws", lambda url: False)
     status, _, err, stub = stampede("--update")
-    assert (status, "isn't AWS, and its prices aren't AWS's; unset AWS_ENDPOINT_URL" in err) == (2, True)
+    assert (status, "isn't AWS, and has no prices of AWS; unset AWS_ENDPOINT_URL" in err) == (2, True)
     assert stub.asked == []
 
 
@@ -100,7 +100,7 @@ def test_the_prices_are_printed_with_their_dates_and_sources(capsys):
     ("options", "words"),
     [
         (["--region", "us-east-9"], "--region: AWS Lambda has no region 'us-east-9'; did you mean us-east-"),
-        (["--dry-run"], "--dry-run: nothing is changed without --update"),
+        (["--dry-run"], "--dry-run: without --update nothing is changed"),
     ],
 )
 def test_wrong_options_are_one_line(options, words, capsys):
@@ -129,9 +129,9 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(stampede, file):
         "s3_get": "the same",
         "express_put": "-11.5 %",
         "ec2_hour:m5a.8xlarge": "the same",
-        "lambda_poller_hour": "not asked for: no filter is known here",
+        "lambda_poller_hour": "not requested: there is no filter for it",
     }
-    assert "3 prices of us-east-1 found, 1 of them other than known here; written to" in said
+    assert "3 prices of us-east-1 found, 1 of them different from the stored ones; written to" in said
     stored = json.loads(file.read_text())["regions"]["us-east-1"]
     put = stored["express_put"]
     assert (put["usd"], put["as_of"]) == (0.000001, MONTH)
@@ -199,18 +199,18 @@ def without_offers(terms):
     ("answers", "why"),
     [
         ([], "no such product"),
-        ([GET, GET], "2 products where one is meant (SKU14, SKU14)"),
+        ([GET, GET], "2 products instead of one (SKU14, SKU14)"),
         ([product("Requests-Tier2", "0.0000004", unit="Thousands")], "its unit is Thousands, not Requests"),
         ([product("Requests-Tier2", "0.000003", currency="CNY")], "it is in CNY, not in USD"),
-        ([product("Requests-Tier2", "-1")], "it is no amount of money"),
-        ([product("Requests-Tier2", "NaN")], "it is no amount of money"),
-        ([product("Requests-Tier2", "cheap")], "the answer isn't what the Price List documents"),
+        ([product("Requests-Tier2", "-1")], "it isn't an amount of money"),
+        ([product("Requests-Tier2", "NaN")], "it isn't an amount of money"),
+        ([product("Requests-Tier2", "cheap")], "the answer doesn't have the documented form"),
         ([product("Requests-Tier2")], "the offer has no price"),
-        ([without_offers({})], "no offers on demand"),
-        ([without_offers({"OnDemand": {"a": {}, "b": {}}})], "2 offers on demand"),
-        ([without_offers({"OnDemand": {"a": {}}})], "the answer isn't what the Price List documents"),
-        (["not JSON"], "the answer isn't what the Price List documents"),
-        (["[]"], "the answer isn't what the Price List documents"),
+        ([without_offers({})], "no on-demand offers"),
+        ([without_offers({"OnDemand": {"a": {}, "b": {}}})], "2 on-demand offers"),
+        ([without_offers({"OnDemand": {"a": {}}})], "the answer doesn't have the documented form"),
+        (["not JSON"], "the answer doesn't have the documented form"),
+        (["[]"], "the answer doesn't have the documented form"),
     ],
 )
 def test_a_bad_answer_is_one_line_and_changes_nothing_for_that_price(answers, why, stampede, file):
@@ -220,7 +220,7 @@ def test_a_bad_answer_is_one_line_and_changes_nothing_for_that_price(answers, wh
     assert status == 1
     assert rows["s3_get"]["usd"] is None and why in rows["s3_get"]["found"]
     [line] = [line for line in said.splitlines() if line.startswith("s3_get: ")]
-    assert why in line and "(AmazonS3, Requests-Tier2, us-east-1); left as it is" in line
+    assert why in line and "(AmazonS3, Requests-Tier2, us-east-1); not changed" in line
     stored = json.loads(file.read_text())["regions"]["us-east-1"]
     assert stored["s3_get"] == before
     if not texts:

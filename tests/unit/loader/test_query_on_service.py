@@ -60,7 +60,7 @@ def ask_as_the_command_line_does(stub):
 
 @pytest.mark.parametrize("status", ["Failed", "Timeout", "Cancelled", "Unknown"])
 def test_any_other_end_is_an_error_that_names_the_status(status):
-    with pytest.raises(RunError, match=f"status {status}; "):
+    with pytest.raises(RunError, match=f"status {status} for query "):
         ask(LogsStub(["Running", status], [ROW]))
 
 
@@ -189,7 +189,7 @@ MADE_ANEW = (
     ("stub", "words"),
     [
         (LogsStub([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
-        (LogsStub([], [], errors={"StartQuery": [MADE_ANEW]}), "made after the run, or its lines have expired"),
+        (LogsStub([], [], errors={"StartQuery": [MADE_ANEW]}), "created after the run, or its lines have expired"),
         (LogsStub(["Complete"], [], arrived=0), "has no line of run run-a"),
     ],
     ids=["destroyed", "destroyed and made anew", "made anew under the time of the run"],
@@ -200,7 +200,7 @@ def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(aws_ru
     [row] = json.loads(printed.out)
     assert (row["count"], row["avg_s"]) == (2, 4)
     told = " ".join(printed.err.split())
-    assert words in told and "answering from results/run-a/log_events.jsonl" in told
+    assert words in told and "using results/run-a/log_events.jsonl" in told
     assert "no record yet" not in told
 
 
@@ -211,7 +211,7 @@ def test_a_run_whose_stack_is_destroyed_is_answered_from_its_stored_events(
     assert main(["query", "summary", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["count"] for row in json.loads(printed.out)] == [2]
-    assert "no applied stack found" in printed.err and "answering from" in printed.err
+    assert "no applied stack found" in printed.err and "using results" in printed.err
 
 
 def test_a_destroyed_stack_without_stored_events_is_one_clear_line(aws_run, capsys, monkeypatch, tmp_path):
@@ -219,7 +219,7 @@ def test_a_destroyed_stack_without_stored_events_is_one_clear_line(aws_run, caps
     assert main(["query", "summary"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert "no applied stack found" in printed.err and "run run-a has no log events stored" in printed.err
+    assert "no applied stack found" in printed.err and "run run-a has no stored log events" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_a_destroyed_stack_without_stored_events_is_one_clear_line(aws_run, caps
 def test_another_refusal_is_an_error_also_where_events_are_stored(aws_run, stored_events, capsys, naps, code):
     assert aws_run(LogsStub([], [], errors={"StartQuery": [code] * 9})) == 1
     printed = capsys.readouterr()
-    assert printed.out == "" and "answering from" not in printed.err
+    assert printed.out == "" and "using results" not in printed.err
 
 
 def test_a_run_on_aws_is_not_asked_of_the_local_target(aws_run, stored_events, capsys):
@@ -287,7 +287,7 @@ def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(aws_run, 
     ("code", "words"),
     [
         ("LimitExceededException", "too many queries are running"),
-        ("ThrottlingException", "ask again in a minute"),
+        ("ThrottlingException", "try again in a minute"),
         ("ResourceNotFoundException", "/aws/lambda/f isn't in us-east-1; check --region"),
         ("MalformedQueryException", "in the words of the service"),
         ("UnrecognizedClientException", "AWS doesn't accept these credentials"),

@@ -115,15 +115,15 @@ def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, o
     assert query(stub, **outputs) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == [row(258)]
-    assert words in " ".join(printed.err.split()) and f"answering from {PLACE_OF_ROWS}" in printed.err
+    assert words in " ".join(printed.err.split()) and f"using {PLACE_OF_ROWS}" in printed.err
 
 
 @pytest.mark.parametrize(
     ("run", "arguments", "status", "words"),
     [
         ({"target": "aws"}, (), 1, "server_side_proof is false; and none are stored with run run-a"),
-        ({"target": "local"}, (), 2, "was on the embedded AWS, and only S3 on AWS writes access logs"),
-        ({"target": "aws"}, ("--export", "o.parquet"), 2, "--export: S3's access logs are asked where they are"),
+        ({"target": "local"}, (), 2, "ran on the embedded AWS, and only S3 on AWS writes access logs"),
+        ({"target": "aws"}, ("--export", "o.parquet"), 2, "--export: S3's access logs are queried in CloudWatch"),
     ],
 )
 def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsys, run, arguments, status, words):
@@ -135,7 +135,7 @@ def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsy
 
 def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
     assert query(LogsStub(["Complete"], [])) == 0
-    assert "no line of that time yet" in capsys.readouterr().err
+    assert "no log line of that time yet" in capsys.readouterr().err
     assert server_side.stored(folder) is None
 
 
@@ -190,7 +190,10 @@ def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys
     collect(folder, logs)
     assert logs.now_s == server_side.WAIT_S == 1200
     told = " ".join(capsys.readouterr().err.split())
-    assert "at most 20 min" in told and "S3 has told 100 of 258 requests so far; what comes now is lost" in told
+    assert (
+        "at most 20 min" in told
+        and "S3 has logged 100 of 258 requests so far; lines that arrive later are lost" in told
+    )
     assert server_side.requests(server_side.stored(folder)["rows"]) == 100
 
 
@@ -219,7 +222,7 @@ def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
     refused = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
     collect(folder, Logs({0: []}, error() if error is KeyboardInterrupt else refused))
     told = capsys.readouterr().err
-    assert ("not waited for" if error is KeyboardInterrupt else "logs:StartQuery") in told
+    assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in told
 
 
 def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypatch):

@@ -63,7 +63,10 @@ def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
     ("settings", "why"),
     [
         (["method=strem"], "method: unknown method 'strem'; choose one of "),
-        (["concurrency_value=1001"], "trigger: concurrency_value 1001: an SQS trigger in standard mode ends at 1000"),
+        (
+            ["concurrency_value=1001"],
+            "trigger: concurrency_value 1001: an SQS trigger in standard mode reaches 1000 at most",
+        ),
     ],
 )
 def test_a_matrix_that_cannot_be_is_not_predicted_and_the_other_checks_say_what_is_wrong(settings, why):
@@ -76,7 +79,7 @@ def test_values_that_a_models_work_cannot_take_are_left_to_the_checks(monkeypatc
     [found] = checks.run(plan("memory_size=2048", "concurrency_value=1"), [checks.SHARE])
     assert found.found == (
         "not predicted: memory_size=2048,concurrency_value=1: the model has no answer for these settings "
-        "(division by zero); `stampede doctor` looks at them"
+        "(division by zero); `stampede doctor` checks them"
     )
 
 

@@ -191,11 +191,11 @@ REFUSED = {
     "no messages": (["download", "--messages-per-concurrency", "0"], "must be a whole number of 1 or more, got '0'"),
     "messages for weeks": (
         ["download", "--messages-per-concurrency", "1000000000"],
-        "5,000,000,000 messages, and the model takes 1,000,000 in one flood at most; use a smaller --messages-per",
+        "5,000,000,000 messages, but the model simulates at most 1,000,000 in one flood; use a smaller --messages-per",
     ),
     "a warm-up for weeks": (
         ["download", "--warm-up-per-concurrency", "1000000000"],
-        "5,000,000,000 messages, and the model takes 1,000,000 in one flood at most; use a smaller --warm-up-per",
+        "5,000,000,000 messages, but the model simulates at most 1,000,000 in one flood; use a smaller --warm-up-per",
     ),
     "processors that aren't there": (
         ["download", "--set", "architecture=mips"],
@@ -216,11 +216,11 @@ REFUSED = {
     ),
     "an account for a machine": (
         ["download", "--target", "local", "--account-concurrency", "500"],
-        "--account-concurrency: has no meaning on this machine; leave it out, or use --target aws",
+        "--account-concurrency: has no effect on this machine; leave it out, or use --target aws",
     ),
     "a new account": (
         ["download", "--account-concurrency", "10"],
-        "--account-concurrency 10: 0 of them can be reserved, as 100 must not be, and concurrency_value is 500",
+        "--account-concurrency 10: 0 can be reserved, because 100 must stay unreserved, but concurrency_value is 500",
     ),
     "memory of 0": (["download", "--set", "memory_size=0"], "memory_size: must be 128 to 10,240, got 0"),
     "an object of nothing": (["download", "--set", "object_size_mb=0"], "object_size_mb: must be 1 or more, got 0"),
@@ -231,7 +231,7 @@ REFUSED = {
     ),
     "N beyond a standard trigger": (
         ["download", "--set", "concurrency_value=1001"],
-        "concurrency_value 1001: an SQS trigger in standard mode ends at 1000; give it provisioned_pollers",
+        "concurrency_value 1001: an SQS trigger in standard mode reaches 1000 at most; set provisioned_pollers",
     ),
     "N beyond all pollers": (
         ["download", "--set", "concurrency_value=100001"],
@@ -239,11 +239,11 @@ REFUSED = {
     ),
     "N beyond the pollers there are": (
         ["download", "--set", "concurrency_value=500", "--set", "provisioned_pollers={minimum=2,maximum=20}"],
-        "reach 200 functions at once, and concurrency_value is 500; use --set provisioned_pollers",
+        "reach 200 functions at once, but concurrency_value is 500; use --set provisioned_pollers",
     ),
     "N beyond the account": (
         ["download", "--account-concurrency", "500"],
-        "--account-concurrency 500: 400 of them can be reserved, as 100 must not be, and concurrency_value is 500",
+        "--account-concurrency 500: 400 can be reserved, because 100 must stay unreserved, but",
     ),
 }
 
@@ -261,7 +261,9 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
     monkeypatch.setitem(EXPERIMENTS, "download", replace(EXPERIMENTS["download"], work=None))
     done = simulate(*SMALL)
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("stampede: download: has no model of its operation; choose one that has: filesystem")
+    assert done.err.startswith(
+        "stampede: download: there is no model of its operation; experiments with a model: filesystem"
+    )
 
 
 @pytest.mark.parametrize(
@@ -269,10 +271,10 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
     [
         ({"value": 0}, "own.json: s3_get_per_s: value must be a number above 0, got 0"),
         ({"low": -1}, "own.json: s3_get_per_s: low must be a number above 0, got -1"),
-        ({"source": ""}, "own.json: s3_get_per_s has no source; say where its value is from"),
+        ({"source": ""}, "own.json: s3_get_per_s has no source; add where its value is from"),
         ({"value": "20"}, "own.json: s3_get_per_s: value must be a number above 0, got '20'"),
         ({"date": "lately"}, "own.json: s3_get_per_s: date must be a year, month or day (2026-11-22), got 'lately'"),
-        ({"name": "s3_gets_per_s"}, "own.json: the model has no s3_gets_per_s; did you mean s3_get_per_s?"),
+        ({"name": "s3_gets_per_s"}, "own.json: the model has no parameter s3_gets_per_s; did you mean s3_get_per_s?"),
     ],
 )
 def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate, tmp_path, changes, words):
@@ -285,8 +287,8 @@ def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate
     ("text", "words"),
     [
         ("{", "--parameters: own.json: can't be read as JSON: "),
-        ("{}", "--parameters: own.json: must be a list of objects, one a parameter"),
-        (json.dumps([PARAMETER, PARAMETER]), "--parameters: own.json: s3_get_per_s stands there twice; keep one"),
+        ("{}", "--parameters: own.json: must be a list of objects, one per parameter"),
+        (json.dumps([PARAMETER, PARAMETER]), "--parameters: own.json: s3_get_per_s is given twice; keep one"),
     ],
 )
 def test_a_file_that_holds_no_parameters_is_refused(simulate, tmp_path, text, words):

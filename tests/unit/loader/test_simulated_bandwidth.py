@@ -28,4 +28,4 @@ def test_without_the_quota_memory_changes_nothing(capsys):
 
 def test_on_this_machine_the_quota_is_refused(capsys):
     assert main([*LARGE, "--target", "local", "--bandwidth-quota"]) == 2
-    assert "--bandwidth-quota: has no meaning on this machine; leave it out" in capsys.readouterr().err
+    assert "--bandwidth-quota: has no effect on this machine; leave it out" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def leave_no_trace(cell, aws):
 
 def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, folder):
     stack, run = sweep(get_stuck)
-    with pytest.raises(RunError, match=r"has not come to rest, so no other cell may begin.*1 in flight"):
+    with pytest.raises(RunError, match=r"still has messages in progress, so the sweep stops here.*1 in flight"):
         run.run()
     assert stack.said[0] == "open"
     assert stack.said[-1] == "take down"
@@ -150,7 +150,7 @@ def test_a_resumed_run_whose_late_lines_were_fetched_since_is_whole(sweep, folde
 def test_a_log_group_that_still_owes_a_record_is_not_destroyed_in_silence(sweep, capsys):
     _, run = sweep(leave_no_trace)
     run.run()
-    assert "2 messages still owe their record, and the log group group is destroyed" in capsys.readouterr().err
+    assert "2 messages have no record yet, and the log group group is destroyed" in capsys.readouterr().err
 
 
 def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_goes(sweep, aws, folder):
@@ -173,7 +173,7 @@ def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_sett
     def other_memory(cell, aws):
         succeed(cell, aws, memory_size=2048)
 
-    with pytest.raises(RunError, match="with other settings than the cell's"):
+    with pytest.raises(RunError, match="with other settings than their cell's"):
         check(sweep(other_memory)[1].run())
 
 
@@ -214,7 +214,7 @@ def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_f
 def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "reads", READS)
     _, run = sweep(lambda cell, aws: succeed(cell, aws, threads=2), "dataset=large", "threads=1,30", experiment=READS)
-    with pytest.raises(RunError, match="with other settings than the cell's"):
+    with pytest.raises(RunError, match="with other settings than their cell's"):
         check(run.run())
 
 
@@ -251,7 +251,7 @@ def applied(monkeypatch, tmp_path):
 
 
 def test_a_stack_that_was_applied_by_hand_is_refused_unless_it_is_given(applied):
-    with pytest.raises(UsageError, match=r"2 resources is applied already \(by hand\).*--take-over"):
+    with pytest.raises(UsageError, match=r"2 resources is already applied \(by hand\).*--take-over"):
         applied("aws_s3_bucket.data", "aws_sqs_queue.work")
     with pytest.raises(UsageError, match="by hand"):
         applied("aws_s3_bucket.data", keep=True)
@@ -269,7 +269,7 @@ def test_a_stack_on_aws_is_not_taken_over_at_an_endpoint(applied, monkeypatch):
     monkeypatch.setattr(Terraform, "outputs", lambda self: {"queue_url": "https://sqs.us-east-1.amazonaws.com/1/q"})
     applied("aws_s3_bucket.data", take_over=True)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
-    with pytest.raises(UsageError, match="applied on AWS, and this goes to an endpoint at http"):
+    with pytest.raises(UsageError, match="applied on AWS, but this command uses an endpoint at http"):
         applied("aws_s3_bucket.data", take_over=True)
 
 
@@ -277,7 +277,7 @@ def test_a_calibration_that_fails_leaves_a_local_sweep_whole_with_a_prediction_f
     sweep, aws, folder, capsys, monkeypatch
 ):
     def fail(target):
-        raise calibration.CalibrationError("a client ended")
+        raise calibration.CalibrationError("a client exited")
 
     monkeypatch.delenv(calibration.LEFT_OUT)
     monkeypatch.setattr(calibration, "measure", fail)

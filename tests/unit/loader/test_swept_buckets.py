@@ -71,7 +71,9 @@ def test_what_functions_write_after_ctrl_c_is_deleted_once_they_are_gone(taken_d
 def test_a_stack_that_stays_for_another_reason_is_said_with_what_removes_it(taken_down, capsys):
     assert taken_down(found=(5,), refused=1) == ["empty k in us-east-1", "destroy", "empty k in us-east-1"]
     said = " ".join(capsys.readouterr().err.split())
-    assert "could not be destroyed; do it with `stampede dataset --remove`, then `terraform destroy`" in said
+    assert (
+        "the stack couldn't be destroyed; remove it with `stampede dataset --remove`, then `terraform destroy`" in said
+    )
 
 
 def test_a_bucket_that_can_t_be_emptied_is_said_and_the_rest_is_destroyed_all_the_same(taken_down, capsys):
@@ -81,4 +83,4 @@ def test_a_bucket_that_can_t_be_emptied_is_said_and_the_rest_is_destroyed_all_th
 
 def test_outputs_that_can_t_be_read_are_said_and_the_stack_is_destroyed_all_the_same(taken_down, capsys):
     assert taken_down(outputs=RunError("terraform output: state is locked")) == ["destroy"]
-    assert "state is locked; so nothing is emptied" in " ".join(capsys.readouterr().err.split())
+    assert "state is locked; so nothing was emptied" in " ".join(capsys.readouterr().err.split())

@@ -57,7 +57,7 @@ def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tmp_
     (tmp_path / ".terraform.lock.hcl").write_text("")
     terraform.init()
     assert (tmp_path / "done").read_text().split() == ["init", "init", "get"]
-    assert "going on with the providers that were installed earlier" in capsys.readouterr().err
+    assert "using the providers that were installed earlier" in capsys.readouterr().err
 
 
 def test_outputs_lose_their_wrapping():

@@ -40,10 +40,10 @@ def test_of_a_ramp_the_messages_or_the_pollers_are_named_that_reach_the_share_th
     words, changes = asked(cell)
     assert words == ["the trigger's ramp: +300 a minute from 5"]
     each, share = map(
-        int, re.match(r"(\d+) x N messages put (\d+) % of the operations at full N", changes[0].words).groups()
+        int, re.match(r"(\d+) x N messages: (\d+) % of the operations' time at full N", changes[0].words).groups()
     )
     assert int(100 * course(cell, messages=each * 200).share_at_n) == share >= 90
-    least, most, share = map(int, re.match(r"provisioned pollers (\d+)-(\d+) put (\d+) %", changes[1].words).groups())
+    least, most, share = map(int, re.match(r"provisioned pollers (\d+)-(\d+): (\d+) %", changes[1].words).groups())
     faster = course(cell, trigger="provisioned", pollers=(least, most), maximum_concurrency=None)
     assert int(100 * faster.share_at_n) == share >= 90
 
@@ -52,7 +52,7 @@ def test_pollers_that_need_as_many_messages_are_not_named():
     uneven = Step("waiting", requests=1, request_s=1.0)
     words, changes = asked(a_cell(uneven, concurrency=5, each=3, of_work={"spread": 1.0}))
     assert words[0].startswith("the number of messages: 3 for each of N")
-    assert re.fullmatch(r"\d+ x N messages put 9\d % of the operations at full N", sentence(changes))
+    assert re.fullmatch(r"\d+ x N messages: 9\d % of the operations' time at full N", sentence(changes))
 
 
 def test_of_the_messages_that_are_shares_of_a_list_a_smaller_n_is_named():
@@ -67,7 +67,7 @@ def test_of_the_messages_that_are_shares_of_a_list_a_smaller_n_is_named():
         of_work={"spread": 0.5},
     )
     words, changes = asked(cell)
-    n, share = map(int, re.match(r"N = (\d+) would put (\d+) %", changes[0].words).groups())
+    n, share = map(int, re.match(r"N = (\d+): (\d+) %", changes[0].words).groups())
     assert words[0].startswith("the number of messages: 2 for each of N")
     assert changes[0].scenario.concurrency == n < 200
     assert changes[0].scenario.messages == cell.messages
@@ -83,7 +83,7 @@ def test_of_a_shared_limit_it_is_said_what_it_costs_and_with_how_many_all_is_don
     )
     assert free_s == pytest.approx(10, rel=0.02)
     assert now_s == pytest.approx(course(cell).avg_s, rel=0.01)
-    n, all_s = re.match(r"N = ([\d,]+) has all done in ([\d,]+) s", changes[1].words).groups()
+    n, all_s = re.match(r"N = ([\d,]+) finishes all in ([\d,]+) s", changes[1].words).groups()
     assert changes[1].scenario.concurrency == int(n.replace(",", "")) < 1200
     assert round(course(changes[1].scenario).drain_s) == int(all_s.replace(",", ""))
 
@@ -104,7 +104,9 @@ def test_of_a_timeout_that_cuts_off_the_one_is_named_with_which_all_end():
     )
     words, changes = asked(cell)
     assert words[0] == "the function's timeout: 9 s, which cuts off 100 % of the attempts"
-    seconds = float(re.match(r"timeout_s = (\d+) lets 10 instead of 0 operations end", sentence(changes)).group(1))
+    seconds = float(
+        re.match(r"with timeout_s = (\d+), 10 instead of 0 operations complete", sentence(changes)).group(1)
+    )
     assert course(cell, timeout_s=seconds, visibility_timeout_s=6 * seconds).succeeded == 10
 
 
@@ -118,9 +120,9 @@ def test_of_pollers_that_fetch_far_more_than_n_take_fewer_are_named():
         visibility_timeout_s=60.0,
     )
     words, changes = asked(cell)
-    assert words[0] == "reserved concurrency: 20, and the trigger fetches for 200"
+    assert words[0] == "reserved concurrency: 20, but the trigger fetches for 200"
     dead, now = map(
-        int, re.match(r"provisioned pollers 2-2 leave (\d+) instead of (\d+) dead letters", changes[0].words).groups()
+        int, re.match(r"with provisioned pollers 2-2: (\d+) instead of (\d+) dead letters", changes[0].words).groups()
     )
     assert (course(cell, pollers=(2, 2)).dead_lettered, course(cell).dead_lettered) == (dead, now)
     assert dead < now
@@ -128,8 +130,8 @@ def test_of_pollers_that_fetch_far_more_than_n_take_fewer_are_named():
 
 def test_of_operations_too_short_for_n_at_one_moment_that_is_said_and_a_smaller_n_is_named():
     words, [change] = asked(a_cell(Step("working", fixed_s=0.01), concurrency=200, each=50))
-    assert words == ["the length of the operations: 0.01 s, too short for N = 200 at one moment"]
-    n, share = map(int, re.match(r"N = (\d+) would put (\d+) %", change.words).groups())
+    assert words == ["the length of the operations: 0.01 s, too short for N = 200 at the same moment"]
+    n, share = map(int, re.match(r"N = (\d+): (\d+) %", change.words).groups())
     assert change.scenario.concurrency == n < 200
     assert int(100 * course(change.scenario).share_at_n) == share >= 90
 
@@ -145,5 +147,5 @@ def test_no_advice_has_seconds_of_operations_of_which_most_floods_have_none():
 
 def test_of_the_triggers_own_cap_it_is_said_that_it_keeps_n_from_being_reached():
     words, changes = asked(a_cell(concurrency=20, maximum_concurrency=10))
-    assert words[0] == "the trigger's maximum concurrency: 10 at once, and N = 20"
-    assert sentence(changes) == "maximum_concurrency = 20 lets 20 run at once"
+    assert words[0] == "the trigger's maximum concurrency: 10 at once, but N = 20"
+    assert sentence(changes) == "with maximum_concurrency = 20, 20 run at once"
