@@ -59,7 +59,7 @@ def _print_table(rows: Sequence[dict[str, Any]], names: Sequence[str], headings:
         table.add_row(*row)
     terminal.show(table)
     if left_out := names[len(shown) :]:
-        print(f"not shown on {width} columns: {', '.join(left_out)}; --format csv has them")
+        print(f"not shown in {width} columns: {', '.join(left_out)}; --format csv has them")
 
 
 def _widths(bounds: Mapping[str, tuple[int, int]], width: int) -> dict[str, int]:

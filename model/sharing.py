@@ -21,7 +21,7 @@ class Shared:
     def __init__(self, limits: Sequence[Limit], demands: Mapping[str, float]) -> None:
         """Limits that nothing is taken of are left out. Raises ValueError for a demand on a limit that isn't there."""
         if missing := set(demands) - {one.name for one in limits}:
-            raise ValueError(f"an operation takes of {', '.join(sorted(missing))}, and there is no such limit")
+            raise ValueError(f"an operation demands {', '.join(sorted(missing))}, and there is no such limit")
         wanted = [one for one in limits if demands.get(one.name, 0) > 0]
         self.names = [one.name for one in wanted]
         self.at_s = np.unique(np.concatenate([[0.0], *(np.asarray(one.at_s, dtype=float) for one in wanted)]))

@@ -101,7 +101,7 @@ def runs_there(experiment: Experiment, cells: list[Demand], found: list[Finding]
             "runs there", WARNING, f"{experiment.name} can't run here; missing: {', '.join(lacking)}", HOW_TO
         )
     if unsure:
-        return Finding("runs there", WARNING, f"{all_cells}, if what is uncertain works: {', '.join(unsure)}", HOW_TO)
+        return Finding("runs there", WARNING, f"{all_cells}, if these work: {', '.join(unsure)}", HOW_TO)
     return Finding("runs there", OK, all_cells)
 
 

@@ -108,14 +108,14 @@ def local_memory(
 ) -> Finding:
     """Memory for the data set, the emulator and N processes (as `measured` here); at worst each holds what it moves."""
     if available_mb is None:
-        return Finding("memory here", WARNING, "this system doesn't report how much is free", "watch it during the run")
+        return Finding("local memory", WARNING, "this system doesn't say how much is free", "watch it during the run")
     least = max(local_mb(cell, measured, copies=0) for cell in cells)
     most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
     found = f"{available_mb:,} MB free; the largest cell needs {least:,} to {most:,}"
     if available_mb >= most:
-        return Finding("memory here", OK, found)
+        return Finding("local memory", OK, found)
     status = WARNING if available_mb >= least else PROBLEM
-    return Finding("memory here", status, found, f"use a smaller {_smaller(cells)} with --set")
+    return Finding("local memory", status, found, f"use a smaller {_smaller(cells)} with --set")
 
 
 def local_disk(cells: list[Demand], free_mb: int) -> Finding:
@@ -123,9 +123,9 @@ def local_disk(cells: list[Demand], free_mb: int) -> Finding:
     needed = max(_held_mb(cell) * cell.concurrency for cell in cells) + _results_mb(cells)
     found = f"{free_mb:,} MB free; {needed:,} needed for what N {cells[0].workers} transfer at once"
     if free_mb >= needed:
-        return Finding("disk here", OK, found)
+        return Finding("local disk", OK, found)
     way_out = f"set STAMPEDE_STATE_DIR to a folder on a larger disk, or use a smaller {_smaller(cells)} with --set"
-    return Finding("disk here", PROBLEM, found, way_out)
+    return Finding("local disk", PROBLEM, found, way_out)
 
 
 def local_limits(cells: list[Demand], open_files: float, threads: float) -> Finding:
@@ -141,8 +141,8 @@ def local_limits(cells: list[Demand], open_files: float, threads: float) -> Find
         if need > limit:
             found = f"`ulimit {option}` is {limit:,}, and {words} may need {need:,}"
             fewer = "concurrency_value or fewer calls at once" if at_once else "concurrency_value"
-            return Finding("limits here", PROBLEM, found, f"raise it to {need}, or use a smaller --set {fewer}")
-    return Finding("limits here", OK, f"{words} stay below `ulimit -Hn` and `ulimit -u`")
+            return Finding("local limits", PROBLEM, found, f"raise it to {need}, or use a smaller --set {fewer}")
+    return Finding("local limits", OK, f"{words} stay below `ulimit -Hn` and `ulimit -u`")
 
 
 def results_disk(cells: list[Demand], free_mb: int) -> Finding:
@@ -150,8 +150,8 @@ def results_disk(cells: list[Demand], free_mb: int) -> Finding:
     needed = _results_mb(cells)
     found = f"{free_mb:,} MB free; {needed:,} needed for the results"
     if free_mb >= needed:
-        return Finding("disk here", OK, found)
-    return Finding("disk here", PROBLEM, found, "use a --results-dir on a larger disk")
+        return Finding("local disk", OK, found)
+    return Finding("local disk", PROBLEM, found, "use a --results-dir on a larger disk")
 
 
 def available_memory_mb() -> int | None:

@@ -158,7 +158,7 @@ def _pollers(value: Any) -> Pollers | None:
     numbers = [value.get(name) for name in ("minimum", "maximum")] if isinstance(value, dict) else [None]
     if not all(map(_is_whole, numbers)):
         raise UsageError(
-            "provisioned_pollers: must be an object of two whole numbers, as {minimum=2,maximum=20}, "
+            "provisioned_pollers: must be an object of two whole numbers, such as {minimum=2,maximum=20}, "
             f"got {hcl.text_of(value)}"
         )
     return Pollers(*map(int, numbers))

@@ -173,9 +173,9 @@ def check(accounts: Iterable[CellAccount]) -> None:
     open_cells = [one for one in accounts if one.is_open]
     if open_cells:
         if any(one.unaccounted for one in open_cells):
-            what = "message is accounted for"
+            what = "not every message is accounted for"
         elif any(one.foreign for one in open_cells):
-            what = "record is of its own cell"
+            what = "some records ran under other settings than their cell's"
         else:
-            what = "object is accounted for"
-        raise RunError(f"not every {what}: " + "; ".join(one.sentence() for one in open_cells))
+            what = "not every object is accounted for"
+        raise RunError(f"{what}: " + "; ".join(one.sentence() for one in open_cells))

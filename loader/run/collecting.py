@@ -173,7 +173,7 @@ class Collecting:
             self._is_full_said = True
             say(
                 (
-                    f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS hides no "
+                    f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS can hide no "
                     "more at a time"
                 ),
                 style="yellow",

@@ -1,7 +1,10 @@
-"""`results/<run_id>/`: everything a run leaves behind, written so that a kill -9 loses at most one line.
+"""`results/<run_id>/`: everything a run leaves behind, readable after a kill -9 too.
 
-Line files are appended to; whole files are written beside and renamed. Coordinates live in the records, never in
-file names.
+Line files are appended to: a killed writer leaves one torn line at most, which readers leave out and the next writer
+cuts off. What it hadn't written yet is missing: of a flood the batches in flight, which SQS may have accepted all the
+same (`flood.first_seq` leaves their numbers free). Whole files are written beside and renamed, so they are the old ones
+or the new ones. Nothing is forced to disk: a machine that loses power may lose more. Coordinates live in the records,
+never in file names.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ def collect(
         say(f"S3's access logs: {error}", style="yellow")
     found = requests((stored(folder) or {}).get("rows", ()), target["worker_role_name"])
     if found < expected:
-        later = f"`stampede query {FILE.partition('.')[0]} --run {folder.run_id}` asks again, even hours later"
+        query = f"stampede query {FILE.partition('.')[0]} --run {folder.run_id}"
+        later = f"`{query}` reads lines that arrive later, even after hours"
         gone = "lines that arrive later are lost with the stack (--keep leaves it)"
         told = f"S3 has logged {found:,} of {expected:,} requests so far"
         say(f"{told}; {later if kept else gone}", style="yellow")

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_manifest(target)
     if events_of(target, in_order):
         options = "".join(f" --order {one}" for one in arguments.order)
-        say(f"this reads what `stampede dataset{options}` places; run that first, once for a stack")
+        say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count)
         return 0

@@ -181,7 +181,7 @@ def test_a_flood_without_an_object_stops_before_it_sends_anything(local_stack, k
     )
     done = flood(local_stack)
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].endswith("; `stampede dataset` puts it there")
+    assert done.stderr.strip().splitlines()[-1].endswith("; `stampede dataset` uploads it")
 
 
 def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(local_stack, two_deliveries):
@@ -192,7 +192,7 @@ def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(
     done = drain(local_stack, outcome["run_id"])
     [account] = rows(done)
     assert (account["sent"], account["succeeded"]) == (3, 3)
-    assert "error records in this time carry no work order" in done.stderr
+    assert "error records of this time belong to no message of a run" in done.stderr
 
 
 def test_a_wrong_region_is_one_line_and_status_1(local_stack):

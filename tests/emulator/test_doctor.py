@@ -82,13 +82,13 @@ def test_a_new_account_of_10_can_reserve_nothing_and_the_quota_to_raise_is_named
     use(new[1])
     found = account_findings("concurrency_value=1")["concurrency"]
     assert found.status == PROBLEM
-    assert found.found.startswith("1 at once needed, 0 possible: the account's limit is 10,")
+    assert found.found.startswith("1 needed, 0 can be reserved: the account's concurrency limit is 10,")
     assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in found.way_out
 
 
 def test_a_sweep_refuses_a_matrix_that_a_new_account_cannot_hold(new, use):
     use(new[1])
-    with pytest.raises(UsageError, match=r"^concurrency: 500 at once needed, 0 possible"):
+    with pytest.raises(UsageError, match=r"^concurrency: 500 needed, 0 can be reserved"):
         doctor.refuse_if_impossible(plan())
 
 
@@ -137,4 +137,4 @@ def test_the_doctor_of_a_local_sweep_looks_at_the_emulator_that_runs(new, monkey
     parser = argparse.ArgumentParser()
     options.add_arguments(parser)
     assert doctor.run(parser.parse_args(["--target", "local", "--set", "concurrency_value=11"])) == 1
-    assert "11 at once needed, the embedded AWS runs 10" in capsys.readouterr().out
+    assert "11 needed, the embedded AWS runs 10 at once" in capsys.readouterr().out

@@ -115,7 +115,7 @@ def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
     found = {one["check"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
     assert found["credentials"]["found"].endswith(":user/runner")
     assert found["concurrency"]["status"] == "ok"
-    assert found["leftovers"]["found"] == "there already: stampede-download (reserves 1)"
+    assert found["leftovers"]["found"] == "from an earlier deployment: stampede-download (reserves 1)"
     # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what counts here.
     logs, group = swept.client("logs"), "/aws/lambda/stampede-download"
     query = logs.start_query(logGroupName=group, startTime=0, endTime=1, queryString="fields @message")["queryId"]

@@ -117,7 +117,7 @@ def test_a_dry_run_of_a_flood_sends_nothing(stack, stampede, with_data):
 def test_an_unknown_queue_is_one_line_and_status_1(stampede, with_data):
     done = stampede("flood", "--queue-name", "no-such-queue")
     assert (done.status, done.out) == (1, "")
-    assert "--queue-name 'no-such-queue': no such queue in us-east-1" in done.err
+    assert "--queue-name 'no-such-queue': there is no such queue in us-east-1" in done.err
 
 
 def test_a_drain_accounts_for_successes_duplicates_and_dead_letters_and_leaves_the_letters_to_be_read(

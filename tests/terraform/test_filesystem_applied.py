@@ -177,9 +177,9 @@ def test_the_records_say_what_was_copied_and_how(swept):
 
 def test_cells_that_differ_in_their_work_orders_share_an_apply(swept):
     lines = swept[1].splitlines()
-    assert sum(": applying" in line for line in lines) == 2
-    assert sum(": on the stack as it is" in line for line in lines) == 2
-    assert sum("placing the data set" in line for line in lines) == 2
+    assert sum(": terraform apply" in line for line in lines) == 2
+    assert sum(": on the same stack" in line for line in lines) == 2
+    assert sum("seeding what is missing" in line for line in lines) == 2
 
 
 def test_the_published_figures_stand_beside_and_the_page_has_its_own_sections(swept):

@@ -86,7 +86,7 @@ def test_providers_that_the_user_has_initialised_stay_the_ones_in_use(infra, reg
 
     ours = aws_terraform()
     ours.init()
-    assert "going on with the providers that were installed earlier" in capsys.readouterr().err
+    assert "using the providers that were installed earlier" in capsys.readouterr().err
     assert {name.rpartition("/")[2]: version for name, version in ours.version()["provider_selections"].items()} == {
         "aws": "6.99.0",
         "archive": "2.9.0",

@@ -323,7 +323,7 @@ def test_a_disk_too_small_for_n_copies_of_the_object_is_a_problem():
 
 def test_a_sweep_far_too_large_for_this_machine_is_refused_before_it_starts():
     large = ["concurrency_value=1000", "object_size_mb=10000", "ephemeral_storage_mb=10240"]
-    with pytest.raises(UsageError, match=r"memory here: .*use a smaller concurrency_value"):
+    with pytest.raises(UsageError, match=r"local memory: .*use a smaller concurrency_value"):
         doctor.refuse_if_impossible(plan(*large, target="local", messages_per_concurrency=1))
 
 

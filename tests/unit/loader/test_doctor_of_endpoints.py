@@ -64,7 +64,7 @@ def test_what_only_a_run_can_show_is_a_warning_and_named_with_what_will_run(aske
     found = asked(EndpointStub(), "filesystem")
     unsure = {name for name, one in found.items() if one.status == WARNING}
     assert unsure == {"file system", "functions", "runs there"}
-    assert found["runs there"].found == "all 18 cells of filesystem, if what is uncertain works: file system, functions"
+    assert found["runs there"].found == "all 18 cells of filesystem, if these work: file system, functions"
 
 
 def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs(asked):

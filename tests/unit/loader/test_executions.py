@@ -130,7 +130,7 @@ def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(end
         vars(aws).update(rows=[rest])
     carried_out(count=2)
     assert aws.running == []
-    assert "could not be cancelled" not in capsys.readouterr().err
+    assert "couldn't be cancelled" not in capsys.readouterr().err
     ended_s = aws.now_s
     account, records = drained()
     assert counts(account) == (2, 0, 2, 0, 0)

@@ -146,7 +146,7 @@ def test_a_dry_run_of_the_data_set_says_what_would_be_placed_for_this_order(by_h
     assert status == 0
     assert 'the-placer would seed what is missing: {"place": "small"}' in " ".join(err.split())
     status, _, err = by_hand("reads", "flood", "--dry-run", "--order", "dataset=small")
-    assert "reads what `stampede dataset --order dataset=small` places" in " ".join(err.split())
+    assert "needs the objects that `stampede dataset --order dataset=small` uploads" in " ".join(err.split())
 
 
 def test_a_stack_that_reads_nothing_has_no_data_set_and_says_so(by_hand, monkeypatch):

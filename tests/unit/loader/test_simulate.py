@@ -208,7 +208,7 @@ REFUSED = {
     ),
     "pollers that aren't an object": (
         ["download", "--set", "provisioned_pollers=5"],
-        "provisioned_pollers: must be an object of two whole numbers, as {minimum=2,maximum=20}, got 5",
+        "provisioned_pollers: must be an object of two whole numbers, such as {minimum=2,maximum=20}, got 5",
     ),
     "pollers the wrong way round": (
         ["download", "--set", "provisioned_pollers={minimum=90,maximum=50}"],

@@ -65,7 +65,7 @@ def test_nothing_is_emptied_where_nothing_was_applied(taken_down):
 
 def test_what_functions_write_after_ctrl_c_is_deleted_once_they_are_gone(taken_down, capsys):
     assert taken_down(found=(5, 2), refused=1) == ["empty k in us-east-1", "destroy"] * 2
-    assert "could not be destroyed" not in capsys.readouterr().err
+    assert "couldn't be destroyed" not in capsys.readouterr().err
 
 
 def test_a_stack_that_stays_for_another_reason_is_said_with_what_removes_it(taken_down, capsys):

@@ -108,5 +108,5 @@ def test_a_limit_that_cannot_be_is_refused_by_name(wrong):
 
 
 def test_a_demand_on_a_limit_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=f"takes of {REQUESTS}, and there is no such limit"):
+    with pytest.raises(ValueError, match=f"demands {REQUESTS}, and there is no such limit"):
         Shared([Limit(BYTES, [1.0])], {REQUESTS: 1.0})
