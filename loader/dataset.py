@@ -47,7 +47,7 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
     _check_sizes(objects)
     copies = {"max_attempts": COPY_ATTEMPTS, "mode": "standard"}
     s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=copies), target["bucket_name"]
-    are_there = _each(target, "looking at", objects, lambda one: _is_there(s3, bucket, one, seed), CALLS_AT_ONCE)
+    are_there = _each(target, "checking", objects, lambda one: _is_there(s3, bucket, one, seed), CALLS_AT_ONCE)
     there = [one for one, is_there in zip(objects, are_there, strict=True) if is_there]
     missing = [one for one, is_there in zip(objects, are_there, strict=True) if not is_there]
     if there:
@@ -107,7 +107,7 @@ def stored_objects(target: Target) -> list[DataObject]:
             raise RunError(f"there is no object s3://{bucket}/{one.key}; `stampede dataset` uploads it")
         return replace(one, size_bytes=found["ContentLength"])
 
-    return _each(target, "looking at", target.experiment.objects(target), stored, CALLS_AT_ONCE)
+    return _each(target, "checking", target.experiment.objects(target), stored, CALLS_AT_ONCE)
 
 
 def content_name(size_bytes: int, seed: int) -> str:

@@ -57,7 +57,7 @@ def check_manifest(target: Target) -> None:
     if (plan := _plan(target)) is None:
         return
     where = _address(target, plan)
-    with _explained(target, "looking at", where):
+    with _explained(target, "checking", where):
         is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
     if not is_complete:
         raise RunError(f"there is no complete manifest {where}; `stampede dataset` uploads it")

@@ -1,4 +1,4 @@
-"""`stampede flood`: sends N x 10 work orders to the queue, so that N functions run at once.
+"""`stampede flood`: sends the messages of one cell to the queue, so that N functions run at once.
 
 Where the messages share a list of keys, there are as many as shares, and one goes before them, is waited for, and
 prepares the place that is copied to. Where they are queries, Athena carries them out, one after the other.

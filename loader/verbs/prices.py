@@ -94,7 +94,7 @@ def _keep(stored: dict[str, Any], region: str, found: dict[str, float], *, dry_r
 def _difference(before: prices.Price, usd: float, region: str) -> str:
     """What came of a price, in words."""
     if before.usd is None or before.region != region:
-        return "new here"
+        return "new"
     if price_list.same(before.usd, usd):
         return "the same"
     return f"{100 * (usd / before.usd - 1):+.1f} %" if before.usd else "no longer free"

@@ -168,7 +168,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(stampede, file):
 
 def test_a_region_of_which_nothing_is_known_gets_prices_of_its_own(stampede, file):
     status, rows, _, stub = stampede("--update", "--region", "ap-northeast-1")
-    assert rows["s3_get"]["found"] == "new here"
+    assert rows["s3_get"]["found"] == "new"
     # Those that the list doesn't have there are left as they are, and the status says so.
     assert (status, rows["express_put"]["found"]) == (1, "no price: no such product")
     own = json.loads(file.read_text())["regions"]["ap-northeast-1"]
