@@ -7,7 +7,7 @@ from typing import Any
 
 from loader import hcl
 from loader.cost.demand import Demand
-from loader.run.plan import Cell, Plan, cell_name
+from loader.run.plan import Cell, Plan, cell_name, cells_words
 from loader.tables import print_rows
 from model.prediction import Prediction
 
@@ -60,7 +60,8 @@ def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
     varying = [name for name in swept if len({str(row.get(name)) for row in rows}) > 1]
     print(_order(plan, len(rows)))
     if same := {name: rows[0][name] for name in swept if name not in varying} | plan.fixed:
-        print(f"the same in all cells: {', '.join(f'{name}={_shown(value)}' for name, value in same.items())}")
+        values = ", ".join(f"{name}={_shown(value)}" for name, value in same.items())
+        print(f"{'the same in all cells' if varying else 'settings'}: {values}")
     print()
     told = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
     texts = [row | {"share_at_n": _percent(row["share_at_n"]), "avg_s": _seconds(row["avg_s"])} for row in rows]
@@ -73,8 +74,9 @@ def _order(plan: Plan, count: int) -> str:
     """How many cells there are and how they run, in a line."""
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     if count * plan.repeats == 1:
-        return "1 cell"
-    return f"{count} cells{times}, in the order of the matrix; they run in an order shuffled by --seed {plan.seed}"
+        return cells_words(count)
+    order = f"in the order of the matrix; they run in an order shuffled by --seed {plan.seed}"
+    return f"{cells_words(count)}{times}, {order}"
 
 
 def _shown(value: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from experiments import Experiment
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand, Pollers
+from loader.run.plan import cells_words
 
 # Lambda's quotas page.
 MEMORY_MB = range(128, 10_240 + 1)
@@ -45,7 +46,7 @@ def matrix(cells: list[Demand], operations: str) -> Finding:
     messages = sum(cell.operations for cell in cells)
     sizes = ", ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
     workers = cells[0].workers
-    found = f"{len(cells)} cells, at most {most} {workers} at once, {messages:,} {operations} of {sizes} MiB"
+    found = f"{cells_words(len(cells))}, at most {most} {workers} at once, {messages:,} {operations} of {sizes} MiB"
     return Finding("matrix", OK, found)
 
 

@@ -17,7 +17,7 @@ from loader.cost.foreseen import foreseen
 from loader.cost.prices import USUAL_REGION, Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
-from loader.run.plan import Cell, Plan
+from loader.run.plan import Cell, Plan, cells_words
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Estimate:
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and what the figures rest on."""
         minutes = max(1, round(self.total_s / 60))
-        lines = [f"duration: about {minutes} min for {len(self.cells_s)} cells, Terraform included"]
+        lines = [f"duration: about {minutes} min for {cells_words(len(self.cells_s))}, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         here = {
             "local": "nothing on this machine; on AWS ",

@@ -198,6 +198,11 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
     return values
 
 
+def cells_words(count: int) -> str:
+    """So many cells, in words."""
+    return "1 cell" if count == 1 else f"{count:,} cells"
+
+
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
     return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())

@@ -37,7 +37,7 @@ from loader.run.executions import carry_out, stop_left_running
 from loader.run.flood import check as check_flood
 from loader.run.flood import flood
 from loader.run.folder import RunFolder
-from loader.run.plan import Cell, Plan
+from loader.run.plan import Cell, Plan, cells_words
 from loader.run.swept_stack import SweptStack
 from loader.run.unfinished_cell import set_aside
 from loader.sqs.sending import Outcome
@@ -77,7 +77,7 @@ class SweepRun:
         """
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
         where = words(targets.place(self._plan.target))
-        say(f"run {self._folder.run_id}: {len(left)} cells to run on {where}", style="bold")
+        say(f"run {self._folder.run_id}: {cells_words(len(left))} to run on {where}", style="bold")
         try:
             if left:
                 self._stack.open()
@@ -222,7 +222,7 @@ class SweepRun:
         planned_done_s = sum(self._estimate.cell_seconds(cell) for cell in done)
         planned_left_s = sum(self._estimate.cell_seconds(cell) for cell in left)
         left_s = planned_left_s * (time.monotonic() - started) / planned_done_s
-        say(f"{len(left)} cells left, about {left_s / 60:.1f} min", style="dim")
+        say(f"{cells_words(len(left))} left, about {left_s / 60:.1f} min", style="dim")
 
     def _say_how_to_go_on(self) -> None:
         plan = self._plan

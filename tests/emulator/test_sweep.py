@@ -109,7 +109,7 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
     done = local_stack.stampede("sweep", *FLAGS[:2], "--resume", folder.run_id)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "set aside" in done.stderr
-    assert f"run {folder.run_id}: 1 cells to run" in done.stderr
+    assert f"run {folder.run_id}: 1 cell to run" in done.stderr
     run = folder.read_json("run.json")
     assert sorted(cell["cell"] for cell in run["cells"]) == sorted(run["plan"]["order"])
     accounts = folder.read_json("accounting.json")

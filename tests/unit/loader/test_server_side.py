@@ -201,7 +201,8 @@ def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
     logs = Logs({0: []})
     collect(folder, logs, kept=True)
     assert (logs.asked_at_s, logs.now_s) == ([0], 0)
-    assert "`stampede query server_side --run run-a` reads lines that arrive later" in " ".join(capsys.readouterr().err.split())
+    told = " ".join(capsys.readouterr().err.split())
+    assert "`stampede query server_side --run run-a` reads lines that arrive later" in told
 
 
 def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
