@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,7 +17,8 @@ def say(text: str, style: str | None = None) -> None:
     _console.print(text, style=style, markup=False)
 
 
-def bar(*columns) -> Progress:
+@contextmanager
+def bar(*columns) -> Iterator[Progress]:
     """A progress display on stderr; where stderr is no terminal nothing is drawn (the lines of `say` remain)."""
     shown = columns or (
         TextColumn("{task.description}"),
@@ -24,4 +27,9 @@ def bar(*columns) -> Progress:
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )
-    return Progress(*shown, console=_console, disable=not sys.stderr.isatty(), transient=True)
+    progress = Progress(*shown, console=_console, disable=not sys.stderr.isatty(), transient=True)
+    try:
+        with progress:
+            yield progress
+    finally:
+        progress.stop()  # Ctrl-C while it starts would leave the cursor hidden

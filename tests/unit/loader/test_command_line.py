@@ -139,3 +139,11 @@ def test_credentials_that_expire_in_mid_run_end_it_with_one_line(tmp_path, stamp
     assert done.returncode == 1
     assert "credentials have expired" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_variable_that_is_set_twice_is_refused_and_not_overruled_in_silence(stampede):
+    done = stampede("sweep", "download", "--set", "memory_size=1024", "--set", "memory_size=2048", "--dry-run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "stampede: --set memory_size: given 2 times; give all values at once: --set memory_size=V1,V2\n"
+    )
