@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import errno
 import importlib
 import importlib.metadata
 import os
@@ -40,6 +42,8 @@ EXAMPLES = (
     ("stampede sweep download --target aws --dry-run", "what the same would take and cost on AWS"),
 )
 EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+# A disk that takes nothing more, or not from us: nothing of this program can be wrong there.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,6 +51,12 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        near = difflib.get_close_matches(str(value), [str(one) for one in action.choices or ()], n=1)
+        if near and value not in action.choices:
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")
@@ -66,6 +76,9 @@ class _Version(argparse.Action):
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        build_parser([]).print_help(sys.stderr)
+        return EXIT_USAGE
     parsed = build_parser([verb for verb in VERBS if verb in arguments]).parse_args(arguments)
     try:
         return importlib.import_module(f"loader.verbs.{parsed.verb}").run(parsed)
@@ -73,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_RUN
     except (Exception, KeyboardInterrupt) as error:
-        return _exit_status(error, parsed.verb)
+        return _exit_status(error, parsed)
 
 
 def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentParser:
@@ -135,7 +148,7 @@ def _columns() -> int:
     return max(40, shutil.get_terminal_size().columns - 2)
 
 
-def _exit_status(error: BaseException, verb: str) -> int:
+def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     """Print what ended a verb as one line and return the exit status. Raises `error` where it is a fault of ours."""
     # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
     from botocore.exceptions import BotoCoreError, ClientError
@@ -143,15 +156,19 @@ def _exit_status(error: BaseException, verb: str) -> int:
 
     from emulator.go_build import ProviderError
     from emulator.ministack import EmulatorError
+    from emulator.stack import STATE_DIR
     from experiments.key_plan import KeyPlanError
     from loader.errors import RunError, UsageError, one_line
 
     text, status = f": {one_line(error)}", EXIT_RUN
     # The RuntimeError is what DuckDB makes of Ctrl-C.
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
-        text, status = f" {verb}: interrupted", EXIT_INTERRUPTED
+        text, status = f" {parsed.verb}: interrupted", EXIT_INTERRUPTED
     elif isinstance(error, UsageError | KeyPlanError):
         status = EXIT_USAGE
+    elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        where = error.filename or f"{parsed.results_dir} or {STATE_DIR}"
+        text = f": can't write to {where} ({error.strerror}); free or change that disk; `sweep --resume` resumes a run"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
     # botocore's, for credentials from the environment that have expired since the start

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -17,7 +18,8 @@ def say(text: str, style: str | None = None) -> None:
     _console.print(text, style=style, markup=False, soft_wrap=True)
 
 
-def bar() -> Progress:
+@contextmanager
+def bar() -> Iterator[Progress]:
     """A progress bar on stderr; where stderr is no terminal nothing is drawn (the lines of `say` remain)."""
     columns = (
         TextColumn("{task.description}"),
@@ -26,7 +28,12 @@ def bar() -> Progress:
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )
-    return Progress(*columns, console=_console, disable=not terminal.is_live(sys.stderr), transient=True)
+    progress = Progress(*columns, console=_console, disable=not terminal.is_live(sys.stderr), transient=True)
+    try:
+        with progress:
+            yield progress
+    finally:
+        progress.stop()  # Ctrl-C while it starts would leave the cursor hidden
 
 
 def doing(text: str) -> AbstractContextManager[object]:

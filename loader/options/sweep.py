@@ -23,7 +23,13 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument("experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument(
+        "experiment",
+        nargs="?",
+        choices=EXPERIMENTS,
+        metavar="EXPERIMENT",
+        help=f"{', '.join(EXPERIMENTS)} (default: with --resume, the run's)",
+    )
     parser.add_argument(
         "--target",
         choices=("local", "aws"),

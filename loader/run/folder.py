@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from loader.errors import UsageError
+from loader.errors import RunError, UsageError
 
 FORMAT = 1
 _CHUNK_BYTES = 65_536
@@ -42,29 +42,33 @@ class RunFolder:
 
     @classmethod
     def create(cls, results_dir: Path, run_id: str | None = None) -> RunFolder:
-        """Make the folder of `run_id` (an existing one is used again), or of a new id made from the clock (UTC)."""
+        """Make the folder of `run_id` (an existing one is used again), or of a new id made from the clock (UTC).
+
+        Raises UsageError where it can't be made.
+        """
         if run_id is not None:
             path = results_dir / checked_run_id(run_id)
-            path.mkdir(parents=True, exist_ok=True)
+            _make(path, exist_ok=True)
             return cls(path)
         stem = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         for attempt in range(1, 1000):
             path = results_dir / (stem if attempt == 1 else f"{stem}-{attempt}")
             try:
-                path.mkdir(parents=True)
+                _make(path)
             except FileExistsError:
                 continue
             return cls(path)
         raise UsageError(f"--results-dir: no free run id {stem}-* in {results_dir}; give --run")
 
     @classmethod
-    def find(cls, results_dir: Path, run_id: str | None) -> RunFolder:
-        """The folder of `run_id`, or of the newest run that sent messages. Raises UsageError where there is none."""
+    def find(cls, results_dir: Path, run_id: str | None, option: str = "--run") -> RunFolder:
+        """The folder of `run_id`, or of the newest run that sent messages. Raises UsageError, which names `option`,
+        where there is none."""
         if run_id is not None:
-            path = results_dir / checked_run_id(run_id)
+            path = results_dir / checked_run_id(run_id, option)
             if not path.is_dir():
                 raise UsageError(
-                    f"--run: there is no run {run_id!r} in {results_dir}; `ls {results_dir}` lists the runs"
+                    f"{option}: there is no run {run_id!r} in {results_dir}; `ls {results_dir}` lists the runs"
                 )
             return cls(path)
         runs = [path for path in results_dir.glob("*") if (path / "sent.jsonl").exists()]
@@ -90,11 +94,13 @@ class RunFolder:
         beside.replace(self.path / name)
 
     def read_json(self, name: str, default: Any = None) -> Any:
-        """Read a JSON file of this run, or return `default` where it isn't there."""
+        """Read a JSON file of this run, or return `default` where it isn't there. Raises RunError for a damaged one."""
         try:
             return json.loads((self.path / name).read_text())
         except FileNotFoundError:
             return default
+        except ValueError as error:
+            raise RunError(f"{self.path / name} isn't JSON ({error}); restore the file, or start a new run") from None
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
@@ -130,6 +136,17 @@ class RunFolder:
                     yield json.loads(line)
 
 
+def _make(path: Path, *, exist_ok: bool = False) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=exist_ok)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and path.is_dir():
+            raise
+        raise UsageError(
+            f"--results-dir: {path} can't be created ({error.strerror}); name a folder in which you may write"
+        ) from None
+
+
 def _cut_torn_line(path: Path) -> None:
     try:
         file = path.open("r+b")
@@ -149,11 +166,11 @@ def _cut_torn_line(path: Path) -> None:
             file.truncate(keep)
 
 
-def checked_run_id(run_id: str) -> str:
-    """Return `run_id` if it can be a folder's name and stand unquoted in a query; raises UsageError."""
+def checked_run_id(run_id: str, option: str = "--run") -> str:
+    """Return `run_id` if it can name a folder and stand unquoted in a query; else raises UsageError naming `option`."""
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
-            f"--run: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "
+            f"{option}: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "
             "begin with a letter or digit"
         )
     return run_id

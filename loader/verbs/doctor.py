@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -61,10 +61,12 @@ def estimate(plan: Plan) -> Estimate:
     return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
-def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
-    """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
-    the endpoint in its stead."""
-    problems = checks.problems(plan, estimated=estimated)
+def refuse_if_impossible(
+    plan: Plan, estimated: Estimate | None = None, groups: Iterable[str] = checks.BEFORE_A_SWEEP
+) -> None:
+    """Raise UsageError, one line, where a check of `groups` finds that the sweep can't work. checks.ACCOUNT asks AWS
+    for a target of "aws", or the endpoint in its stead."""
+    problems = checks.problems(plan, groups, estimated)
     if not problems:
         return
     same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"

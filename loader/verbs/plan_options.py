@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from loader.run.plan import Plan, make_plan
 def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
     """The plan that the options describe; `given` is what is known beside it. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
+    _refuse_twice(arguments.set)
     plan = make_plan(
         experiment,
         arguments.target,
@@ -39,6 +41,13 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
         kind = targets.place(plan.target)["target"]
         return with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None), given)
     return plan
+
+
+def _refuse_twice(settings: list[str]) -> None:
+    """Raise UsageError for a variable that is set twice: Terraform would take the last, but both may be meant."""
+    for name, times in Counter(setting.partition("=")[0] for setting in settings).items():
+        if times > 1:
+            raise UsageError(f"--set {name}: given {times} times; give all values at once: --set {name}=V1,V2")
 
 
 def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], option: str) -> None:

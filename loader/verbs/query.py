@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import re
 from pathlib import Path
 
@@ -80,7 +81,9 @@ def _path(name: str, experiment: str | None) -> Path:
         found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
         meant = found[:1] or namesakes
         if not meant:
-            raise UsageError(f"NAME|FILE: there is no query {name!r}; saved queries: {', '.join(saved)}")
+            near = difflib.get_close_matches(name, [*saved, *(one.partition("/")[2] for one in saved)], n=1)
+            hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
+            raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
         if len(meant) > 1:
             raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(meant)}")
         path = saved[meant[0]]

@@ -12,6 +12,7 @@ import sys
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK
+from loader import checks
 from loader import target as targets
 from loader.checks import measurements, share
 from loader.cost import check_budget
@@ -40,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     estimate = doctor.estimate(plan)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
+        doctor.refuse_if_impossible(plan, estimate, [checks.PLAN])
         for finding in measurements.check(estimate.cells, EXPERIMENTS[plan.experiment]):
             if finding.status != OK:
                 say(f"{finding.check}: {finding.sentence}", style="yellow")
@@ -70,11 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:
     """The plan of the options, or the stored one of the run to resume with its folder. Raises UsageError."""
+    if arguments.resume is None and arguments.experiment is None:
+        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
     if arguments.resume is None:
         return plan_of(arguments), None
     if given := plan_options(arguments):
         raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
-    folder = RunFolder.find(arguments.results_dir, arguments.resume)
+    folder = RunFolder.find(arguments.results_dir, arguments.resume, "--resume")
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
         raise UsageError(f"--resume: {folder.path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
@@ -84,7 +88,7 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         raise UsageError(
             f"--resume: {folder.run_id} isn't a sweep (a flood by hand has no plan); finish it with `stampede drain`"
         ) from None
-    if (plan.experiment, plan.target) != (arguments.experiment, arguments.target):
+    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
         raise UsageError(
             f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
         )

@@ -1,6 +1,7 @@
 """The command line: every option explains itself; every error is one line with the way out."""
 
 import argparse
+import errno
 import importlib
 import importlib.metadata
 import json
@@ -129,11 +130,16 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["flod"], "invalid choice: 'flod'"),
         (["flood", "--messages", "0"], "--messages: must be a whole number of 1 or more, got '0'"),
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
-        (["query", "sumary"], "there is no query 'sumary'; saved queries: access_log/server_side, "),
+        (["swep"], "stampede: argument VERB: invalid choice: 'swep' (did you mean sweep?); see `stampede --help`"),
+        (["sweep", "downlod"], "argument EXPERIMENT: invalid choice: 'downlod' (did you mean download?); see"),
+        (["sweep"], "EXPERIMENT: none given; choose download, filesystem, copy"),
+        (["sweep", "--resume", "nope"], "--resume: there is no run 'nope' in results"),
+        (["sweep", "filesystem", "--set", "storage=ebs", "--dry-run"], "storage: unknown storage 'ebs'; choose"),
+        (["query", "sumary"], "there is no query 'sumary'; did you mean summary?"),
+        (["query", "xyz"], "there is no query 'xyz'; saved queries: access_log/server_side, "),
         (["query", "summary", "--run", "../etc"], "--run: '../etc' isn't a valid run id"),
         (["query", "summary"], "--run: there is no run in results yet"),
         (["flood", "--outputs", "nowhere.json"], "--outputs: can't read nowhere.json"),
@@ -192,3 +198,28 @@ def test_credentials_that_expire_in_mid_run_end_it_with_one_line(tmp_path, stamp
     assert done.returncode == 1
     assert "credentials have expired" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_variable_that_is_set_twice_is_refused_and_not_overruled_in_silence(stampede):
+    done = stampede("sweep", "download", "--set", "memory_size=1024", "--set", "memory_size=2048", "--dry-run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "stampede: --set memory_size: given 2 times; give all values at once: --set memory_size=V1,V2\n"
+    )
+
+
+def test_without_a_verb_the_help_is_printed_and_it_is_wrong_input(stampede):
+    done = stampede()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == stampede("--help").stdout
+
+
+def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_path):
+    def run(arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("loader.verbs.prices.run", run)
+    done = stampede("prices", "--results-dir", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"stampede: can't write to {tmp_path} or ")
+    assert "(No space left on device)" in done.stderr and done.stderr.count("\n") == 1

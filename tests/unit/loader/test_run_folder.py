@@ -2,7 +2,7 @@
 
 import pytest
 
-from loader.errors import UsageError
+from loader.errors import RunError, UsageError
 from loader.run.folder import RunFolder, checked_run_id
 
 
@@ -58,3 +58,17 @@ def test_a_file_that_is_only_a_torn_line_begins_anew(tmp_path):
     (folder.path / "sent.jsonl").write_text('{"a"')
     folder.append("sent.jsonl", [{"a": 2}])
     assert list(folder.rows("sent.jsonl")) == [{"a": 2}]
+
+
+@pytest.mark.parametrize("run_id", [None, "r1"])
+def test_a_results_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path, run_id):
+    (tmp_path / "a_file").touch()
+    with pytest.raises(UsageError, match=r"^--results-dir: .*a_file/.* can't be created \(Not a directory\)"):
+        RunFolder.create(tmp_path / "a_file", run_id)
+
+
+def test_a_damaged_json_file_is_named(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    (folder.path / "run.json").write_text("{")
+    with pytest.raises(RunError, match=r"r1/run\.json isn't JSON"):
+        folder.read_json("run.json")
