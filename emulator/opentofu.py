@@ -36,7 +36,7 @@ def built() -> str | None:
 def build_once(progress: Progress) -> str:
     """Build OpenTofu, unless it is there, and return its path. Raises ProviderError like `go_build`."""
     finished = _finished_folder()
-    why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
+    why = f"{NEITHER}; building {TITLE} from the Go module proxy ({BUILD_TAKES}, only once)"
     build_cache.build_once(finished, TITLE, why, lambda draft: _build(draft, progress), progress)
     return str(finished / PROGRAM.name)
 
@@ -50,7 +50,7 @@ def _finished_folder() -> Path:
 
 
 def _build(target: Path, progress: Progress) -> dict[str, Any]:
-    go = go_build.find_go(f"{NEITHER}, and to build {TITLE}", "install Terraform >= 1.9")
+    go = go_build.find_go(f"{NEITHER}, and building {TITLE} needs `go`", "install Terraform >= 1.9")
     sources, binary = target / "sources", target / PROGRAM.name
     modules = go_build.download(go, PINS, sources / "pins", [PROGRAM], progress)
     go_build.copy_sources(modules[PROGRAM.module], sources / PROGRAM.name, PROGRAM)

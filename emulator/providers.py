@@ -47,7 +47,7 @@ def found_terraform() -> str | None:
         if found := shutil.which(chosen):
             return found
         raise ProviderError(
-            f"STAMPEDE_TERRAFORM={chosen} is not a program; give the path of terraform or tofu, or unset it"
+            f"STAMPEDE_TERRAFORM={chosen} is not a program; set it to the path of terraform or tofu, or unset it"
         )
     for name in ("terraform", "tofu"):
         if found := shutil.which(name):
@@ -122,7 +122,7 @@ def _come_from_elsewhere(host: str) -> bool:
 
 
 def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
-    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, 3 to 6 minutes, once"
+    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy (3 to 6 minutes, only once)"
 
     def build(draft: Path) -> dict[str, Any]:
         return provider_build.build(draft, platform, REGISTRIES.values(), progress)
@@ -196,7 +196,7 @@ def _terraform_identity(binary: str) -> tuple[str, str]:
         return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
     except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
         raise ProviderError(
-            f"`{binary} version` doesn't answer like Terraform; set STAMPEDE_TERRAFORM to one that does"
+            f"`{binary} version` isn't Terraform or OpenTofu; set STAMPEDE_TERRAFORM to one of them"
         ) from None
 
 
@@ -219,7 +219,7 @@ def main() -> int:
     if config:
         print(config)
     else:
-        print_to_stderr("the providers come from the registry, or as your CLI config says; no mirror is needed")
+        print_to_stderr("the providers come from the registry or from your CLI config's sources; no mirror is needed")
     return 0
 
 

@@ -79,7 +79,7 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
         gateway = download.Gateway(s3.url, tmp_path, keys | {"AWS_ENDPOINT_URL": s3.url})
         figures = filesystem.function(gateway, small, method, BUCKET_NAME=faulty_s3.BUCKET, **storage).run()
         other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=faulty_s3.BUCKET, **storage)
-        with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the work order says 6"):
+        with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the message expects 6"):
             other.run()
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb"}
     assert 0 < figures["wall_s"] < 60
