@@ -57,7 +57,7 @@ def method(cells: Cells) -> Finding:
             found = f"method {name} doesn't support sink {sink!r}"
             return Finding("method", PROBLEM, found, f"use --set sink={' or '.join(SINKS[name])}, or leave it out")
         if cell["range_part_mb"] not in RANGE_PART_MB:
-            found = f"range_part_mb {cell['range_part_mb']}: must be {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
+            found = f"range_part_mb {cell['range_part_mb']}: must be from {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
             return Finding("method", PROBLEM, found, "change --set range_part_mb=...")
         needed = BUILT.get(name, "").format(architecture=cell["architecture"])
         if needed and not (ROOT / needed).is_file():

@@ -145,7 +145,7 @@ def _scans(cells: Cells) -> Finding:
     """The limits are ones that can be set, and each query ends below that of bytes and in its time."""
     for name, allowed in ATHENA_LIMITS.items():
         if wrong := next((cell for cell in cells if cell[name] not in allowed), None):
-            found = f"{name} {wrong[name]:,}: must be {allowed[0]:,} to {allowed[-1]:,}"
+            found = f"{name} {wrong[name]:,}: must be from {allowed[0]:,} to {allowed[-1]:,}"
             return Finding("Athena", PROBLEM, found, f"change --set {name}=...")
     queries = [cell for cell in cells if cell["operation"] in QUERIES]
     if not queries:

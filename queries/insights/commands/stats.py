@@ -180,7 +180,7 @@ class _GroupScope:
         for name in sorted(names(expression) & self._made):
             raise refusal(
                 expression.span,
-                f"{name} is a column that this stats makes; aggregate it in another stats, or give it another alias",
+                f"{name} is a column that this stats creates; aggregate it in another stats, or give it another alias",
             )
         value = Compiler(self._pipeline).no_map(expression, "stats")
         return value if value.simple and not isinstance(value.literal, int) else self._pipeline.store(value)

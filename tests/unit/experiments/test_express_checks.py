@@ -96,7 +96,7 @@ def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_
 def test_a_limit_that_cannot_be_set_is_refused_with_those_that_can(limit):
     [(name, value)] = limit.items()
     problem = found(cell("count"), cell(**limit))["Athena"]
-    assert problem.status == PROBLEM and f"{name} {value:,}: must be 1" in problem.found
+    assert problem.status == PROBLEM and f"{name} {value:,}: must be from 1" in problem.found
 
 
 def test_a_query_that_may_outlive_its_limit_is_a_warning():
