@@ -61,9 +61,9 @@ def _published(storage_class: str) -> Published:
 
 
 GENERAL_BUCKET = StandIn(
-    "a general purpose bucket",
-    "“a general purpose bucket”: no emulator has directory buckets, so a second general purpose bucket is the stand-in "
-    "for S3 Express One Zone. These rows show that the path works; they say nothing about that storage class.",
+    "a general bucket",
+    "“a general bucket”: no emulator has directory buckets, so a second general purpose bucket is the stand-in for S3 "
+    "Express One Zone. These rows show that the path works; they say nothing about that storage class.",
 )
 
 AXES = (
