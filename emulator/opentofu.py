@@ -36,7 +36,7 @@ def built() -> str | None:
 def build_once(progress: Progress) -> str:
     """Build OpenTofu, unless it is there, and return its path. Raises ProviderError like `go_build`."""
     finished = _finished_folder()
-    why = f"{NEITHER}; building {TITLE} from the Go module proxy ({BUILD_TAKES}, only once)"
+    why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
     build_cache.build_once(finished, TITLE, why, lambda draft: _build(draft, progress), progress)
     return str(finished / PROGRAM.name)
 

@@ -21,6 +21,8 @@ from emulator.go_build import Progress, ProviderError
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
+# How long the build of the providers takes.
+BUILD_TAKES = "3 to 6 minutes"
 PROVIDER_NAMES = tuple(provider.name for provider in provider_build.PROVIDERS)
 
 
@@ -122,7 +124,7 @@ def _come_from_elsewhere(host: str) -> bool:
 
 
 def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
-    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy (3 to 6 minutes, only once)"
+    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, {BUILD_TAKES}, once"
 
     def build(draft: Path) -> dict[str, Any]:
         return provider_build.build(draft, platform, REGISTRIES.values(), progress)
@@ -196,7 +198,7 @@ def _terraform_identity(binary: str) -> tuple[str, str]:
         return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
     except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
         raise ProviderError(
-            f"`{binary} version` isn't Terraform or OpenTofu; set STAMPEDE_TERRAFORM to one of them"
+            f"`{binary} version` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
         ) from None
 
 

@@ -299,7 +299,7 @@ def test_a_wrong_terraform_in_the_environment_is_named(machine, monkeypatch):
     with pytest.raises(ProviderError, match="STAMPEDE_TERRAFORM=terrafrom is not a program"):
         _prepare()
     monkeypatch.setenv("STAMPEDE_TERRAFORM", "go")
-    with pytest.raises(ProviderError, match="isn't Terraform or OpenTofu"):
+    with pytest.raises(ProviderError, match="doesn't print what Terraform prints"):
         _prepare()
 
 
