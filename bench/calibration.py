@@ -137,7 +137,7 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     unit = rows[0].unit
     heads += [f"published, {unit}", f"model, {unit}", "difference"]
     if rows[0].of_runs:
-        heads.append("by its runs, 95 %")
+        heads.append("95 % interval of its runs")
     lines = [
         textwrap.fill(f"{title}: {published.setting}", width=118),
         "",

@@ -39,11 +39,11 @@ def run_child(command: list[str], timeout_s: float = 600.0, printed: str = os.de
             os.killpg(process.pid, 9)  # its own group: the program between and the command
             process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
-                raise BenchError(f"{command[0]} wasn't done after {timeout_s:g} s") from None
+                raise BenchError(f"{command[0]} didn't finish within {timeout_s:g} s") from None
             raise
         if process.returncode != 0:
-            last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
-            raise BenchError(f"{command[0]} ended with status {process.returncode}: {last[0][:300]}")
+            last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
+            raise BenchError(f"{command[0]} exited with status {process.returncode}: {last[0][:300]}")
         return json.loads(report.read_text())
 
 

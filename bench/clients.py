@@ -135,7 +135,7 @@ def _same_bytes(path: Path) -> None:
     piece = random.Random(4).randbytes(2**20)  # as bench.download.put_object
     with path.open("rb") as file:
         if any(file.read(2**20) != piece for _ in range(download.OBJECT_MB)):
-            raise BenchError("other bytes arrived than were put")
+            raise BenchError("the bytes received differ from those uploaded")
 
 
 def _rclone(made: Gateway, verb: str) -> list[str]:

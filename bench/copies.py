@@ -67,7 +67,7 @@ def setting() -> str:
 
 def _sentence(side: Side) -> str:
     cpu_ms, calls_per_s, peak_mb = (rounds.median(side, name) for name in ("cpu_ms", "calls_per_s", "peak_mb"))
-    return f"{side.label}: {cpu_ms:.3g} CPU-ms a call, {figure(calls_per_s)} calls/s, peak {peak_mb:.0f} MiB"
+    return f"{side.label}: {cpu_ms:.3g} CPU-ms per call, {figure(calls_per_s)} calls/s, peak {peak_mb:.0f} MiB"
 
 
 def parallel_100(runs: int) -> tuple[Entry, str]:
@@ -81,9 +81,7 @@ def parallel_100(runs: int) -> tuple[Entry, str]:
         rounds.in_turn(sides, runs, seconds_a_round=10)
     samples = Samples(*(tuple(one["calls_per_s"] for one in side.measured) for side in sides))
     told = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
-    setting = (
-        f"{told}, before the front as a store of keys alone, {LATENCY_MS} ms an answer; {rounds.sentence(sides[0])}"
-    )
+    setting = f"{told}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
     return samples.entry("copy_parallel_100", "copies/s", higher_is_better=True), setting
 
 

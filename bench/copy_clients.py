@@ -147,7 +147,7 @@ def _side(
             rows.unlink()
         there = count_objects(made, prefix)
         if there != count:
-            raise BenchError(f"{label}: {there} of {count} objects are there: this run can't be compared")
+            raise BenchError(f"{label}: {there} of {count} objects exist: this run can't be compared")
         return measured | {"cpu_ms": measured["cpu_s"] * 1000 / count, "calls_per_s": count / measured["wall_s"]}
 
     return Side(label, run)

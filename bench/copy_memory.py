@@ -28,7 +28,7 @@ LONGEST_S = 3600
 def memory(runs: int) -> tuple[Entry, str]:
     """Peak MiB at a million objects against that at 10 thousand; one run of each, whatever `runs` says."""
     small, large = copied(SMALL), copied(LARGE)
-    setting = f"{LARGE:,} objects against {SMALL:,} before the front as a store of keys alone; {large['wall_s']:,.0f} s"
+    setting = f"{LARGE:,} objects against {SMALL:,} against the front as a store of keys; {large['wall_s']:,.0f} s"
     samples = Samples((large["peak_mb"],), (small["peak_mb"],))
     return samples.entry("copy_memory", "MiB", higher_is_better=False), setting
 
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         type=positive_int,
         action="append",
-        help=f"measure this number, may be repeated (default: {SMALL}, {LARGE}, {LARGEST})",
+        help=f"measure this number of objects; may be repeated (default: {SMALL}, {LARGE}, {LARGEST})",
     )
     chosen = parser.parse_args(arguments)
     return session.guarded(lambda: _measure(chosen.objects or (SMALL, LARGE, LARGEST)))

@@ -1,8 +1,8 @@
 """The adaptive mode of the copy against a limit that it isn't told: how near it comes, and how workers share one.
 
 The limit is the front's (bench/front), of one prefix for all writes: 3,500/s, as S3's own, before a store of keys
-alone, and 500/s before versitygw, which serves about 1,300 beside its client on two cores. Each run is a minute, and
-counts only if no object failed.
+alone, and 500/s in front of versitygw, which serves about 1,300 beside its client on two cores. Each run is a minute,
+and counts only if no object failed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Behind:
     running: Callable[[], AbstractContextManager[str]]
 
 
-STORE = Behind("as a store of keys alone", lambda: nullcontext("none"))
-VERSITYGW = Behind(f"before versitygw {tools.VERSITYGW.version}", lambda: servers.versitygw(ROOM_MB))
+STORE = Behind("as a store of keys", lambda: nullcontext("none"))
+VERSITYGW = Behind(f"in front of versitygw {tools.VERSITYGW.version}", lambda: servers.versitygw(ROOM_MB))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ def _entry(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int)
     share = limit_per_s / workers
     samples = Samples(tuple(one.rates[0] for one in minutes), (share,) * len(minutes))
     setting = (
-        f"the front {behind.words}, {limit_per_s:,} writes/s a prefix, {LATENCY_MS} ms an answer, {RUN_SECONDS} s a run"
+        f"the front {behind.words}, {limit_per_s:,} writes/s per prefix, {LATENCY_MS} ms per answer, "
+        f"{RUN_SECONDS} s per run"
     )
     told = []
     for one in minutes:

@@ -102,7 +102,7 @@ def place(url: str, **environment: str) -> Iterator[Gateway]:
 
 def put_object(made: Gateway) -> None:
     """Put the 1 GiB object."""
-    say(f"putting an object of {OBJECT_MB} MiB into versitygw (a few seconds)")
+    say(f"uploading an object of {OBJECT_MB} MiB to versitygw (a few seconds)")
     made.client().put_object(Bucket=BUCKET, Key=KEY, Body=random.Random(4).randbytes(2**20) * OBJECT_MB)
 
 

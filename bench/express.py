@@ -86,14 +86,14 @@ def setting() -> str:
     """What is measured, in words."""
     return (
         f"{OBJECTS:,} objects of {OBJECT_BYTES // 1000} KB ({LOOP_OBJECTS:,} in the loop), the front as a store of "
-        f"keys over http on loopback, {LATENCY_MS} ms an answer, all in memory"
+        f"keys over http on loopback, {LATENCY_MS} ms per answer, all in memory"
     )
 
 
 def _sentence(side: Side) -> str:
     names = ("objects_per_s", "cpu_ms", "server_cpu_ms", "peak_mb")
     rate, cpu_ms, server_ms, peak_mb = (rounds.median(side, name) for name in names)
-    clients = f"{figure(rate)} objects/s, {figure(cpu_ms)} CPU-ms an object"
+    clients = f"{figure(rate)} objects/s, {figure(cpu_ms)} CPU-ms per object"
     return f"{side.label}: {clients}, {figure(server_ms)} of the server, peak {peak_mb:.0f} MiB"
 
 

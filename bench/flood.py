@@ -96,7 +96,7 @@ def loopback(runs: int) -> tuple[Entry, str]:
         )
     setting = (
         f"{count:,} messages to ElasticMQ {_version()} on loopback; the peer is an epoll loop (bench/raw_http.py) that "
-        f"writes the same requests, built and signed before, on {sending.IN_FLIGHT} connections, as many as ours"
+        f"writes the same requests, built and signed before, on {sending.IN_FLIGHT} connections, as ours does"
     )
     return samples.entry(NAME_LOOPBACK, "messages/s", higher_is_better=True), setting
 
@@ -141,7 +141,7 @@ def one_batch_at_a_time(queue: Queue) -> None:
         entries = [{"Id": str(index), "MessageBody": order.body} for index, order in enumerate(batch)]
         answer = queue.client.send_message_batch(QueueUrl=queue.url, Entries=entries)
         if answer.get("Failed"):
-            raise BenchError(f"ElasticMQ refused {len(answer['Failed'])} messages of the peer's")
+            raise BenchError(f"ElasticMQ refused {len(answer['Failed'])} of the peer's messages")
 
 
 def sqs_client(endpoint_url: str) -> Any:

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         type=positive_int,
         action="append",
-        help=f"measure this number, may be repeated (default: {', '.join(map(str, COUNTS))})",
+        help=f"measure this number of messages; may be repeated (default: {', '.join(map(str, COUNTS))})",
     )
     chosen = parser.parse_args(arguments)
     return session.guarded(lambda: _measure(chosen.messages or COUNTS))

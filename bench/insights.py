@@ -198,9 +198,9 @@ def in_child(side: str, logs: Path) -> dict[str, Any]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
-        raise BenchError(f"{side} wasn't done after {TIMEOUT_S} s") from None
+        raise BenchError(f"{side} didn't finish within {TIMEOUT_S} s") from None
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["without a word"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise BenchError(f"{side} failed: {last[:300]}")
     return json.loads(done.stdout)
 

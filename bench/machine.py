@@ -25,9 +25,9 @@ def prologue() -> str:
     """Measure what the machine can do and say it, with what else runs, before anything is compared; the line for the
     notes under a table. Raises BenchError without openssl."""
     watch = Watch()
-    measured = f"it gives: {abilities.measure()}"
+    measured = f"measured: {abilities.measure()}"
     if not counts(share := watch.share()):
-        measured += f"; other work has {share:.0%} of it at the start"
+        measured += f"; other work uses {share:.0%} of it at the start"
         names = ", ".join(watch.names())  # reads every process once
         beside = f" ({names})" if names else ""
         say(

@@ -36,7 +36,7 @@ def large(runs: int, *, tls: bool) -> Matrix:
         others, notes = _there(made, [clients.s5cmd, clients.aws, clients.rclone])
         sides |= {(side.label, "tmp"): side for side in others}
         if tls:
-            notes.append("The bare socket is left out: it speaks no TLS.")
+            notes.append("The bare socket is left out because it doesn't support TLS.")
         else:
             sides["bare socket", "discard"] = _bare_socket(made)
         rounds.in_turn(list(sides.values()), runs, SECONDS_A_LARGE_ROUND)

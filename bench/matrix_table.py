@@ -45,7 +45,7 @@ def markdown(matrix: Matrix) -> str:
         figures = [f"{row.wall_s:.2f}", f"{row.cpu_s:.2f}", f"{row.peak_mb:.0f}"]
         ratios = [_times(base.wall_s / row.wall_s), _times(base.cpu_s / row.cpu_s)]
         lines.append(_line([row.client, PLACES[row.bytes_go_to], *figures, *ratios]))
-    told = f"Medians of {matrix.runs} rounds; the ratios say how many times less than {matrix.baseline}."
+    told = f"Medians of {matrix.runs} rounds; a ratio of 2 x is half of what {matrix.baseline} takes."
     return "\n".join([f"{matrix.title}:", "", *lines, "", told, *matrix.notes])
 
 

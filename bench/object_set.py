@@ -66,7 +66,7 @@ def check_uploaded(client: Any, below: str, objects: int) -> None:
     """
     there = {one["Key"].removeprefix(below): one["ETag"].strip('"') for one in _listed(client, below)}
     if there != _etags(objects):
-        raise BenchError(f"{len(there)} objects are there, or with other bytes, instead of {objects}")
+        raise BenchError(f"{len(there)} of {objects} objects found, or their bytes differ")
 
 
 def check_downloaded(folder: Path, objects: int) -> None:
@@ -77,7 +77,7 @@ def check_downloaded(folder: Path, objects: int) -> None:
     for number in range(objects):
         path = folder / name(number)
         if not path.is_file() or path.read_bytes() != body(number):
-            raise BenchError(f"{path.name} arrived with other bytes than were put, or not at all")
+            raise BenchError(f"{path.name} is missing or differs from what was uploaded")
 
 
 @functools.cache

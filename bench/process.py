@@ -97,7 +97,7 @@ def _wait_until_it_answers(
     deadline = time.monotonic() + start_timeout_s
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise BenchError(f"{name} ended at once with status {process.returncode}: {_last_line(log_path)}")
+            raise BenchError(f"{name} exited immediately with status {process.returncode}: {_last_line(log_path)}")
         try:
             get(url)
             return

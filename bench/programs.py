@@ -110,5 +110,5 @@ def _said(command: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BenchError(f"{command[0]} doesn't run: {error}") from None
     if done.returncode != 0:
-        raise BenchError(f"{' '.join(command)} ended with status {done.returncode}: {done.stderr.strip()[-200:]}")
+        raise BenchError(f"{' '.join(command)} exited with status {done.returncode}: {done.stderr.strip()[-200:]}")
     return done.stdout.strip()

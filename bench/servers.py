@@ -119,7 +119,7 @@ class Certificate:
 @contextmanager
 def certificate() -> Iterator[Certificate]:
     """Make a certificate for a server on loopback. Raises BenchError without openssl."""
-    openssl = tools.require("openssl", "making a local certificate")
+    openssl = tools.require("openssl", "creating a local certificate")
     with _scratch("certificate") as folder:
         made = Certificate(folder / "certificate.pem", folder / "key.pem")
         subject = ["-subj", "/CN=127.0.0.1", "-addext", f"subjectAltName=IP:{HOST}", "-days", "2"]
@@ -127,7 +127,7 @@ def certificate() -> Iterator[Certificate]:
         command = [openssl, "req", *kind, *subject, "-keyout", str(made.key), "-out", str(made.certificate)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
-            raise BenchError(f"openssl made no certificate: {done.stderr.strip()[-300:]}")
+            raise BenchError(f"openssl didn't create a certificate: {done.stderr.strip()[-300:]}")
         yield made
 
 
@@ -140,7 +140,7 @@ def versitygw(room_mb: int, certificate: Certificate | None = None) -> Iterator[
     """
     binary = tools.go_binary(tools.VERSITYGW)
     if not RAM_FOLDER.is_dir():
-        raise BenchError(f"no RAM-backed folder {RAM_FOLDER}: versitygw would measure the disk; run this on Linux")
+        raise BenchError(f"no RAM-backed folder {RAM_FOLDER}: the figures would be the disk's; run this on Linux")
     free_mb = shutil.disk_usage(RAM_FOLDER).free // 2**20
     if free_mb < room_mb:
         raise BenchError(

@@ -25,7 +25,7 @@ def guarded(measure: Callable[[], None]) -> int:
         say(f"bench: {error}", style="red")
         return 1
     except KeyboardInterrupt:
-        say("bench: stopped; the servers are stopped, finished results are kept")
+        say("bench: interrupted; the servers are stopped and finished results are kept")
         return 130
     return 0
 
@@ -39,7 +39,7 @@ def parser(program: str, description: str, names: Collection[str], what: str, ou
         action="append",
         choices=names,
         default=[],
-        help=f"measure only this {what}, may be repeated (default: all: {', '.join(names)})",
+        help=f"measure only this {what}; may be repeated (default: all: {', '.join(names)})",
     )
     made.add_argument(
         "--runs", metavar="N", type=_runs, default=DEFAULT_RUNS, help="runs of each side (default: %(default)s)"

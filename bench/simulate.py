@@ -45,9 +45,9 @@ def against_simpy(runs: int) -> tuple[Entry, str]:
 
     samples = alternate(timed("ours", ours_drain_s), timed("peer", simpy_drain_s), runs, _told)
     if not abs(drains["ours"] / drains["peer"] - 1) < SAME_DRAIN:
-        raise BenchError(f"{NAME}: the floods aren't the same, they drain in {drains['ours']} and {drains['peer']} s")
+        raise BenchError(f"{NAME}: the floods differ: they drain in {drains['ours']} and {drains['peer']} s")
     setting = (
-        f"{MESSAGES:,} messages by {WORKERS:,}, {AT_ONCE:,} at once and {PER_MINUTE:,} more a minute; "
+        f"{MESSAGES:,} messages by {WORKERS:,}, {AT_ONCE:,} at once and {PER_MINUTE:,} more per minute; "
         f"drained after {drains['ours']:,.1f} s, SimPy's after {drains['peer']:,.1f}"
     )
     return samples.entry(NAME, "s", higher_is_better=False), setting
@@ -57,7 +57,7 @@ def memory(runs: int) -> tuple[Entry, str]:
     """Peak MiB of a process that simulates a million messages against one of 10,000; one run, whatever `runs` says."""
     few, many = (_child(count) for count in (FEW, MANY))
     samples = Samples((many["peak_mb"],), (few["peak_mb"],))
-    setting = f"{MANY:,} messages by 1,000 against {FEW:,}, imports and all; {many['wall_s']:.1f} s"
+    setting = f"{MANY:,} messages by 1,000 against {FEW:,}, imports included; {many['wall_s']:.1f} s"
     return samples.entry(NAME_MEMORY, "MiB", higher_is_better=False), setting
 
 

@@ -34,9 +34,9 @@ class SmallSet:
             nonlocal seen
             found = {path.name: path.stat().st_size for path in folder.iterdir()}
             if found != self.sizes:
-                raise BenchError(f"{len(found)} objects arrived, or wrong sizes, instead of {len(self.sizes)}")
+                raise BenchError(f"{len(found)} objects arrived instead of {len(self.sizes)}, or some have wrong sizes")
             if not seen and any((folder / name).read_bytes() != self.body(name) for name in self.sizes):
-                raise BenchError("other bytes arrived than were put")
+                raise BenchError("the bytes received differ from those uploaded")
             seen = True
 
         return check
@@ -50,7 +50,7 @@ class SmallSet:
     def put(self, made: download.Gateway) -> None:
         """Put the objects."""
         client = made.client()
-        say(f"putting {len(self.sizes):,} objects into versitygw (a few seconds)")
+        say(f"uploading {len(self.sizes):,} objects to versitygw (a few seconds)")
         with ThreadPoolExecutor(PUTTING_THREADS) as pool:
             list(
                 pool.map(

@@ -30,7 +30,7 @@ def print_entries(entries: Sequence[Entry], notes: Iterable[str], console: Conso
         )
     console.print(table)
     console.print(
-        "medians of runs in turn; ratio above 1: ours is better; others: processors' time of other work", markup=False
+        "medians of alternating runs; ratio above 1: ours is better; others: processor time of other work", markup=False
     )
     if busy := [entry.name for entry in entries if not counts(entry.others_share)]:
         console.print(

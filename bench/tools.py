@@ -26,7 +26,7 @@ WAYS_TO_GET = {
     "openssl": "install OpenSSL, 1.1.1 or newer (Debian: `apt-get install openssl`)",
     "aws": "install the AWS CLI (`pip install awscli`)",
     "rclone": "install rclone (Debian: `apt-get install rclone`)",
-    "pyenv": "put pyenv, whose shim the `aws` on the PATH is, on the PATH too",
+    "pyenv": "put pyenv on the PATH too: the `aws` found there is its shim",
     "go": "install Go, 1.24 or newer (see its site, or Debian backports: `apt-get install golang`)",
 }
 
@@ -137,5 +137,5 @@ def run(
         raise BenchError(f"{doing} took more than {FETCH_TIMEOUT_S} s; is the registry reachable?") from None
     if done.returncode != 0:
         said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        telling = next((line for line in said if "ERROR" in line), said[-1] if said else "it said nothing")
+        telling = next((line for line in said if "ERROR" in line), said[-1] if said else "it printed nothing")
         raise BenchError(f"{doing} failed with status {done.returncode}: {telling[:300]}")

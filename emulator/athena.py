@@ -25,8 +25,8 @@ _UNKNOWN = (
     "ServiceProcessingTimeInMillis",
 )
 _REFUSED = (
-    "the embedded Athena can't answer this as AWS does: it takes SELECT count(*), sum, min or max of columns, each AS "
-    "a name, FROM one table WHERE its partition keys = 'texts' joined by AND"
+    "the embedded Athena doesn't support this query: it takes SELECT count(*), sum, min or max of columns, each AS a "
+    "name, FROM one table WHERE its partition keys = 'text' joined by AND"
 )
 _CONSTRAINT = (
     "CONSTRAINT_VIOLATION: For the injected projected partition column {}, the WHERE clause must contain only static "
@@ -132,7 +132,7 @@ def _why_it_fails(query: str, database: str) -> str:
     others = [one for one in columns if types.get(one) not in _WHOLE_NUMBERS]
     others += [one for one in keys if partitions.get(one) != "string"]
     if others:
-        return f"NOT_SUPPORTED: {_REFUSED}; {others[0]} is no column of whole numbers, or no partition key of text"
+        return f"NOT_SUPPORTED: {_REFUSED}; {others[0]} isn't a column of whole numbers or a partition key of text"
     return _without_its_partition(table, keys)
 
 

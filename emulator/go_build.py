@@ -58,7 +58,7 @@ def download(go: str, pins: Path, copy: Path, programs: Iterable[Program], progr
     output = _run(command, copy, environment, f"downloading the sources of {titles}", progress)
     # Go adds a missing checksum to go.sum instead of refusing the module, so an incomplete go.sum must not pass.
     if (copy / "go.sum").read_text() != (pins / "go.sum").read_text():
-        raise ProviderError(f"emulator/{pins.name}/go.sum doesn't pin every module of go.mod beside it; complete it")
+        raise ProviderError(f"emulator/{pins.name}/go.sum doesn't pin every module of its go.mod; add what is missing")
     folders, decoder, rest = {}, json.JSONDecoder(), output.strip()
     while rest:
         entry, end = decoder.raw_decode(rest)
@@ -98,7 +98,7 @@ def find_go(why: str, otherwise: str) -> str:
     """Return the path of `go`; raises ProviderError without one, with why it is needed and what else would do."""
     if go := shutil.which("go"):
         return go
-    raise ProviderError(f"{why} `go` must be on the PATH; install Go >= 1.25, or {otherwise}")
+    raise ProviderError(f"{why}; install Go >= 1.25 and put it on the PATH, or {otherwise}")
 
 
 def go_version(go: str) -> str:
@@ -162,4 +162,4 @@ def _reason(errors: str, output: str) -> str:
     if match := re.search(r'"Error": (".*")', output):  # of `go mod download -json`
         return " ".join(json.loads(match[1]).split())[:300]
     lines = [line.strip() for line in errors.splitlines() if not line.startswith(("go: downloading", "#"))]
-    return next((" ".join(line.split())[:300] for line in lines if line), "no reason given")
+    return next((" ".join(line.split())[:300] for line in lines if line), "it printed no reason")

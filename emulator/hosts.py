@@ -27,7 +27,7 @@ from emulator.process import Process, end_with_parent, start_ticks
 
 BUILD = stack.ROOT / "functions" / "transfer" / "build"
 # What the program says first, once it has read its environment.
-READY = "taking orders"
+READY = "receiving messages from"
 START_TIMEOUT_S = 30
 # A host in mid-work lets its calls end, hands its message back and ends: a second or two where the emulator answers.
 STOP_TIMEOUT_S = 10
@@ -90,7 +90,7 @@ def _program() -> Path:
     architecture = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine())
     program = BUILD / str(architecture) / "bootstrap"
     if not program.is_file():
-        raise EmulatorError(f"a host runs {program}, which isn't there; build it with `make functions`")
+        raise EmulatorError(f"{program}, which a host runs, isn't built; run `make functions`")
     return program
 
 
@@ -131,8 +131,8 @@ def _role_of_the_instances(outputs: Mapping[str, Any], endpoint_url: str) -> dic
         taken = client("sts").assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)
     except (BotoCoreError, ClientError, LookupError) as error:
         raise EmulatorError(
-            f"the hosts can't have the role of the stack's instances ({type(error).__name__}: {error}); apply the "
-            "stack again, or begin anew with `stampede emulator stop`"
+            f"the hosts can't assume the role of the stack's instances ({type(error).__name__}: {error}); apply the "
+            "stack again, or start afresh after `stampede emulator stop`"
         ) from None
     return {
         "AWS_ACCESS_KEY_ID": taken["Credentials"]["AccessKeyId"],
@@ -154,7 +154,7 @@ def _start(program: Path, environment: Mapping[str, str], log_path: Path, follow
                 preexec_fn=end_with_parent() if follow_parent else None,
             )
     except OSError as error:
-        raise EmulatorError(f"a host can't be started: {program}: {error.strerror}") from None
+        raise EmulatorError(f"can't start a host: {program}: {error.strerror}") from None
     return Host(process.pid, start_ticks(process.pid), str(log_path))
 
 
@@ -163,7 +163,7 @@ def _wait_until_it_is_ready(host: Host) -> None:
     while READY not in Path(host.log_file).read_text(errors="replace"):
         if not host.is_alive():
             said = Path(host.log_file).read_text(errors="replace").strip().splitlines() or ["nothing"]
-            raise EmulatorError(f"a host ended at once; it said: {said[-1][:300]}")
+            raise EmulatorError(f"a host exited immediately; its last output: {said[-1][:300]}")
         if time.monotonic() > deadline:
             raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
         time.sleep(0.02)

@@ -168,12 +168,12 @@ def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> Non
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise EmulatorError(
-                f"the embedded AWS ended at once with status {process.returncode}; its log: {emulator.log_file}"
+                f"the embedded AWS exited immediately with status {process.returncode}; its log: {emulator.log_file}"
             )
         if emulator.answers():
             return
         time.sleep(0.1)
     raise EmulatorError(
-        f"the embedded AWS didn't answer on {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
+        f"the embedded AWS didn't answer at {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
         f"its log: {emulator.log_file}"
     )

@@ -50,7 +50,7 @@ def _finished_folder() -> Path:
 
 
 def _build(target: Path, progress: Progress) -> dict[str, Any]:
-    go = go_build.find_go(f"{NEITHER}, and to build {TITLE}", "install Terraform >= 1.9")
+    go = go_build.find_go(f"{NEITHER}, and building {TITLE} needs `go`", "install Terraform >= 1.9")
     sources, binary = target / "sources", target / PROGRAM.name
     modules = go_build.download(go, PINS, sources / "pins", [PROGRAM], progress)
     go_build.copy_sources(modules[PROGRAM.module], sources / PROGRAM.name, PROGRAM)

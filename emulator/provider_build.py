@@ -85,8 +85,8 @@ def build(target: Path, platform: str, hosts: Iterable[str], progress: Progress)
     fails.
     """
     go = go_build.find_go(
-        "the provider registry doesn't answer, and to build the providers",
-        "name a Terraform CLI config with a provider mirror of yours in TF_CLI_CONFIG_FILE",
+        "the provider registry doesn't answer, and building the providers needs `go`",
+        "set TF_CLI_CONFIG_FILE to a Terraform CLI config with a provider mirror",
     )
     sources = target / "sources"
     modules = go_build.download(go, PINS, sources / "pins", PROVIDERS, progress)
@@ -144,6 +144,6 @@ def _keep(text: str, pattern: str, wanted: Iterable[str], file: Path) -> str:
     kept = re.sub(pattern, decide, text, flags=re.DOTALL)
     if missing := sorted(wanted - found):
         raise ProviderError(
-            f"{file.name} of the AWS provider doesn't list {', '.join(missing)}; was its version changed?"
+            f"{file.name} of the AWS provider doesn't list {', '.join(missing)}; check whether its version has changed"
         )
     return kept

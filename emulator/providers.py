@@ -49,7 +49,7 @@ def found_terraform() -> str | None:
         if found := shutil.which(chosen):
             return found
         raise ProviderError(
-            f"STAMPEDE_TERRAFORM={chosen} is not a program; give the path of terraform or tofu, or unset it"
+            f"STAMPEDE_TERRAFORM={chosen} is not a program; set it to the path of terraform or tofu, or unset it"
         )
     for name in ("terraform", "tofu"):
         if found := shutil.which(name):
@@ -198,7 +198,7 @@ def _terraform_identity(binary: str) -> tuple[str, str]:
         return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
     except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
         raise ProviderError(
-            f"`{binary} version` doesn't answer like Terraform; set STAMPEDE_TERRAFORM to one that does"
+            f"`{binary} version` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
         ) from None
 
 
@@ -221,7 +221,7 @@ def main() -> int:
     if config:
         print(config)
     else:
-        print_to_stderr("the providers come from the registry, or as your CLI config says; no mirror is needed")
+        print_to_stderr("the providers come from the registry or from your CLI config's sources; no mirror is needed")
     return 0
 
 

@@ -18,7 +18,7 @@ CONCURRENCY = Axis("concurrency", "concurrency_limit", "concurrency_value", "N",
 
 
 def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
-    """How calls are tried again, by what is usual."""
+    """How calls are retried, by what is usual."""
     return (
         Axis("retry_attempts", "retry_attempts", "retry_attempts", "attempts", "{} attempts", default=attempts,
              in_order=True, allowed=range(1, 50 + 1)),
@@ -37,14 +37,14 @@ METRICS = (
     Metric(
         "calls_per_s",
         "calls_per_s",
-        "got through",
+        "throughput",
         "calls/s",
         "mean",
         "higher",
         queried=True,
         digits=1,
-        reading="“got through” are the objects copied, by the time from the first call to the last answer: a call that "
-        "was turned down and tried again counts once.",
+        reading="“throughput” is the number of objects copied, divided by the time from the first call to the last "
+        "answer: a call that was throttled and retried counts once.",
     ),
     Metric("copied", "copied", "copied", "", "sum", "higher", queried=True),
     Metric("failed", "failed", "failed", "", "sum", queried=True),
@@ -56,7 +56,7 @@ METRICS = (
         "sum",
         queried=True,
         short="slow\ndown",
-        reading="“SlowDowns” are calls that S3 answered with 503.",
+        reading="“SlowDowns” is the number of calls that S3 answered with 503 SlowDown.",
     ),
     Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
     Metric("call_p50_ms", "call_p50_ms", "one call, p50", "ms", "mean", digits=1),
@@ -64,7 +64,7 @@ METRICS = (
     Metric("calls", "calls", "calls sent", "", "sum"),
     Metric("planned", "planned", "planned", "", "sum"),
     Metric("already_there", "already_there", "already there", "", "sum"),
-    Metric("peak_memory_mb", "peak_memory_mb", "most memory", "MB", "mean", digits=1),
+    Metric("peak_memory_mb", "peak_memory_mb", "peak memory", "MB", "mean", digits=1),
     Metric("cpu_s", "client_cpu_seconds", "CPU", "s", "mean", digits=2),
 )
 KNEE = ("parallel_limit", "parallel calls")
@@ -72,7 +72,7 @@ SECTIONS = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *
 
 COPY = Experiment(
     name="copy",
-    question="How many calls at once does a copy within S3 gain from, and what is S3's limit?",
+    question="How many CopyObject calls at once pay off in one Lambda?",
     operation=("copy run", "copy runs"),
     axes=(
         LIMIT,

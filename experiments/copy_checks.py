@@ -44,7 +44,7 @@ def calls(cells: Cells) -> Finding:
     """How S3 is asked; what an axis doesn't allow was refused before."""
     limits = sorted({cell["parallel_limit"] for cell in cells})
     ways = ", ".join(sorted({f"{cell['retry_mode']} with {cell['retry_attempts']} attempts" for cell in cells}))
-    return Finding("calls", OK, f"parallel_limit {_range(limits)}, retries {ways}")
+    return Finding("calls", OK, f"parallel_limit {_range(limits)}; retries: {ways}")
 
 
 def key_plan(cells: Cells, *, always: bool = False) -> Finding:
@@ -67,31 +67,31 @@ def rate(cells: Cells) -> Finding:
     takes_per_s, asked_per_s = known["s3_put_per_s"], partial(wanted_per_s, parameters=known)
     most = max(cells, key=asked_per_s)
     found = (
-        f"{most['concurrency_value']:,} x {most['parallel_limit']:,} calls at once ask for about "
-        f"{asked_per_s(most):,.0f} a second; S3 takes {takes_per_s:,.0f} a prefix"
+        f"{most['concurrency_value']:,} x {most['parallel_limit']:,} parallel calls reach about "
+        f"{asked_per_s(most):,.0f} calls/s; S3 takes {takes_per_s:,.0f} calls/s per prefix"
     )
     if asked_per_s(most) <= takes_per_s:
         return Finding("rate", OK, found)
     if all(cell["pace"] == "adaptive" for cell in cells):
-        return Finding("rate", OK, f"{found}, the adaptive pace finds that limit")
+        return Finding("rate", OK, f"{found}, and the adaptive pace finds that limit")
     fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=asked_per_s)
     failed = turned_down(fixed, known).failed
     ways = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
-    return Finding("rate", OK, f"{found}, beyond that it answers SlowDown: with {ways} {_share(failed)} may fail")
+    return Finding("rate", OK, f"{found} and answers SlowDown beyond that: with {ways}, {_share(failed)} may fail")
 
 
 def kms(cells: Cells) -> Finding:
     """Without bucket keys every copy asks KMS twice, whose quota of requests is the account's."""
     without = [cell for cell in cells if not cell["bucket_key"]]
     if not without:
-        return Finding("KMS", OK, "with bucket keys, about one request for 20 copies")
+        return Finding("KMS", OK, "with bucket keys: about one KMS request for every 20 copies")
     known = knowledge("copy")
     copies_per_s = min(known["s3_put_per_s"], max(wanted_per_s(cell, known) for cell in without))
     found = (
-        f"bucket_key = false: up to {KMS_CALLS_PER_COPY * copies_per_s:,.0f} requests a second, of the quota that all "
+        f"bucket_key = false: up to {KMS_CALLS_PER_COPY * copies_per_s:,.0f} KMS requests/s, out of the quota that all "
         "symmetric keys of this account share in the region"
     )
-    return Finding("KMS", WARNING, found, "leave bucket_key at true, or look the quota up in the console (KMS)")
+    return Finding("KMS", WARNING, found, "leave bucket_key at true, or check the account's KMS quota in the console")
 
 
 def one_lister(cells: Cells) -> Finding:
@@ -107,8 +107,8 @@ def descriptors(cells: Cells) -> Finding:
     """A function's calls at once within its file descriptors on AWS."""
     most = max(cell["parallel_limit"] for cell in cells)
     if most <= LAMBDA_CALLS_AT_ONCE:
-        return Finding("connections", OK, f"{most:,} calls at once are within a function's 1,024 file descriptors")
-    found = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and a call at once takes one"
+        return Finding("connections", OK, f"{most:,} parallel calls fit within a function's 1,024 file descriptors")
+    found = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and each parallel call takes one"
     way_out = f"use --set parallel_limit={LAMBDA_CALLS_AT_ONCE} or less, and more functions with from_manifest=true"
     return Finding("connections", WARNING, found, way_out)
 
@@ -126,11 +126,11 @@ def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     requests = count * prices["s3_put"]
     batch = prices["s3_batch_job"] + count * prices["s3_batch_object"] + requests
     return [
-        f"instead: S3 Batch Operations would copy such a list of {count:,} objects for {batch:.2f} USD ("
-        f"{prices['s3_batch_job']:.2f} a job, {1e6 * prices['s3_batch_object']:.2f} a million objects, and the same "
-        f"{requests:.2f} for COPY requests as a copy run here)",
-        "instead: UpdateObjectEncryption (January 2026) re-encrypts objects where they are, so that takes no copies",
-        "limit: CopyObject refuses an object above 5 GB, and it is reported as failed; `aws s3 cp` copies it in parts",
+        f"alternative: S3 Batch Operations would copy a list of {count:,} objects for {batch:.2f} USD ("
+        f"{prices['s3_batch_job']:.2f} per job, {1e6 * prices['s3_batch_object']:.2f} per million objects, and the "
+        f"same {requests:.2f} for COPY requests as a copy run)",
+        "alternative: UpdateObjectEncryption (January 2026) re-encrypts objects in place, without copying them",
+        "limit: CopyObject refuses objects above 5 GiB, which are reported as failed; `aws s3 cp` copies them in parts",
     ]
 
 
@@ -140,15 +140,15 @@ def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     calls, fewer = (count * each for each in (KMS_CALLS_PER_COPY, KMS_CALLS_WITH_BUCKET_KEY))
     price = prices["kms_request"]
     kms = (
-        f"keys: copying {count:,} objects takes about {fewer:,.0f} calls of KMS with bucket keys "
-        f"({fewer * price:.2f} USD), and {calls:,.0f} without ({calls * price:.2f} USD)"
+        f"keys: copying {count:,} objects takes about {fewer:,.0f} KMS requests with bucket keys "
+        f"({fewer * price:.2f} USD) and {calls:,.0f} without ({calls * price:.2f} USD)"
     )
     return [*advice(cells, prices), kms]
 
 
 def _share(failed: float) -> str:
     if failed < 0.0001:
-        return "hardly an object"
+        return "hardly any objects"
     return f"about {100 * failed:.2g} % of the objects"
 
 

@@ -1,4 +1,4 @@
-"""The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 says SlowDown, as
+"""The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 answers SlowDown, as
 published in October 2019; or N of them share it."""
 
 from functools import partial
@@ -19,7 +19,7 @@ PROGRAMS = {
 
 COPY_HOST = Experiment(
     name="copy_host",
-    question="How fast can one host copy inside a bucket before S3 says SlowDown?",
+    question="How fast can one host copy before S3 answers SlowDown?",
     operation=("copy run", "copy runs"),
     worker=("host", "hosts"),
     axes=(
@@ -57,7 +57,7 @@ COPY_HOST = Experiment(
         Published(
             "copy_host_rate",
             "AWS, published 2019",
-            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 in as many processes on one host",
+            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 on one host with a process for each call",
             columns={"parallel_limit": "processes"},
             objects=219_120,
             beside_any=("object_count",),
@@ -69,7 +69,7 @@ COPY_HOST = Experiment(
             "2,191,200 objects of 1 MB, 800 processes on one m5a.8xlarge, the mean of three runs",
             columns={"avg_s": "seconds"},
             fixed={"parallel_limit": 800, "object_count": 2_191_200},
-            # The SDK counts retries, not attempts.
+            # boto3's max_attempts counts retries, without the first try: the default 4 are 5 attempts in legacy mode.
             cell=lambda row: {"retry_attempts": int(row["sdk_retries"]) + 1},
             objects=2_191_200,
             beside_any=("object_count",),
@@ -79,7 +79,7 @@ COPY_HOST = Experiment(
             Published(
                 "copy_host_cli",
                 f"{name}, published 2019",
-                f"10,800 objects by {words}, 100 at once; the instance isn't told",
+                f"10,800 objects by {words}, 100 at once; instance type not published",
                 columns={"parallel_limit": "parallel", "avg_s": "seconds"},
                 fixed={"object_count": 10_800},
                 only={"program": program},

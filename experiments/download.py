@@ -22,7 +22,7 @@ DOWNLOAD = Experiment(
     axes=(
         Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB"),
         Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}"),
-        # What a record or a plan of before there was a choice means: the published way.
+        # What a record or a plan without a method means: the published one.
         Axis("method", "method", "method", "method", kind=str, default="download_file"),
         Axis("sink", "sink", "sink", "sink", "to {}", kind=str, default=default_sink),
     ),
@@ -37,7 +37,7 @@ DOWNLOAD = Experiment(
             "per_gib",
             queried=True,
             digits=2,
-            reading="“CPU” is what the function’s process used, user and system, for a GiB that arrived.",
+            reading="“CPU” is the CPU time of the function’s process, user and system, per GiB downloaded.",
         ),
         Metric(
             "first_byte_s",
@@ -46,8 +46,8 @@ DOWNLOAD = Experiment(
             "s",
             "mean",
             digits=4,
-            reading="“first byte” is the mean wait for the first answer with a body (a dash where the client doesn’t "
-            "tell it).",
+            reading="“first byte” is the mean wait for the first answer with a body (a dash: this client doesn’t "
+            "report it).",
         ),
         Metric(
             "retries",
@@ -57,7 +57,7 @@ DOWNLOAD = Experiment(
             "sum",
             queried=True,
             short="re-\ntry",
-            reading="Where there are retries, S3 or the network turned requests down; the times above hold the waits.",
+            reading="Retries mean that requests failed, in S3 or on the network; the times above include the waits.",
         ),
         Metric("requests", "requests", "requests", "", "sum"),
     ),

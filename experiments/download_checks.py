@@ -54,10 +54,10 @@ def method(cells: Cells) -> Finding:
         if name not in SINKS:
             return Finding("method", PROBLEM, f"unknown method {name!r}", f"choose one of {', '.join(SINKS)}")
         if sink not in SINKS[name]:
-            found = f"method {name} can't put the bytes into sink {sink!r}"
+            found = f"method {name} doesn't support sink {sink!r}"
             return Finding("method", PROBLEM, found, f"use --set sink={' or '.join(SINKS[name])}, or leave it out")
         if cell["range_part_mb"] not in RANGE_PART_MB:
-            found = f"range_part_mb {cell['range_part_mb']}: must be {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
+            found = f"range_part_mb {cell['range_part_mb']}: must be from {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
             return Finding("method", PROBLEM, found, "change --set range_part_mb=...")
         needed = BUILT.get(name, "").format(architecture=cell["architecture"])
         if needed and not (ROOT / needed).is_file():
@@ -66,7 +66,7 @@ def method(cells: Cells) -> Finding:
     small = min((cell["memory_size"] for cell in cells if cell["method"] == "crt"), default=LEAST_CRT_MEMORY_MB)
     if small < LEAST_CRT_MEMORY_MB:
         found = (
-            f"crt was seen with 330 MiB in use, and a function of {small} MB may be ended by Lambda without a record"
+            f"crt used up to 330 MiB when measured; Lambda may kill a function of {small} MB before it logs a record"
         )
         return Finding("method", WARNING, found, f"use --set memory_size={LEAST_CRT_MEMORY_MB} or more")
     return Finding("method", OK, ", ".join(sorted({f"{cell['method']} to {cell['sink']}" for cell in cells})))
@@ -77,11 +77,12 @@ def object_memory(cells: Cells) -> Finding:
     holding = [cell for cell in cells if cell["sink"] == "memory"]
     wrong = next((cell for cell in holding if cell["memory_size"] < cell["object_size_mb"] + OTHER_MEMORY_MB), None)
     if wrong is None:
-        return Finding("object and memory", OK, "it fits" if holding else "no method keeps the object in memory")
+        found = "the object fits" if holding else "no method keeps the object in memory"
+        return Finding("object and memory", OK, found)
     needed = wrong["object_size_mb"] + OTHER_MEMORY_MB
     found = (
-        f"{wrong['method']} keeps an object of {wrong['object_size_mb']} MiB in a function of "
-        f"{wrong['memory_size']} MB: that takes at least the object + {OTHER_MEMORY_MB}"
+        f"{wrong['method']} keeps an object of {wrong['object_size_mb']} MiB in memory, but the function has "
+        f"{wrong['memory_size']} MB and needs at least the object's size + {OTHER_MEMORY_MB}"
     )
     more = f"use --set memory_size={needed} or more, or " if needed <= MOST_MEMORY_MB else "use "
     return Finding("object and memory", PROBLEM, found, f"{more}--set sink=discard or tmp")
@@ -91,9 +92,9 @@ def temporary_storage(cells: Cells) -> Finding:
     """The object fits into /tmp where it is put there, and /tmp is within Lambda's limits."""
     wrong = next((cell for cell in cells if not _fits_into_tmp(cell)), None)
     if wrong is None:
-        use = "hold the object" if any(cell["sink"] == "tmp" for cell in cells) else "that no method writes to"
+        use = "the object fits" if any(cell["sink"] == "tmp" for cell in cells) else "no method writes there"
         least, most = (pick(cell["ephemeral_storage_mb"] for cell in cells) for pick in (min, max))
-        return Finding("object and /tmp", OK, f"{least if least == most else f'{least} to {most}'} MB {use}")
+        return Finding("object and /tmp", OK, f"{least if least == most else f'{least} to {most}'} MB; {use}")
     object_mb, tmp_mb = wrong["object_size_mb"], wrong["ephemeral_storage_mb"]
     needed = max(TMP_MB.start, object_mb + TMP_MARGIN_MB)
     way_out = (
@@ -103,7 +104,7 @@ def temporary_storage(cells: Cells) -> Finding:
     )
     found = (
         f"an object of {object_mb} MiB with ephemeral_storage_mb {tmp_mb}: "
-        f"/tmp must be 512 to 10240 MB and at least the object + {TMP_MARGIN_MB}"
+        f"/tmp must have 512 to 10240 MB, and at least the object's size + {TMP_MARGIN_MB}"
     )
     return Finding("object and /tmp", PROBLEM, found, way_out)
 

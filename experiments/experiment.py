@@ -69,9 +69,9 @@ class Axis:
     def rule(self) -> str:
         """What a value must be, in words."""
         if self.kind is int:
-            bounds = f"{self.allowed[0]:,} to {self.allowed[-1]:,}" if self.allowed else "1 or more"
-            return f"a whole number of {bounds}"
-        return " or ".join(self.allowed) or "a text"
+            bounds = f"from {self.allowed[0]:,} to {self.allowed[-1]:,}" if self.allowed else "of 1 or more"
+            return f"a whole number {bounds}"
+        return " or ".join(self.allowed) or "text"
 
     @property
     def is_way(self) -> bool:

@@ -35,7 +35,7 @@ ASKED = {"operation": orders.QUERIES, "parallel_limit": 1, "concurrency_value": 
 
 
 def _cell(row: Mapping[str, str]) -> dict[str, Any]:
-    """The published query isn't told; it stands beside the count."""
+    """Which query it was isn't published; it stands beside the count."""
     for operation, (words, *sets) in CASES.items():
         for size, text in zip(PUBLISHED_BYTES, sets, strict=True):
             if row["case"] == f"{words} {text}":
@@ -62,8 +62,8 @@ def _published(storage_class: str) -> Published:
 
 GENERAL_BUCKET = StandIn(
     "a general bucket",
-    "“a general bucket”: no emulator has directory buckets, so another general purpose bucket stood in for S3 Express "
-    "One Zone: these rows show that the path works, and nothing of that storage class.",
+    "“a general bucket”: no emulator has directory buckets, so a second general purpose bucket is the stand-in for S3 "
+    "Express One Zone. These rows show that the path works; they say nothing about that storage class.",
 )
 
 AXES = (
@@ -72,7 +72,7 @@ AXES = (
          allowed=orders.CLASSES),
     Axis("object_bytes", "object_bytes", "object_bytes", "object", "{:,} bytes", unit="bytes", in_order=True,
          allowed=range(100, 1_000_000_000 + 1)),
-    Axis("parallel_limit", "parallel_limit", "parallel_limit", "at a time", "{} at a time", in_order=True,
+    Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel limit", "{} at a time", in_order=True,
          allowed=range(1, 1000 + 1)),
     Axis("object_count", "object_count", "object_count", "objects", "{:,} objects", default=orders.usual_count,
          in_order=True, allowed=range(1, 10_000_000 + 1)),
@@ -86,27 +86,27 @@ AXES = (
 
 METRICS = (
     Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
-    Metric("objects_per_s", "objects_per_s", "got through", "objects/s", "mean", "higher", queried=True, digits=1),
+    Metric("objects_per_s", "objects_per_s", "throughput", "objects/s", "mean", "higher", queried=True, digits=1),
     Metric("request_p50_ms", "request_p50_ms", "one request, p50", "ms", "mean", queried=True, digits=2,
            short="p50\nms"),
     Metric("request_p99_ms", "request_p99_ms", "one request, p99", "ms", "mean", queried=True, digits=1,
-           short="p99\nms", reading="“one request” is from its start to the last byte; p50 and p99 are means over the "
-           "messages, and Athena tells none."),
+           short="p99\nms", reading="“one request” is the time from its start to the last byte; p50 and p99 are means "
+           "over the messages. Athena reports neither."),
     Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
-    Metric("set_s", "set_seconds", "the whole set", "s", "mean", digits=2,
-           reading="“the whole set” is the time of all its objects, one slice after the other."),
+    Metric("set_s", "set_seconds", "whole set", "s", "mean", digits=2,
+           reading="“whole set” is the time for all objects of the set, one slice after the other."),
     Metric("request_p90_ms", "request_p90_ms", "one request, p90", "ms", "mean", digits=2),
-    Metric("request_max_ms", "request_max_ms", "the longest request", "ms", "mean", digits=1),
+    Metric("request_max_ms", "request_max_ms", "longest request", "ms", "mean", digits=1),
     Metric("sessions", "sessions", "sessions", "", "sum"),
     Metric("session_ms", "session_ms", "CreateSession", "ms", "mean", digits=1,
-           reading="“CreateSession” is in no other time: a session is opened before the first request."),
+           reading="No other time includes “CreateSession”: a session is opened before the first request."),
     Metric("queue_s", "queue_seconds", "Athena's queue", "s", "mean", digits=2),
     Metric("planning_s", "planning_seconds", "Athena's planning", "s", "mean", digits=2),
     Metric("engine_s", "engine_seconds", "Athena's engine", "s", "mean", digits=2),
     Metric("service_s", "service_seconds", "Athena's service", "s", "mean", digits=2),
     Metric("scanned_bytes", "scanned_bytes", "scanned", "bytes", "mean"),
     Metric("requests", "requests", "requests", "", "sum"),
-    Metric("peak_memory_mb", "peak_memory_mb", "most memory", "MB", "mean", digits=1),
+    Metric("peak_memory_mb", "peak_memory_mb", "peak memory", "MB", "mean", digits=1),
     Metric("cpu_s", "client_cpu_seconds", "CPU", "s", "mean", digits=3),
 )  # fmt: skip
 
@@ -137,7 +137,7 @@ MATRICES = {
 
 EXPRESS = Experiment(
     name="express",
-    question="Is S3 Express One Zone worth it for objects of this size?",
+    question="Is S3 Express One Zone worth it for objects of your size?",
     operation=("operation", "operations"),
     axes=AXES,
     metrics=METRICS,

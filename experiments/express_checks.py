@@ -37,9 +37,10 @@ def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
     reads = (standard.read_usd - express.read_usd) / (express.read_gb_usd - standard.read_gb_usd)
     writes = (standard.write_usd - express.write_usd) / (express.write_gb_usd - standard.write_gb_usd)
     return [
-        f"prices: without time and storage, Express asks less than Standard for reading an object of up to "
-        f"{reads * BYTES_IN_A_GB / 1000:,.0f} KB and for writing one of up to {writes * BYTES_IN_A_GB / 1000:,.0f} KB; "
-        f"a GB kept costs {express.gb_month_usd / standard.gb_month_usd:.1f} times as much"
+        f"prices: leaving out time and storage, Express costs less than Standard for reading objects of up to "
+        f"{reads * BYTES_IN_A_GB / 1000:,.0f} KB and for writing objects of up to "
+        f"{writes * BYTES_IN_A_GB / 1000:,.0f} KB; storing a GB costs "
+        f"{express.gb_month_usd / standard.gb_month_usd:.1f} times as much"
     ]
 
 
@@ -77,15 +78,15 @@ def _zone(cells: Cells) -> Finding:
     for cell in cells:
         region, zone, bucket = (cell[name] for name in ("region", "zone_id", "express_bucket_name"))
         if not (zones := by_region.get(region)):
-            found = f"{region} has no S3 Express One Zone"
+            found = f"S3 Express One Zone isn't available in {region}"
             return Finding("zone", PROBLEM, found, f"use --set region=... with one of {', '.join(by_region)}")
         if zone is not None and zone not in zones:
-            found = f"zone_id {zone!r}: S3 Express One Zone is in {', '.join(zones)} of {region}"
-            return Finding("zone", PROBLEM, found, "use --set zone_id=... with one of these ids, or leave it out")
+            found = f"zone_id {zone!r}: in {region}, S3 Express One Zone is available in {', '.join(zones)}"
+            return Finding("zone", PROBLEM, found, "use --set zone_id=... with one of these IDs, or leave it out")
         suffix = f"--{zone or zones[0]}--x-s3"
         if bucket is not None and not _is_name(bucket, suffix):
             found = f"express_bucket_name {bucket!r}: must be up to {MOST_BUCKET_NAME} lower-case letters, digits and "
-            return Finding("zone", PROBLEM, f"{found}hyphens that end in {suffix}", "change it, or leave it out")
+            return Finding("zone", PROBLEM, f"{found}hyphens, and end in {suffix}", "change it, or leave it out")
     return Finding("zone", OK, f"S3 Express One Zone in {zone or zones[0]}")
 
 
@@ -96,10 +97,11 @@ def _is_name(bucket: str, suffix: str) -> bool:
 def _slices(cells: Cells) -> Finding:
     """Each slice of a set has an object at least."""
     if wrong := next((cell for cell in cells if cell["slices"] > cell["object_count"]), None):
-        found = f"{wrong['slices']:,} slices of {wrong['object_count']:,} objects: some would be empty"
+        found = f"{wrong['slices']:,} slices for {wrong['object_count']:,} objects: some slices would be empty"
         return Finding("slices", PROBLEM, found, f"use --set slices={wrong['object_count']} or less")
     most = max(cell["slices"] for cell in cells)
-    return Finding("slices", OK, f"a set is moved in up to {most:,} slices" if most > 1 else "each message moves a set")
+    split = f"a set is split into up to {most:,} slices" if most > 1 else "each message transfers a whole set"
+    return Finding("slices", OK, split)
 
 
 def _tmp(cells: Cells) -> Finding:
@@ -111,9 +113,10 @@ def _tmp(cells: Cells) -> Finding:
     needed, has = _tmp_mb(full), full["ephemeral_storage_mb"]
     if needed <= has:
         most = max(map(_tmp_mb, downloads))
-        return Finding("/tmp", OK, f"{most:,} MB needed at most for what a download holds at once, and there")
+        return Finding("/tmp", OK, f"a download needs at most {most:,} MB of /tmp; it has enough")
     found = (
-        f"{full['parallel_limit']} at a time x {full['object_bytes']:,} bytes take {needed:,} MB of /tmp, not {has:,}"
+        f"{full['parallel_limit']} at a time x {full['object_bytes']:,} bytes need {needed:,} MB of /tmp, and "
+        f"ephemeral_storage_mb is {has:,}"
     )
     more = f"use --set ephemeral_storage_mb={needed}, or " if needed <= MOST_TMP_MB else "use "
     return Finding("/tmp", PROBLEM, found, f"{more}a smaller parallel_limit or object_bytes")
@@ -128,40 +131,41 @@ def _rate(cells: Cells) -> Finding:
         if cell["operation"] in takes_per_s and cell["storage_class"] == STANDARD
     ]
     if not asked:
-        return Finding("rate", OK, "nothing is moved to or from S3 Standard")
+        return Finding("rate", OK, "nothing is transferred to or from S3 Standard")
     takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
-    found = f"{cell['operation']}s ask S3 Standard for about {most:,.0f} objects a second"
+    reached = f"{cell['operation']}s reach about {most:,.0f} requests/s"
+    found = f"{reached}; S3 Standard takes {takes:,.0f} requests/s per prefix"
     if most <= takes:
-        return Finding("rate", OK, f"{found}; a prefix takes {takes:,.0f}")
-    way_out = "a smaller concurrency_value or parallel_limit shows the class and not its limit"
-    return Finding("rate", WARNING, f"{found}, a prefix takes {takes:,.0f}, and beyond it answers SlowDown", way_out)
+        return Finding("rate", OK, found)
+    way_out = "use a smaller concurrency_value or parallel_limit to measure the storage class and not this limit"
+    return Finding("rate", WARNING, f"{found} and answers SlowDown beyond that", way_out)
 
 
 def _scans(cells: Cells) -> Finding:
     """The limits are ones that can be set, and each query ends below that of bytes and in its time."""
     for name, allowed in ATHENA_LIMITS.items():
         if wrong := next((cell for cell in cells if cell[name] not in allowed), None):
-            found = f"{name} {wrong[name]:,}: must be {allowed[0]:,} to {allowed[-1]:,}"
+            found = f"{name} {wrong[name]:,}: must be from {allowed[0]:,} to {allowed[-1]:,}"
             return Finding("Athena", PROBLEM, found, f"change --set {name}=...")
     queries = [cell for cell in cells if cell["operation"] in QUERIES]
     if not queries:
-        return Finding("Athena", OK, "no query")
+        return Finding("Athena", OK, "no queries")
     largest = max(queries, key=set_bytes)
     longest = max(queries, key=lambda cell: alone(cell).mean_s / cell["query_limit_s"])
     longest_s = alone(longest).mean_s
     scanned_mb, limit_mb = mebibytes(set_bytes(largest)), largest["scan_limit_mb"]
     if scanned_mb > limit_mb:
-        found = f"a query scans {scanned_mb:,} MiB, and scan_limit_mb is {limit_mb:,}"
+        found = f"a query scans {scanned_mb:,} MiB, but scan_limit_mb is {limit_mb:,}"
         return Finding("Athena", PROBLEM, found, f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count")
-    found = f"a query scans up to {scanned_mb:,} MiB of {limit_mb:,}, and takes about {longest_s:,.0f} s"
+    found = f"a query scans up to {scanned_mb:,} of {limit_mb:,} MiB and takes about {longest_s:,.0f}"
     if longest_s <= longest["query_limit_s"]:
-        return Finding("Athena", OK, f"{found} of {longest['query_limit_s']:,}")
+        return Finding("Athena", OK, f"{found} of {longest['query_limit_s']:,} s")
     way_out = f"use --set query_limit_s={2 * math.ceil(longest_s)}, or fewer or larger objects"
-    return Finding("Athena", WARNING, f"{found}; query_limit_s is {longest['query_limit_s']:,}", way_out)
+    return Finding("Athena", WARNING, f"{found} s, but query_limit_s is {longest['query_limit_s']:,}", way_out)
 
 
 def _program(architectures: set[str]) -> Finding:
-    """What puts and reads is built; so it has to be for placing, too."""
+    """What uploads and downloads is built; seeding needs it too."""
     if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
         return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
     return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")

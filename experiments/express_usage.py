@@ -16,7 +16,7 @@ from experiments.knowledge import knowledge
 from experiments.usage import HOURS_IN_A_MONTH, Usage, Use
 
 MEBIBYTE, BYTES_IN_A_GB, BYTES_IN_A_TB = 2**20, 2**30, 2**40
-# Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't told: guessed.
+# Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't published: guessed.
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
 PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
 DELETED_PAGE_S = 0.25  # a guess, rather too much
@@ -101,14 +101,14 @@ def _kept(values: Mapping[str, Any], *, placed: bool) -> tuple[Use, ...]:
     its keys are listed before each cell that needs it, and again when it is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
     month = "s3_gb_month" if values["storage_class"] == "standard" else "express_gb_month"
-    kept = Use(_service(values), "storage of the sets", month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
-    listed = Use(*_line(values, "LIST of the sets", "put"), per_cell=_listed(values), once=_pages(count), of=name)
+    kept = Use(_service(values), "storage of the data sets", month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
+    listed = Use(*_line(values, "LIST of the data sets", "put"), per_cell=_listed(values), once=_pages(count), of=name)
     if not placed:
         return listed, kept
     gb_s = _placing_s(values) * values["memory_size"] / 1024
     lambda_price = f"lambda_gb_s_{values['architecture']}"
-    put = _transfers(values | {"operation": UPLOAD}, count, gb, "once", " of the sets", name)
-    return *put, listed, kept, Use("Lambda", "placing the sets", lambda_price, once=gb_s, of=name)
+    put = _transfers(values | {"operation": UPLOAD}, count, gb, "once", " of the data sets", name)
+    return *put, listed, kept, Use("Lambda", "seeding the data sets", lambda_price, once=gb_s, of=name)
 
 
 def _transfers(

@@ -62,7 +62,7 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
         return _query(values, parameters)
     own_s = parameters[f"host_{values['operation']}_{values['storage_class']}_s"]
     one_s = own_s + values["object_bytes"] / parameters["host_bytes_per_s"]
-    looping = Step("moving objects", requests=values["object_count"], request_s=one_s)
+    looping = Step("transferring objects", requests=values["object_count"], request_s=one_s)
     return Work([looping], network="host", spread=parameters["spread"])
 
 
@@ -72,7 +72,7 @@ def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -
     service = "s3" if values["storage_class"] == STANDARD else "express"
     rate = f"{service}_put" if values["operation"] == UPLOAD else f"{service}_get"
     return Step(
-        "moving objects",
+        "transferring objects",
         requests=objects,
         request_s=parameters[f"{rate}_s"] + size / parameters["s3_connection_bytes_per_s"],
         at_once=max(1.0, min(values["parallel_limit"], objects)),

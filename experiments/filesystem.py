@@ -14,7 +14,17 @@ from experiments.experiment import (
     Published,
     StandIn,
 )
-from experiments.filesystem_usage import CONNECTIONS, THREADS, a_month, checks, is_mounted, objects, order, usage
+from experiments.filesystem_usage import (
+    CONNECTIONS,
+    THREADS,
+    THREADS_ALLOWED,
+    a_month,
+    checks,
+    is_mounted,
+    objects,
+    order,
+    usage,
+)
 from experiments.filesystem_work import work
 
 LARGE, SMALL = "large", "small"
@@ -60,13 +70,13 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
 
 FOLDER = StandIn(
     "a folder",
-    "“a folder”: nothing can be mounted here, so a folder of this machine stood in for the mount: these rows show that "
-    "the path works, and nothing of that storage.",
+    "“a folder”: nothing can be mounted on this machine, so a folder is the stand-in for the mount. These rows show "
+    "that the path works; they say nothing about that storage.",
 )
 
 FILESYSTEM = Experiment(
     name="filesystem",
-    question="Should large files, or many small ones, be read from S3 or from a file system?",
+    question="Should large files, or many small ones, be read from S3 or from EFS?",
     operation=("copy", "copies"),
     axes=(
         Axis("storage", "storage", "storage", "storage", kind=str),
@@ -75,7 +85,16 @@ FILESYSTEM = Experiment(
         # Of the record alone: whether its sandbox had read these files before, and they may come from its page cache.
         Axis("read", "read", "", "read", "{} read", kind=str, default="first", later=later_read),
         Axis("method", "method", "read_method", "method", "by {}", kind=str, default=usual_method),
-        Axis("threads", "threads", "threads", "threads", "{} threads", default=THREADS, in_order=True),
+        Axis(
+            "threads",
+            "threads",
+            "threads",
+            "threads",
+            "{} threads",
+            default=THREADS,
+            in_order=True,
+            allowed=THREADS_ALLOWED,
+        ),
         Axis(
             "connections",
             "connections",
@@ -84,6 +103,7 @@ FILESYSTEM = Experiment(
             "{} connections",
             default=CONNECTIONS,
             in_order=True,
+            allowed=THREADS_ALLOWED,
         ),
         Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1),
     ),
@@ -99,7 +119,7 @@ FILESYSTEM = Experiment(
             "mean",
             queried=True,
             digits=3,
-            reading="“listing” is the time in which the keys of the small files were listed; it is a part of the copy.",
+            reading="“listing” is the time spent listing the keys of the small files; the copy’s time includes it.",
         ),
         Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
         Metric("requests", "requests", "requests", "", "sum"),

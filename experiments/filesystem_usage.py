@@ -21,6 +21,8 @@ STACK_S = 240 + 1200
 PROCESS_MB = 44
 # As published: 30 threads, of which the SDK's ten connections were in effect.
 THREADS, CONNECTIONS = 30, 10
+# The function's rule for either (functions/filesystem/copy_order.py).
+THREADS_ALLOWED = range(1, 256 + 1)
 DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
 
 
@@ -79,7 +81,7 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
                 found = f"unknown {name} {cell[name]!r}"
                 return [Finding(name, PROBLEM, found, f"choose one of {', '.join(known)}")]
         if cell["storage"] == "s3files" and not cell["with_s3files"]:
-            return [Finding("storage", PROBLEM, "s3files isn't put up", "use --set with_s3files=true")]
+            return [Finding("storage", PROBLEM, "s3files isn't deployed", "use --set with_s3files=true")]
         needed, has = usage(cell).moved_mb + TMP_MARGIN_MB, cell["ephemeral_storage_mb"]
         if has < needed:
             found = f"a copy of {needed - TMP_MARGIN_MB} MiB doesn't fit into ephemeral_storage_mb {has}"

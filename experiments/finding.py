@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
-# The way out where a function isn't built here yet: nothing can run, and what would happen is known all the same.
+# The fix where a function isn't built yet: nothing can run, and what would happen is known all the same.
 BUILD = "run `make functions`"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`check` names what was looked at; `way_out` says what to do, empty where nothing needs doing."""
+    """`check` names what was checked; `way_out` says what to do, empty where nothing needs doing."""
 
     check: str
     status: str

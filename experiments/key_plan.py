@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 
 STRAIGHT, REVERSED_HASH = "straight", "reversed_hash"
 KEY_ORDERS = (STRAIGHT, REVERSED_HASH)
-MOST_OBJECTS = 100_000_000
+# infra's rules (variables_copy.tf).
+MOST_OBJECTS, MOST_OBJECTS_PER_FOLDER, MOST_MASTERS, MOST_SEED = 100_000_000, 1_000_000, 1000, 2**32 - 1
 MOST_SLICES = 1_000_000  # slice names have six digits
 MOST_SLICE_ROWS = 100_000
 MOST_KEY_BYTES = 1024  # S3's limit
-MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject (S3 API reference); more takes UploadPartCopy
+MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject: AWS writes 5 GB; more takes UploadPartCopy
 HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
 FORMAT = 1  # of keys and rows: another one makes other manifests
@@ -69,14 +70,14 @@ class KeyPlan:
         for name, least, most in (
             ("objects", 1, MOST_OBJECTS),
             ("object_bytes", 1, MOST_COPY_BYTES),
-            ("objects_per_folder", 1, MOST_OBJECTS),
-            ("masters", 1, MOST_OBJECTS),
+            ("objects_per_folder", 1, MOST_OBJECTS_PER_FOLDER),
+            ("masters", 1, MOST_MASTERS),
             ("slice_rows", 1, MOST_SLICE_ROWS),
-            ("seed", 0, 2**63 - 1),
+            ("seed", 0, MOST_SEED),
         ):
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
-                raise KeyPlanError(f"key plan: {name} must be a whole number of {least:,} to {most:,}, got {value!r}")
+                raise KeyPlanError(f"key plan: {name} must be a whole number from {least:,} to {most:,}, got {value!r}")
         if self.key_order not in KEY_ORDERS:
             raise KeyPlanError(f"key plan: key_order must be {' or '.join(KEY_ORDERS)}, got {self.key_order!r}")
         self._check_room()
@@ -85,24 +86,22 @@ class KeyPlan:
         """Whether the objects fit into the dates, the slices and the length of a key."""
         hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
         if hours <= 0:
-            raise KeyPlanError(
-                f"key plan: date_to {self.date_to} is before date_from {self.date_from}; turn them round"
-            )
+            raise KeyPlanError(f"key plan: date_to {self.date_to} is before date_from {self.date_from}; swap them")
         if self.objects > hours * self.objects_per_folder:
             raise KeyPlanError(
                 f"key plan: {self.objects:,} objects don't fit into {hours:,} hours ({self.date_from} to "
-                f"{self.date_to}) with {self.objects_per_folder:,} a folder; take a later date_to, or "
+                f"{self.date_to}) with {self.objects_per_folder:,} per folder; use a later date_to, or "
                 f"objects_per_folder = {-(-self.objects // hours):,}"
             )
         if self.slice_count > MOST_SLICES:
             raise KeyPlanError(
-                f"key plan: {self.objects:,} objects are {self.slice_count:,} slices of {self.slice_rows:,} rows, more "
-                f"than {MOST_SLICES:,}; take slice_rows = {-(-self.objects // MOST_SLICES):,} or more"
+                f"key plan: {self.objects:,} objects make {self.slice_count:,} slices of {self.slice_rows:,} rows, "
+                f"more than {MOST_SLICES:,}; use slice_rows = {-(-self.objects // MOST_SLICES):,} or more"
             )
         if (size := len(next(self.rows()).destination.encode())) > MOST_KEY_BYTES:
             raise KeyPlanError(
                 f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, more than S3's "
-                f"{MOST_KEY_BYTES:,}; take a shorter prefix"
+                f"{MOST_KEY_BYTES:,}; use a shorter prefix"
             )
 
     @classmethod
@@ -111,7 +110,9 @@ class KeyPlan:
         try:
             return cls(**output, destination_prefix=destination_prefix)
         except TypeError as error:
-            raise KeyPlanError(f"key plan: the stack's output has another form ({error}); apply it again") from None
+            raise KeyPlanError(
+                f"key plan: the stack's output doesn't fit this version ({error}); apply the stack again"
+            ) from None
 
     @cached_property
     def id(self) -> str:
@@ -188,4 +189,4 @@ def _day(name: str, text: str) -> datetime.date:
     try:
         return datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except (ValueError, TypeError):
-        raise KeyPlanError(f"key plan: {name} must be a day as 2015-01-01, got {text!r}") from None
+        raise KeyPlanError(f"key plan: {name} must be a date such as 2015-01-01, got {text!r}") from None

@@ -11,4 +11,4 @@ def endpoint_words(url: str, services: Mapping[str, str]) -> str:
     others = {name: at for name, at in services.items() if at != url}
     if others:
         return f"an endpoint at {url}, {', '.join(f'{name} at {at}' for name, at in others.items())}"
-    return f"an endpoint at {url}" + (f" (for {', '.join(services)} alone; the rest is AWS)" if services else "")
+    return f"an endpoint at {url}" + (f" (for {', '.join(services)} only; everything else is AWS)" if services else "")

@@ -41,5 +41,5 @@ def reading(
 
 def with_first_use(once: Work, parameters: Parameters) -> Work:
     """`once` by boto3, which loads and prepares much when it is first used."""
-    preparing = Step("preparing boto3", cpu_s=parameters["first_use_cpu_s"])
+    preparing = Step("loading boto3", cpu_s=parameters["first_use_cpu_s"])
     return replace(once, steps=[preparing, *once.steps], repeat=once)

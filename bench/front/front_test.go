@@ -187,10 +187,10 @@ func TestLatencyIsAddedToEveryAnswer(t *testing.T) {
 
 func TestOptionsThatCanNotBeAreNamed(t *testing.T) {
 	for _, one := range []struct{ option, said string }{
-		{"--limit-per-s=-1", "--limit-per-s -1 must be 0 to 1e9"},
+		{"--limit-per-s=-1", "--limit-per-s must be from 0 to 1e9, not -1"},
 		{"--upstream=http://example.com", "must be none or http://127.0.0.1:PORT"},
 		{"--upstream=none --lose-answers=0.7 --reset=0.7", "together they must be at most 1"},
-		{"--seed=1 more", `"more" is not an option`},
+		{"--seed=1 more", `unexpected argument "more"`},
 	} {
 		if _, err := parse(strings.Fields(one.option), io.Discard); err == nil || !strings.Contains(err.Error(), one.said) {
 			t.Errorf("%s: %v", one.option, err)

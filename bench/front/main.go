@@ -64,22 +64,22 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("front", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.IntVar(&s.port, "port", 0, "`port` on 127.0.0.1; 0: any that is free")
-	flags.StringVar(&s.upstream, "upstream", "none", "`URL` of the S3 server behind, or none: answer for a store of keys alone")
+	flags.IntVar(&s.port, "port", 0, "`port` on 127.0.0.1; 0: any free port")
+	flags.StringVar(&s.upstream, "upstream", "none", "`URL` of the S3 server behind, or none: answer as a store of keys")
 	flags.Float64Var(&s.writes.perS, "limit-per-s", 0, "COPY, PUT, POST and DELETE `requests`/s of a prefix; 0: no limit")
 	flags.Float64Var(&s.reads.perS, "read-limit-per-s", 0, "GET, HEAD and LIST `requests`/s of a prefix; 0: no limit")
 	flags.Float64Var(&s.writes.burst, "burst", 0, "`requests` that a prefix takes at once; 0: a tenth of a second of its limit")
 	flags.IntVar(&s.prefixDepth, "prefix-depth", 0, "a prefix is the bucket and this `number` of folders of the key")
-	flags.IntVar(&s.splitAfterS, "split-after-s", 0, "double the limit of a prefix after so many `seconds` of load in a row; 0: never")
-	flags.Float64Var(&s.latencyMS, "latency-ms", 0, "`milliseconds` that every answer takes longer")
-	flags.Float64Var(&s.loseAnswers, "lose-answers", 0, "`part` of the requests that are carried out and never answered, 0 to 1")
-	flags.Float64Var(&s.reset, "reset", 0, "`part` of the requests whose connection is reset before anything is done, 0 to 1")
+	flags.IntVar(&s.splitAfterS, "split-after-s", 0, "double the limit of a prefix after this many `seconds` of continuous load; 0: never")
+	flags.Float64Var(&s.latencyMS, "latency-ms", 0, "`milliseconds` added to every answer")
+	flags.Float64Var(&s.loseAnswers, "lose-answers", 0, "`share` of the requests that are carried out and never answered, 0 to 1")
+	flags.Float64Var(&s.reset, "reset", 0, "`share` of the requests whose connection is reset before anything is done, 0 to 1")
 	flags.StringVar(&s.denyPrefix, "deny-prefix", "", "403 AccessDenied for source or destination `bucket/key...` that begins so")
 	flags.IntVar(&s.expireAfter, "expire-credentials-after", 0,
-		"400 ExpiredToken once an access key and session token have served so many `requests`; 0: never")
+		"400 ExpiredToken once an access key and session token have served this many `requests`; 0: never")
 	flags.BoolVar(&s.etagPerCopy, "etag-per-copy", false,
 		"without --upstream: a copy's ETag isn't its source's (as SSE-KMS has it), its checksum is")
-	flags.Uint64Var(&s.seed, "seed", 1, "`number`: the same one loses and resets the same tries of the same keys")
+	flags.Uint64Var(&s.seed, "seed", 1, "`number`: the same seed loses and resets the same attempts of the same keys")
 	if err := flags.Parse(arguments); err != nil {
 		return s, err
 	}
@@ -89,7 +89,7 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 
 func (s settings) check(rest []string) error {
 	if len(rest) > 0 {
-		return fmt.Errorf("%q is not an option; see --help", rest[0])
+		return fmt.Errorf("unexpected argument %q; see --help", rest[0])
 	}
 	for name, value := range map[string]float64{
 		"limit-per-s": s.writes.perS, "read-limit-per-s": s.reads.perS, "burst": s.writes.burst, "latency-ms": s.latencyMS,
@@ -97,11 +97,11 @@ func (s settings) check(rest []string) error {
 		"expire-credentials-after": float64(s.expireAfter), "lose-answers": s.loseAnswers, "reset": s.reset,
 	} {
 		if !(value >= 0 && value <= 1e9) {
-			return fmt.Errorf("--%s %g must be 0 to 1e9", name, value)
+			return fmt.Errorf("--%s must be from 0 to 1e9, not %g", name, value)
 		}
 	}
 	if s.loseAnswers+s.reset > 1 {
-		return errors.New("--lose-answers and --reset are parts of all requests: together they must be at most 1")
+		return errors.New("--lose-answers and --reset are shares of all requests: together they must be at most 1")
 	}
 	behind, err := url.Parse(s.upstream)
 	loopback := err == nil && behind.Scheme == "http" && strings.HasPrefix(behind.Host, "127.0.0.1:")

@@ -43,7 +43,7 @@ class Connection:
             self._socket = tls.wrap_socket(connected, server_hostname=address.host) if tls else connected
         except OSError as error:  # ssl.SSLError is one
             connected.close()
-            raise NoConnection(f"no TLS with {address.host}:{address.port}: {error}") from None
+            raise NoConnection(f"TLS with {address.host}:{address.port} failed: {error}") from None
         self._is_tls = tls is not None
         self._set_timeout(s3_client.READ_TIMEOUT_S)
         self._early = b""  # what came of the body together with the head
@@ -125,13 +125,13 @@ class Connection:
         while b"\r\n\r\n" not in received:
             piece = self._socket.recv(16 * 1024)
             if not piece or len(received) > _LONGEST_HEAD_BYTES:
-                raise ConnectionCut("the connection ended before an answer came")
+                raise ConnectionCut("the connection ended before the answer")
             received += piece
         head, _, self._early = received.partition(b"\r\n\r\n")
         status_line, *lines = head.decode("latin-1").split("\r\n")
         found = _STATUS_LINE.match(status_line)
         if not found:
-            raise ConnectionCut(f"no HTTP answer but {status_line[:60]!a}")
+            raise ConnectionCut(f"not an HTTP answer: {status_line[:60]!a}")
         pairs = (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         length = headers.get("content-length", "")

@@ -59,12 +59,12 @@ class DeadlineRunner:
             self._thread.join(max(0.0, min(READ_TIMEOUT_S, deadline_s - time.monotonic())))
             if self._thread.is_alive():
                 raise PreviousDownloadRunning(
-                    f"a {self._operation} stopped earlier still holds a connection in this sandbox and would disturb "
-                    "the timing: the message is tried again"
+                    f"an earlier {self._operation} that was stopped still holds a connection in this sandbox and would "
+                    "disturb the timing: SQS redelivers the message"
                 )
         if time.monotonic() >= deadline_s:
             raise DeadlineExceeded(
-                f"less than {MARGIN_S:g} s are left, too late to begin a {self._operation}: raise timeout_s"
+                f"less than {MARGIN_S:g} s are left, too late to start a {self._operation}: raise timeout_s"
             )
 
     def run(
@@ -109,7 +109,7 @@ def _outcome(run: _Run, measurement: Measurement, stopped: DeadlineExceeded | No
         # Whatever the stopped operation ended with, if it did, the deadline is the reason.
         error = stopped
     if measurement.started_at_ms is None:
-        return Outcome.not_started(error or RuntimeError("the method timed nothing"))
+        return Outcome.not_started(error or RuntimeError("the method measured no time"))
     return Outcome(
         started_at_ms=measurement.started_at_ms,
         elapsed_s=measurement.elapsed_so_far_s(),

@@ -32,9 +32,9 @@ _BY_STATUS = {
     ),
     404: (
         "NoSuchKey",
-        "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or make the object",
+        "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or upload the object",
     ),
-    503: ("SlowDown", "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"),
+    503: ("SlowDown", "S3 throttled every attempt: lower the concurrency or wait for S3 to scale"),
 }
 
 
@@ -42,7 +42,7 @@ def _describe_answer(error: AnswerError) -> tuple[str, str]:
     """Name an error answer by its HTTP status: the answer to a HEAD has no body, so often no code either."""
     code = "" if error.code == str(error.status) else error.code
     answer = f"{error.operation} {error.status} {code}".rstrip()
-    error_type, advice = _BY_STATUS.get(error.status, ("S3Error", error.detail or "S3 says no more about it"))
+    error_type, advice = _BY_STATUS.get(error.status, ("S3Error", error.detail or "S3 gave no details"))
     return error_type, f"{answer}: {advice}"
 
 
@@ -50,6 +50,6 @@ def _describe_file_error(error: OSError) -> tuple[str, str]:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             "NoSpace",
-            "the temporary folder is full: raise ephemeral_storage_mb above the size of all that is written at a time",
+            "the temporary folder is full: raise ephemeral_storage_mb above the total size of files written at once",
         )
     return "FileError", f"{type(error).__name__}: {error}"

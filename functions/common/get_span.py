@@ -88,7 +88,7 @@ def _size_bytes(head: Head, span: Span) -> int:
             last = int(size) - 1 if span.end is None else min(span.end, int(size)) - 1
             if first_last == f"{span.position}-{last}" and head.length == last + 1 - span.position:
                 return int(size)
-    raise AnswerError("GetObject", head.status, "", "the answer isn't for the range that was asked for")
+    raise AnswerError("GetObject", head.status, "", "the answer is for another range than the one requested")
 
 
 def _meaning(error: AnswerError, read: ObjectRead, span: Span) -> Exception:
@@ -97,6 +97,6 @@ def _meaning(error: AnswerError, read: ObjectRead, span: Span) -> Exception:
         return object_changed()
     if error.status == 416 and span.position and read.size_bytes is not None:
         return SizeMismatch(
-            f"S3 announced {read.size_bytes} bytes, but has none from byte {span.position} on: make the object again"
+            f"S3 announced {read.size_bytes} bytes, but has none from byte {span.position} on: upload the object again"
         )
     return error

@@ -37,7 +37,7 @@ def listed_objects(s3: RawS3, prefix: str, measurement: Measurement) -> Iterator
             return
         before, token = token, page.findtext("NextContinuationToken", "")
         if token in ("", before):
-            raise AnswerError("ListObjectsV2", 200, "", "the listing says that there is more, but not where it goes on")
+            raise AnswerError("ListObjectsV2", 200, "", "the listing is truncated but has no continuation token")
 
 
 def _page(s3: RawS3, parameters: dict[str, str], measurement: Measurement) -> ElementTree.Element:
@@ -48,7 +48,7 @@ def _page(s3: RawS3, parameters: dict[str, str], measurement: Measurement) -> El
     try:
         page = ElementTree.fromstring(in_tries(measurement, one_try))
     except ElementTree.ParseError as error:
-        raise AnswerError("ListObjectsV2", 200, "", f"the answer is no listing: {error}") from None
+        raise AnswerError("ListObjectsV2", 200, "", f"the answer isn't a listing: {error}") from None
     for element in page.iter():
         element.tag = element.tag.removeprefix(_NAMESPACE)
     return page

@@ -43,4 +43,4 @@ class ObjectRead:
 
 def object_changed() -> ObjectChanged:
     """Return the error for an object that was replaced between two requests for it."""
-    return ObjectChanged("the object was replaced while it was downloaded: leave it alone during a run")
+    return ObjectChanged("the object was replaced while it was downloaded: don't change it during a run")

@@ -66,7 +66,7 @@ class RawS3:
         """
         head = self._ask("GetObject", connection, self._address.path + encoded(key), "", extra_headers)
         if head.length is None:
-            raise ConnectionCut(f"S3's answer {head.status} doesn't say its length")
+            raise ConnectionCut(f"S3's answer {head.status} has no length")
         return head
 
     def list_page(self, connection: Connection, parameters: Mapping[str, str]) -> bytes:
@@ -109,10 +109,10 @@ def _chunks(connection: Connection) -> bytes:
         try:
             count = int(line.partition(b";")[0], 16)
         except ValueError:
-            raise ConnectionCut(f"S3's answer isn't in chunks: {line[:60]!a}") from None
+            raise ConnectionCut(f"S3's answer isn't chunked as announced: {line[:60]!a}") from None
         pieces.append(_receive(connection, count))
         if connection.receive_line():  # which raises where the connection ended before
-            raise ConnectionCut(f"S3's answer has a chunk of more than its {count} bytes")
+            raise ConnectionCut(f"S3's answer has a chunk longer than its {count} bytes")
         if not count:
             return b"".join(pieces)
 

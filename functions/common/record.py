@@ -80,7 +80,7 @@ def write_record(record: dict[str, Any]) -> None:
 def _format_value(value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"a record holds finite numbers only, not {value}")
+            raise ValueError(f"a record holds only finite numbers, not {value}")
         # Never 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits: the clock
         # ticks in nanoseconds.
         return f"{value:.9f}"

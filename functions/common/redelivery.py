@@ -61,7 +61,8 @@ class Redelivery:
             )
         except Exception as error:  # whatever it is, the download has its record and the message its way back
             said = str(error).partition(": ")[0]  # without what SQS said, which could be JSON and pass for a record
-            print(f"message {message.message_id} waits for the queue's timeout: {said!a:.200}", file=sys.stderr)
+            late = f"message {message.message_id} comes back only after the queue's visibility timeout"
+            print(f"{late}: {said!a:.200}", file=sys.stderr)
 
 
 def _build_client(region: str) -> Any:

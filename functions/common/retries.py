@@ -76,4 +76,4 @@ def in_tries(measurement: Measurement, one_try: Callable[[bool], Result]) -> Res
             is_final = isinstance(error, AnswerError) and not RETRIES.applies_to(error.status, error.code)
             if is_final or number + 1 == RETRIES.attempts:
                 raise
-    raise AssertionError("there is at least one try")
+    raise AssertionError("attempts must be at least 1")

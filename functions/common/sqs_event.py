@@ -32,8 +32,8 @@ def read_messages(event: Any) -> list[Message]:
     records = event.get("Records") if isinstance(event, dict) else None
     if not isinstance(records, list) or not records:
         raise EventError(
-            "this function takes SQS events: the event has no Records; send a work order to its queue "
-            "(stampede flood), or use the console's SQS test event with a work order as the body"
+            "this function takes SQS events: the event has no Records; send a message to its queue "
+            "(stampede flood), or use the console's SQS test event with the message as the body"
         )
     return [_read_message(record, number) for number, record in enumerate(records)]
 

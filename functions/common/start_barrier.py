@@ -19,7 +19,7 @@ def wait_until(start_at_ms: int | None, deadline_s: float) -> None:
     left_s = deadline_s - time.monotonic()
     if wait_s >= left_s:
         raise StartTooLate(
-            f"start_at_ms is {wait_s:.1f} s ahead, but only {max(0.0, left_s):.1f} s can be waited: "
+            f"start_at_ms is {wait_s:.1f} s ahead, but only {max(0.0, left_s):.1f} s are left to wait: "
             "choose an earlier start or raise timeout_s"
         )
     time.sleep(wait_s)

@@ -44,10 +44,10 @@ def parse_work_order(body: str, make: type[Order], own: Mapping[str, Parser]) ->
     required = [field.name for field in fields(make) if field.default is MISSING]
     missing = [key for key in required if key not in values]
     if missing:
-        raise WorkOrderError(f"the work order lacks {missing[0]}: it needs {', '.join(required)}")
+        raise WorkOrderError(f"the message lacks the key {missing[0]}: it needs {', '.join(required)}")
     unknown = [key for key in values if key not in parsers]
     if unknown:
-        raise WorkOrderError(f"the work order has the unknown key {quote(unknown[0])}: known are {', '.join(parsers)}")
+        raise WorkOrderError(f"the message has the unknown key {quote(unknown[0])}: known are {', '.join(parsers)}")
     return make(**{key: parse(key, values[key]) for key, parse in parsers.items() if key in values})
 
 
@@ -60,7 +60,7 @@ def _parse_object(body: str) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError) as error:
         # An integer of more than 4,300 digits, or nesting deeper than the interpreter's stack.
-        raise WorkOrderError(f"the message body isn't JSON that can be read: {quote(str(error))}") from None
+        raise WorkOrderError(f"the message body can't be read as JSON: {quote(str(error))}") from None
     if not isinstance(values, dict):
         raise WorkOrderError(f"the message body must be a JSON object, not {quote(values)}")
     return values
@@ -70,7 +70,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise WorkOrderError(f"the work order has the key {quote(key)} twice")
+            raise WorkOrderError(f"the message has the key {quote(key)} twice")
         values[key] = value
     return values
 

@@ -23,8 +23,8 @@ class Checksum:
         """Raise ChecksumMismatch unless `found` is the value."""
         if found != self.value:
             raise ChecksumMismatch(
-                f"the bytes received have the {self.algorithm} {found}, but the work order says {self.value}: "
-                "make the object again"
+                f"the bytes received have the {self.algorithm} {found}, but the message expects {self.value}: "
+                "upload the object again"
             )
 
 

@@ -33,8 +33,8 @@ _BY_NAME: tuple[tuple[str, type[Failure]], ...] = (
 # Answers that the runtime tells of without their status: those that it tried again, and one that isn't for its range.
 _ANSWERS: dict[str, tuple[int, str, str]] = {
     "AWS_ERROR_S3_SLOW_DOWN": (503, "SlowDown", ""),
-    "AWS_ERROR_S3_INTERNAL_ERROR": (500, "InternalError", "S3 answered so on every try"),
-    "AWS_ERROR_DEST_COPY_TOO_SMALL": (200, "", "the answer isn't for the range that was asked for"),
+    "AWS_ERROR_S3_INTERNAL_ERROR": (500, "InternalError", "S3 gave this answer to every attempt"),
+    "AWS_ERROR_DEST_COPY_TOO_SMALL": (200, "", "the answer is for another range than the one requested"),
 }
 
 

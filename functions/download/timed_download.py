@@ -100,7 +100,7 @@ def _refuse_impossible_checksum(settings: Settings, order: DownloadOrder) -> Non
         and order.checksum.algorithm != "crc32"
     ):
         raise WorkOrderError(
-            "ranges that are discarded don't come in order, so only a crc32 can be computed: ask for crc32, "
+            "discarded ranges arrive out of order, so only a crc32 can be computed: use a crc32, "
             "or set SINK to memory or tmp"
         )
 
@@ -109,9 +109,9 @@ def _fetch_and_verify(fetch: Callable[[Transfer], int], transfer: Transfer) -> i
     """Return the bytes received; compares sizes, which is free, before the checksum, outside the timed part."""
     received_bytes = fetch(transfer)
     order = transfer.order
-    for size, source in ((transfer.announced_bytes, "S3 announced"), (order.object_bytes, "the work order says")):
+    for size, source in ((transfer.announced_bytes, "S3 announced"), (order.object_bytes, "the message expects")):
         if size is not None and received_bytes != size:
-            raise SizeMismatch(f"received {received_bytes} bytes, but {source} {size}: make the object again")
+            raise SizeMismatch(f"received {received_bytes} bytes, but {source} {size}: upload the object again")
     if order.checksum is not None:
         order.checksum.compare(transfer.sink.digest(order.checksum.algorithm))
     return received_bytes

@@ -21,6 +21,7 @@ _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSOCK, errno.EOPNOTSUPP)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # not even a pipe may hold the copy up
 _TARGET = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_TO_SEED = "invoke the placing function, which copies the data set there"
 
 
 def build_client(settings: Settings, connections: int) -> None:
@@ -37,7 +38,7 @@ def fetch(reading: Reading) -> None:
         with _source(folder) as source, _opened(os.fspath(reading.target), _FOLDER) as target:
             _copy_folder(reading, "", source, target)
         if not reading.sizes_bytes:
-            raise NoData(f"{folder} has no file: have the placing function put the data set there")
+            raise NoData(f"{folder} has no files: {_TO_SEED}")
 
 
 def drop_cache(settings: Settings, dataset: str) -> None:
@@ -57,12 +58,12 @@ def drop_cache(settings: Settings, dataset: str) -> None:
 def _source(folder: Path) -> Iterator[int]:
     """Open the data set's folder; raises NoData when it, or the mount, isn't there."""
     if not folder.parent.is_dir():
-        raise NoData(f"nothing is mounted at MOUNT_PATH={folder.parent}: deploy again with this storage")
+        raise NoData(f"nothing is mounted at MOUNT_PATH={folder.parent}: deploy the stack with this storage")
     try:
         opened = os.open(folder, _FOLDER)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            raise NoData(f"there is no folder {folder}: have the placing function put the data set there") from None
+            raise NoData(f"there is no folder {folder}: {_TO_SEED}") from None
         raise _meaning(error, str(folder)) from None
     try:
         yield opened
@@ -121,7 +122,7 @@ def _copy_bytes(reading: Reading, path: str, source: int, target: int) -> int:
     while copied < before.st_size:
         count = _send(source, target, copied, min(_CHUNK_BYTES, before.st_size - copied))
         if not count:
-            raise SizeMismatch(f"{path!a:.100} ended at byte {copied} of {before.st_size}: leave the data set alone")
+            raise SizeMismatch(f"{path!a:.100} ended at byte {copied} of {before.st_size}: don't change the data set")
         copied += count
         reading.count_bytes(count)
     after = os.fstat(source)
@@ -145,9 +146,9 @@ def _meaning(error: OSError, path: str) -> Exception:
     if error.errno in (errno.ENOENT, errno.ESTALE):  # ESTALE: NFS's word for a file that was removed while open
         return _changed(path)
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
-        return UnsafePath(f"{path!a:.200} is a link or another thing that is neither file nor folder: remove it")
+        return UnsafePath(f"{path!a:.200} is neither a file nor a folder (a link, for example): remove it")
     return error
 
 
 def _changed(path: str) -> ObjectChanged:
-    return ObjectChanged(f"{path!a:.100} vanished or changed while it was copied: leave the data set alone")
+    return ObjectChanged(f"{path!a:.100} vanished or changed while it was copied: don't change the data set")

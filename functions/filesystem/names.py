@@ -28,14 +28,14 @@ def placed(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObje
 
 
 def _one_file(one: ListedObject, other: ListedObject) -> UnsafePath:
-    return UnsafePath(f"two keys fall on one file, {one.key!a:.100} and {other.key!a:.100}: remove one of them")
+    return UnsafePath(f"two keys map to one file, {one.key!a:.100} and {other.key!a:.100}: remove one of them")
 
 
 def _path(key: str, prefix: str) -> str:
     rest = key.removeprefix(prefix)
     parts = [part for part in rest.split("/") if part not in ("", ".")]
     if not key.startswith(prefix) or rest.startswith("/") or ".." in parts or "\0" in rest:
-        raise UnsafePath(f"the key {key!a:.200} leads out of the target folder: remove the object")
+        raise UnsafePath(f"the key {key!a:.200} points outside the target folder: remove the object")
     if not parts or rest.endswith("/"):
-        raise UnsafePath(f"the key {key!a:.200} names a folder and no file: remove the object")
+        raise UnsafePath(f"the key {key!a:.200} names a folder, not a file: remove the object")
     return "/".join(parts)

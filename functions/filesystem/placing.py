@@ -48,7 +48,7 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
     Raises PlacingError, which the caller of the function sees as its error.
     """
     measurement = Measurement()
-    late = DeadlineExceeded("the time is up with files still to put: invoke again (what is there stays)")
+    late = DeadlineExceeded("the time ran out before all files were written: invoke again (those written are kept)")
     alarm = threading.Timer(context.get_remaining_time_in_millis() / 1000 - _MARGIN_S, measurement.stop, [late])
     alarm.daemon = True
     alarm.start()
@@ -72,7 +72,7 @@ def _place(environ: Mapping[str, str], measurement: Measurement) -> dict[str, An
     for dataset in (LARGE, SMALL):
         found = placed(listed_objects(s3, f"{dataset}/", measurement), f"{dataset}/")
         if not found:
-            raise NoData(f"there is no object under {dataset}/ in the bucket: put the data set there first")
+            raise NoData(f"there is no object under {dataset}/ in the bucket: upload the data set (stampede dataset)")
         objects |= {f"{dataset}/{path}": one for path, one in found.items()}
         _remove_strays(mount, dataset, objects)
     missing = {path: one for path, one in objects.items() if not _is_there(mount / path, one)}
@@ -96,7 +96,7 @@ def _put(mount: Path, s3: RawS3, objects: Mapping[str, ListedObject], measuremen
         one, file, slot = objects[path], unverified / str(next(numbers)), _HashingSlot()
         fetch_file(ObjectRead(s3, one.key, measurement, one.etag, one.size_bytes), slot, file)
         if slot.sha256.hexdigest() != _sha256(file):
-            raise ChecksumMismatch(f"{path!a:.100} isn't on the mount what came from S3: invoke again")
+            raise ChecksumMismatch(f"{path!a:.100} on the mount differs from the object in S3: invoke again")
         os.utime(file, (_time_s(one), _time_s(one)))
         (mount / path).parent.mkdir(parents=True, exist_ok=True)
         file.replace(mount / path)

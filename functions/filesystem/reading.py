@@ -50,7 +50,8 @@ class Reading(Measurement):
         finally:
             self.listing_s = perf_counter() - began_s
         if not found:
-            raise NoData(f"there is no object under {prefix} in {self.settings.bucket}: put the data set there")
+            found = f"there is no object under {prefix} in {self.settings.bucket}"
+            raise NoData(f"{found}: upload the data set (stampede dataset)")
         self.announced_bytes = sum(one.size_bytes for one in found)
         files = placed(found, prefix)
         for folder in {path.rpartition("/")[0] for path in files}:
@@ -70,7 +71,8 @@ class Reading(Measurement):
         files, all_bytes = len(found), sum(found.values())
         for count, expected, what in ((files, self.order.files, "files"), (all_bytes, self.order.bytes, "bytes")):
             if expected is not None and count != expected:
-                raise SizeMismatch(f"copied {count} {what}, but the work order says {expected}: put the data set again")
+                found = f"copied {count} {what}, but the message expects {expected}"
+                raise SizeMismatch(f"{found}: upload the data set again")
         return all_bytes
 
 

@@ -67,5 +67,5 @@ def read_mount_path(environ: Mapping[str, str]) -> str:
 def _cache(environ: Mapping[str, str]) -> str:
     cache = choice(environ, "CACHE", (KEEP, DROP))
     if cache == DROP and not hasattr(os, "posix_fadvise"):
-        raise SettingsError("the environment variable CACHE can't be drop here: this system has no posix_fadvise")
+        raise SettingsError("the environment variable CACHE can't be drop: this system has no posix_fadvise")
     return cache

@@ -1,4 +1,4 @@
-// transfer moves objects from S3: as a Lambda function (provided.al2023) that does one operation for each message and
+// transfer reads, writes and copies S3 objects: as a Lambda function (provided.al2023) that does one operation for each message and
 // writes one record a log line, as a service on a host that takes its messages itself, and as a program by hand.
 package main
 
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -35,8 +36,8 @@ var operations = map[string]func(ctx context.Context, lookup func(string) string
 func operationOf(ctx context.Context, lookup func(string) string) (sandbox.Operation, error) {
 	made, known := operations[cmp.Or(lookup("EXPERIMENT"), "download")]
 	if !known {
-		return nil, fmt.Errorf("the environment variable EXPERIMENT must be one of %q, not %.60q",
-			slices.Sorted(maps.Keys(operations)), lookup("EXPERIMENT"))
+		return nil, fmt.Errorf("the environment variable EXPERIMENT must be one of %s, not %.60q",
+			strings.Join(slices.Sorted(maps.Keys(operations)), ", "), lookup("EXPERIMENT"))
 	}
 	return made(ctx, lookup), nil
 }

@@ -33,7 +33,7 @@ func TestEveryOperationHasAFolderWhichNothingButMainImports(t *testing.T) {
 func TestTheFunctionDoesWhatItsExperimentNamesAndTheDownloadWhereNoneIsNamed(t *testing.T) {
 	for experiment, refusal := range map[string]string{
 		"": "", "download": "", "copy": "", "copy_host": "", "express": "",
-		"Download": `EXPERIMENT must be one of ["copy" "copy_host" "download" "express"], not "Download"`,
+		"Download": `EXPERIMENT must be one of copy, copy_host, download, express, not "Download"`,
 	} {
 		lookup := func(name string) string { return map[string]string{"EXPERIMENT": experiment}[name] }
 		made, err := operationOf(context.Background(), lookup)

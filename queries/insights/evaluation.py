@@ -144,12 +144,14 @@ def _failure(error: duckdb.Error, source: Source) -> InsightsError:
     """What to say of an error while the statement ran. A query that compiled is not to blame, so no place is named."""
     reason = str(error).splitlines()[0].partition("Error: ")[2] or str(error)
     if isinstance(error, duckdb.OutOfMemoryException):
-        return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory over these events; filter first")
+        return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory for these events; filter first")
     return (
         refusal_in(str(error))
         or bad_line.locate(source.paths)
         or (EventsError(_with_files(reason, source)) if source.paths and _speaks_of_a_file(reason) else None)
-        or InsightsError(f"the evaluator failed on this query, which is an error of its own; its engine said: {reason}")
+        or InsightsError(
+            f"the evaluator failed on this query, which is a bug in the evaluator; its engine reported: {reason}"
+        )
     )
 
 

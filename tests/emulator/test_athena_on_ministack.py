@@ -95,5 +95,5 @@ def test_what_the_embedded_athena_can_not_answer_as_aws_does_is_a_record_that_na
         replace(QUERY, sql=SQL.partition(" WHERE")[0]),
     )
     assert refused["error_type"] == "QueryFailed"
-    assert "the embedded Athena can't answer this as AWS does" in refused["error_message"]
+    assert "the embedded Athena doesn't support this query" in refused["error_message"]
     assert "injected projected partition column object_bytes" in failed["error_message"]

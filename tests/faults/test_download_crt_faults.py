@@ -99,7 +99,7 @@ def test_a_server_that_ignores_ranges_is_an_error(start_s3, crt, sandbox_environ
     start_s3(OBJECT, ignore_range=True)
     record = failure(crt(), sandbox_environment)
     assert record["error_type"] == "S3Error"
-    assert "isn't for the range" in record["error_message"]
+    assert "is for another range" in record["error_message"]
 
 
 def test_a_server_that_is_not_there_is_an_error(crt, sandbox_environment):

@@ -136,7 +136,7 @@ def test_an_object_of_another_size_than_ordered_becomes_a_size_mismatch(start_s3
     start_s3(MIB)
     record = failure(object_bytes=MIB + difference)
     assert record["error_type"] == "SizeMismatch"
-    assert f"the work order says {MIB + difference}" in record["error_message"]
+    assert f"the message expects {MIB + difference}" in record["error_message"]
     assert record["bytes"] == MIB
 
 

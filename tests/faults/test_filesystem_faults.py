@@ -105,7 +105,7 @@ def test_a_data_set_that_is_missing_or_empty_is_said(start, sandbox_environment,
         (mount / dataset).mkdir()
     record = failure(start("efs"), sandbox_environment, dataset=dataset)
     assert record["error_type"] == "NoData"
-    assert "have the placing function put the data set there" in record["error_message"]
+    assert "invoke the placing function, which copies the data set there" in record["error_message"]
 
 
 def test_a_mount_that_is_read_only_is_read(start, mount):
@@ -125,7 +125,7 @@ def test_a_link_is_never_followed(start, sandbox_environment, mount, name):
     (mount / "small" / name).symlink_to("/etc" if name == "more/link" else "/etc/passwd")
     record = failure(start("efs"), sandbox_environment)
     assert record["error_type"] == "UnsafePath"
-    assert record["error_message"].startswith(f"{name!r} is a link or another thing that is neither file nor folder")
+    assert record["error_message"].startswith(f"{name!r} is neither a file nor a folder")
 
 
 def test_a_data_set_that_is_a_link_is_not_followed_either(start, sandbox_environment, mount):
@@ -259,8 +259,8 @@ def test_a_read_that_failed_is_one_in_the_order_of_reads_and_one_that_did_not_be
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"files": 24}, "copied 23 files, but the work order says 24"),
-        ({"bytes": SMALL_BYTES - 1}, f"copied {SMALL_BYTES} bytes, but the work order says {SMALL_BYTES - 1}"),
+        ({"files": 24}, "copied 23 files, but the message expects 24"),
+        ({"bytes": SMALL_BYTES - 1}, f"copied {SMALL_BYTES} bytes, but the message expects {SMALL_BYTES - 1}"),
     ],
 )
 def test_a_data_set_that_is_not_the_orders_is_said(start, start_s3, sandbox_environment, mount, storage, changes, said):
@@ -312,7 +312,7 @@ def test_two_keys_that_fall_on_one_file_are_refused_before_anything_is_fetched(
     s3 = start_s3(objects={f"small/{one}": b"1", f"small/{other}": b"2", "small/c": b"3"})
     record = failure(start("s3", READ_METHOD=method), sandbox_environment)
     assert record["error_type"] == "UnsafePath"
-    assert "two keys fall on one file" in record["error_message"]
+    assert "two keys map to one file" in record["error_message"]
     assert f"'small/{one}'" in record["error_message"]
     assert f"'small/{other}'" in record["error_message"]
     assert len(s3.requests) == 1
@@ -335,7 +335,10 @@ def test_a_prefix_without_objects_is_said(start, start_s3, sandbox_environment, 
     start_s3(objects={"large/file.bin": b"1"})
     record = failure(start("s3", READ_METHOD=method), sandbox_environment)
     assert record["error_type"] == "NoData"
-    assert record["error_message"] == "there is no object under small/ in stampede-test: put the data set there"
+    assert (
+        record["error_message"]
+        == "there is no object under small/ in stampede-test: upload the data set (stampede dataset)"
+    )
 
 
 @each_read_method
@@ -387,7 +390,7 @@ def test_a_listing_that_goes_in_a_circle_ends(start, start_s3, sandbox_environme
     start_s3(objects=OBJECTS, endless_listing=True)
     record = failure(start("s3", READ_METHOD="pool"), sandbox_environment)
     assert record["error_type"] == "S3Error"
-    assert "not where it goes on" in record["error_message"]
+    assert "no continuation token" in record["error_message"]
 
 
 @each_read_method

@@ -68,7 +68,7 @@ def _check_order(earlier: list[Command], command: Command, later: list[Command])
         raise refusal(command.span, f"only limit may follow dedup; move {name} before it")
     stats = sum(isinstance(one, syntax.Stats) for one in (*earlier, *later))
     if isinstance(command, syntax.Sort | syntax.Limit) and stats > 1 and _has_stats(later):
-        raise refusal(command.span, f"in a query of several stats, {name} must come after the last of them")
+        raise refusal(command.span, f"in a query with several stats commands, {name} must come after the last one")
     if isinstance(command, syntax.Unnest | syntax.Expand):
         _check_list(earlier, command)
 
@@ -84,7 +84,7 @@ def _check_list(earlier: list[Command], command: syntax.Unnest | syntax.Expand) 
         made_by_split = isinstance(item.expression, syntax.Call) and item.expression.function == "split"
         if item.alias is not None and item.alias.text == command.field.text and made_by_split:
             name = type(command).__name__.lower()
-            message = f"{name} takes a list from JSON, none from split; use `parse x /(?<part>[^,]+)/ multi`"
+            message = f"{name} takes a JSON list, not the result of split; use `parse x /(?<part>[^,]+)/ multi`"
             raise refusal(command.field.span, message)
 
 

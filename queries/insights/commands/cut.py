@@ -8,8 +8,8 @@ from queries.insights.language import syntax
 # The reference's pipes say so; but a published program (hyp3_floods) counts on `limit 1 | filter ...` giving the latest
 # match, which would be a limit of the result.
 NOTE = (
-    "a limit with other commands behind it is applied where it stands; the service may apply it to the result: put it"
-    " last if that is what it is for"
+    "a limit followed by other commands is applied where it stands; the service may apply it to the result: put it"
+    " last if you want that"
 )
 
 
@@ -37,7 +37,7 @@ def compile_cut(command: syntax.Limit, pipeline: Pipeline) -> None:
 def _why(count: int, *, sorted_rows: bool) -> str:
     if sorted_rows:
         return (
-            f"rows {count} and {count + 1} are equal in what they are sorted by, so that which of them limit keeps"
+            f"rows {count} and {count + 1} have equal sort keys, so which of them limit keeps"
             " isn't determined; sort by one more field before limit"
         )
-    return "there are more groups than limit keeps, in no documented order; put a sort before limit, or limit last"
+    return "there are more groups than limit keeps, in no documented order; put a sort before limit, or put limit last"

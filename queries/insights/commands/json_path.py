@@ -15,7 +15,9 @@ from queries.insights.language import syntax
 def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
     """A field of what stands at the path in the JSON that a field holds, as text or as an object; the rows stay."""
     if not re.fullmatch(r"[\w@-]+(\.[\w@-]+)*", command.path.value):
-        message = 'the path is keys with dots, as in "user.name"; for other characters use jsonParse and map.`odd key`'
+        message = (
+            'the path must be keys with dots, as in "user.name"; for other characters use jsonParse and map.`odd key`'
+        )
         raise refusal(command.path.span, message)
     steps = command.path.value.split(".")
     held = pipeline.field(command.field)

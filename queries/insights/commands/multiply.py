@@ -29,7 +29,7 @@ def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
     value = pipeline.store(value)
     missing = refuse_rows(
         name.span,
-        f"an event has no {name.text}, and what unnest makes of it isn't documented; put"
+        f"an event has no {name.text}, and what unnest does with it isn't documented; put"
         f" `filter ispresent({_spelled(name.text)})` before it",
     )
     listed = f"[{value.sql}]"
@@ -52,12 +52,12 @@ def compile_expand(command: syntax.Expand, pipeline: Pipeline) -> None:
     if value.kind is Kind.DYNAMIC and name.text not in pipeline.columns:
         value, kept = in_event(name, pipeline), f"ispresent({_spelled(f'{name.text}.0')})"
     if value.kind not in STRUCTURES:
-        raise refusal(name.span, f"expand takes a field with a JSON array, which {name.text} is not")
+        raise refusal(name.span, f"expand takes a field with a JSON array, but {name.text} isn't one")
     if any(shown.startswith(f"{name.text}.") for shown in (*pipeline.shown, *(pipeline.displayed or ()))):
-        raise refusal(name.span, f"a part of {name.text} is shown already; put `fields` behind expand")
+        raise refusal(name.span, f"part of {name.text} is already displayed; put `fields` after expand")
     other = refuse_rows(
         name.span,
-        f"an event has no array {name.text}, and what expand makes of it isn't documented;"
+        f"an event has no array {name.text}, and what expand does with it isn't documented;"
         f" put `filter {kept}` before it",
     )
     item = Value(pipeline.fresh(), Kind.JSON, column=True)

@@ -31,7 +31,7 @@ def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
     if "@timestamp" in pipeline.columns:
         return None
     ((title, column),) = pipeline.bins.items()
-    note = f"stats dropped @timestamp; sort @timestamp goes by {title}, the only column that tells a time of the events"
+    note = f"stats dropped @timestamp; sort @timestamp uses {title}, the only column with a time of the events"
     if note not in pipeline.notes:
         pipeline.notes.append(note)
     return column
@@ -48,7 +48,7 @@ def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
 def check_limit(command: syntax.Limit) -> None:
     """Raises QueryError for a limit out of range."""
     if not 1 <= command.count <= MOST_ROWS:
-        raise refusal(command.span, f"limit is from 1 to {MOST_ROWS}, not {command.count}")
+        raise refusal(command.span, f"limit must be from 1 to {MOST_ROWS}, not {command.count}")
 
 
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:

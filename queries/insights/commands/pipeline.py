@@ -93,16 +93,16 @@ class Pipeline:
         if name.text in self.columns:
             return self.columns[name.text]
         if tree(self._spellings.setdefault(name.text, name)) != tree(name):
-            raise refusal(name.span, f"{name.text} stands in backticks of another extent before; write both alike")
+            raise refusal(name.span, f"{name.text} has other backticks earlier in the query; write both the same way")
         if name.text not in self._elements and (found := self._element(name)):
             self._elements[name.text] = self.store(found)
         if name.text in self._elements:
             return self._elements[name.text]
         if self.stats_count:
-            left = f"{name.text} is gone after stats, which leaves {', '.join(self.columns)}"
-            raise refusal(name.span, f"{left}; add it there, or put what uses it before stats")
+            left = f"{name.text} isn't available after stats, which keeps only {', '.join(self.columns)}"
+            raise refusal(name.span, f"{left}; add it there, or use it before stats")
         if name.text.lower() == "null":
-            raise refusal(name.span, "null is not a value; a missing field is found by `not ispresent(field)`")
+            raise refusal(name.span, "null is not a value; find missing fields with `not ispresent(field)`")
         if name.text.lower() in ("true", "false"):
             raise refusal(
                 name.span,
@@ -140,9 +140,10 @@ class Pipeline:
         return self._trees.get(tree(expression))
 
     def aggregate(self, call: syntax.Call) -> Value:
-        way = "name its column by an alias" if self.stats_count else "add a stats command"
+        way = "refer to its column by an alias" if self.stats_count else "add a stats command"
         raise refusal(
-            call.span, f"the aggregate {call.function} stands only in stats, not after `by` or in another; {way}"
+            call.span,
+            f"the aggregate {call.function} is allowed only in stats, not after `by` or in another aggregate; {way}",
         )
 
     def event_time(self, call: syntax.Call) -> Value:
@@ -150,7 +151,7 @@ class Pipeline:
         if time is None:
             raise refusal(
                 call.span,
-                f"{call.function} needs @timestamp, which stats dropped; use datefloor on a timestamp that it kept",
+                f"{call.function} needs @timestamp, which stats dropped; use datefloor on a timestamp that stats kept",
             )
         return time
 
@@ -230,7 +231,7 @@ class Pipeline:
         if len(self._stages) + len(self._added) > MOST_STAGES:
             raise refusal(
                 self._at,
-                f"here the query comes to more than {MOST_STAGES} steps, each over the one before; join conditions"
+                f"here the query needs more than {MOST_STAGES} steps, each on top of the one before; join conditions"
                 " with `and`, and compute fewer columns from one another",
             )
 

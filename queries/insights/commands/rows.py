@@ -98,7 +98,7 @@ def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patte
     if isinstance(command.pattern, syntax.Regex):
         pattern = patterns.regex(command.pattern)
         if command.multi and patterns.finds_nothing(pattern):
-            message = "with multi the expression must not match nothing at all; use + where * or ? may take nothing"
+            message = "with multi the expression must not match empty text; use + instead of * or ?"
             raise refusal(command.pattern.span, message)
         return pattern, _regex_names(command, pattern)
     pattern = patterns.glob(command.pattern)
@@ -122,7 +122,7 @@ def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[synta
         raise refusal(
             command.aliases[0].span,
             f"the expression has {len(groups)} groups but {len(command.aliases)} names after `as`; their numbers must"
-            " be equal: a group that is not a field is written (?:...)",
+            " be equal: write a group that is not a field as (?:...)",
         )
     for alias, group in zip(command.aliases, groups, strict=True):
         if group.name not in (None, alias.text):

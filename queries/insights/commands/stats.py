@@ -86,7 +86,7 @@ def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
     scope.used = False
     value = Compiler(scope).value(item.expression)
     if not scope.used:
-        raise refusal(item.expression.span, f"{item.title} aggregates nothing; use a function such as avg or count")
+        raise refusal(item.expression.span, f"{item.title} is not an aggregate; use a function such as avg or count")
     if item.alias is None:
         return value
     scope.named[item.alias.text] = value if value.simple else scope.store(value)
@@ -135,7 +135,7 @@ class _GroupScope:
             if known in AGGREGATES or known in QUANTILES:
                 raise refusal(name.span, f"{name.text} takes parentheses, as in count(*) or avg(field)")
             raise refusal(
-                name.span, f"{name.text} is neither aggregated nor a key; use avg({name.text}) or add it to by"
+                name.span, f"{name.text} is neither aggregated nor a key; use avg({name.text}) or list it after `by`"
             )
         self.used = True
         return self._keys[name.text]
@@ -180,7 +180,7 @@ class _GroupScope:
         for name in sorted(names(expression) & self._made):
             raise refusal(
                 expression.span,
-                f"{name} is a column that this stats makes; aggregate it in a further stats, or give it another alias",
+                f"{name} is a column that this stats creates; aggregate it in another stats, or give it another alias",
             )
         value = Compiler(self._pipeline).no_map(expression, "stats")
         return value if value.simple and not isinstance(value.literal, int) else self._pipeline.store(value)
@@ -211,4 +211,4 @@ class _GroupScope:
         return value
 
     def event_time(self, call: syntax.Call) -> Value:
-        raise refusal(call.span, f"{call.function} belongs after by, or inside of an aggregate")
+        raise refusal(call.span, f"{call.function} must be after `by` or inside an aggregate")

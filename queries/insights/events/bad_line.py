@@ -31,7 +31,7 @@ from queries.insights.expressions.values import EARLIEST_MS, LATEST_MS
 
 _OPEN = {"none": open, "gzip": gzip.open}
 _READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
-_TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message of the service has 1 MiB at most"
+_TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message in CloudWatch has at most 1 MiB"
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 # A string, or what DuckDB takes for a number in more spellings than Python.
 _NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?(?i:nan|inf(?:inity)?)')
@@ -61,7 +61,7 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
                     if line.strip() and (reason := _reason(line)):
                         return EventsError(f"{path}, line {number}: {reason}")
         except (OSError, EOFError) as error:
-            return EventsError(f"{path}, after line {number}: the file can't be read on ({error})")
+            return EventsError(f"{path}, after line {number}: the rest of the file can't be read ({error})")
     return too_long
 
 
@@ -78,7 +78,7 @@ def looked_at(source: Source, connection: duckdb.DuckDBPyConnection) -> Source:
         except duckdb.Error:
             found = None  # a line that can't be read at all; the next statement says so
         if found:
-            raise locate([path]) or EventsError(f"{path}: true and false are no times; {BAD_TIMESTAMP}")
+            raise locate([path]) or EventsError(f"{path}: true and false are not times; {BAD_TIMESTAMP}")
     return replace(source, relation=source.after_look or source.relation)
 
 
@@ -86,13 +86,13 @@ def _reason(line: bytes) -> str | None:
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        return "not UTF-8; each line is one JSON object in UTF-8"
+        return "not UTF-8; each line must be one JSON object in UTF-8"
     try:
         event = _loaded(text)
         if _SURROGATE.search(text):
             json.dumps(event, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return "Malformed JSON (half of a surrogate pair); each line is one JSON object in UTF-8"
+        return "Malformed JSON (half of a surrogate pair); each line must be one JSON object in UTF-8"
     except RecursionError:
         return _malformed(text)
     except json.JSONDecodeError as error:
@@ -111,10 +111,10 @@ def _loaded(text: str) -> Any:
 
 def _of_event(event: Any) -> str | None:
     if not isinstance(event, _Pairs):
-        return "not a JSON object; each line is one, with timestamp and message"
+        return "not a JSON object; each line must be one, with timestamp and message"
     for name in _READ:
         if event.times(name) > 1:
-            return f"the key {name} stands there twice; each line has one"
+            return f"the key {name} appears twice; a line may have it only once"
     values = dict(event)
     if values.get("message") is None:
         return NO_MESSAGE
@@ -144,4 +144,4 @@ def _malformed(text: str, where: str = "") -> str | None:
     """What is wrong with a line that DuckDB doesn't take as JSON; None for one that it takes."""
     if ask("json_valid(?)", text):
         return None
-    return f"Malformed JSON ({where or 'nested too deeply'}); each line is one JSON object"
+    return f"Malformed JSON ({where or 'nested too deeply'}); each line must be one JSON object"

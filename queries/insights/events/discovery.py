@@ -162,15 +162,13 @@ class Discovery:
         if text in _LAMBDA and not steps:
             return _LAMBDA[text]
         if any(isinstance(step, int) for step in steps):
-            message = (
-                f"[...] takes an element of a list from jsonParse; a discovered one is named with dots, as {text}.0"
-            )
+            message = f"[...] works only on a list from jsonParse; write an element of a discovered list as {text}.0"
             raise QueryError(message, name.span.line, name.span.column)
         if text.startswith("@@"):
             text = text[1:]
         elif text.startswith("@"):
             raise QueryError(
-                f"the field {text} isn't discovered here; {_nearest(text)}",
+                f"{text} isn't a discovered field; {_nearest(text)}",
                 name.span.line,
                 name.span.column,
             )
@@ -202,7 +200,7 @@ def _groupings(parts: list[str]) -> list[list[str]]:
 def _nearest(text: str) -> str:
     """The discovered field whose name is likely meant, or else all of them."""
     if text.split(".")[0] == "@entity":
-        return "exported events don't tell their entity; @log and @logStream tell where one comes from"
+        return "exported events don't include their entity; use @log and @logStream to see where an event comes from"
     close = difflib.get_close_matches(text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75)
     meant = next((name for name in FIELDS if [name.lower()] == close), None)
     return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"

@@ -20,8 +20,8 @@ from queries.insights.expressions.values import EARLIEST_MS, LATEST_MS, sql_stri
 Events = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 
 POINTER_COLUMN = "json:"
-BAD_TIMESTAMP = "log event without timestamp, or one that is not in ms since 1970: each line needs one"
-BAD_INGESTION_TIME = "ingestionTime is no time in ms since 1970; each line has one, or none"
+BAD_TIMESTAMP = "log event without timestamp, or with one that is not in ms since 1970: each line needs one"
+BAD_INGESTION_TIME = "ingestionTime is not a time in ms since 1970; correct it, or leave it out"
 NO_MESSAGE = "log event without message: each line needs one"
 NEEDS_LOOK = "a time of 0 or 1 needs a look"  # DuckDB reads true and false as them
 _BATCH = 20_000
@@ -78,7 +78,7 @@ def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source
 def form(path: Path) -> str:
     """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none. Raises EventsError."""
     if not path.is_file():
-        raise EventsError(f"no file {path}; give a file of log events, one JSON object a line")
+        raise EventsError(f"no file {path}; give a file of log events, one JSON object per line")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -211,7 +211,7 @@ def _insert(batch: list[Any], number: int, connection: duckdb.DuckDBPyConnection
 
 def _checked(event: Any, number: int) -> tuple[Any, ...]:
     if not isinstance(event, Mapping):
-        raise EventsError(f"event {number} is a {type(event).__name__}; an event is a dictionary or a path")
+        raise EventsError(f"event {number} is a {type(event).__name__}; an event must be a dictionary or a path")
     for name, kind in (("timestamp", int), ("message", str)):
         if not _is_of(event.get(name), kind):
             raise EventsError(f"event {number} has no {name}; it needs timestamp (ms, a whole number) and message")

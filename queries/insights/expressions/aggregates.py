@@ -50,7 +50,8 @@ def _number(template: str) -> Callable[[Call, list[Value], str | None], Value]:
 
 def _count(call: Call, args: list[Value], time: str | None) -> Value:
     if args and args[0].kind is Kind.BOOLEAN:
-        message = "count counts a condition whether it holds or not; sum(condition) counts the rows for which it holds"
+        message = "count(condition) counts a row whether the condition is true or not"
+        message = f"{message}; use sum(condition) to count the rows where it is true"
         raise QueryError(message, call.span.line, call.span.column)
     return Value(f"count({args[0].sql if args else '*'})", Kind.INTEGER)
 

@@ -73,7 +73,7 @@ class Compiler:
             return known
         self._depth += 1
         if self._depth > _DEEPEST:
-            message = "compute a part of it in `fields` before, under a name"
+            message = "compute part of it in an earlier `fields`, under a name"
             raise _error(expression, f"the expression is nested deeper than {_DEEPEST} levels; {message}")
         value = getattr(self, f"_{type(expression).__name__.lower()}")(expression)
         self._depth -= 1
@@ -162,7 +162,7 @@ class Compiler:
         if any(side.kind is Kind.DYNAMIC for side in sides):
             for word in sorted(words):
                 bit = int(word == "true")
-                note = f'"{word}" in quotes finds text only: a JSON {word} is {bit}, so write = {bit} for it'
+                note = f'"{word}" in quotes matches only text: a JSON {word} is {bit}, so write = {bit} for it'
                 if note not in self._scope.notes:
                     self._scope.notes.append(note)
 
@@ -216,7 +216,7 @@ class Compiler:
         argument = call.arguments[place]
         if place == function.flag:
             if not isinstance(argument, syntax.Name) or argument.text.lower() not in ("true", "false"):
-                raise _error(argument, f"this argument of {spelled(call.function)} is written true or false")
+                raise _error(argument, f"this argument of {spelled(call.function)} must be true or false")
             return text_literal(argument.text.lower())
         if function.structures:
             return self._stored(self.raw(argument))
@@ -257,7 +257,9 @@ class Compiler:
     def _period_call(self, call: syntax.Call) -> Value:
         count = 1 if call.function == "bin" else 2
         if call.function == "bin" and len(call.arguments) == 2:
-            raise _error(call, "bin takes a period alone, and @timestamp; for another time write datefloor(time, 5m)")
+            raise _error(
+                call, "bin takes only a period and always uses @timestamp; for another time write datefloor(time, 5m)"
+            )
         check_arity(call, count, count)
         period = call.arguments[-1]
         if not isinstance(period, syntax.Period):
@@ -273,7 +275,7 @@ class Compiler:
 
 def _check_time(call: syntax.Call, time: Value) -> None:
     if time.kind is not Kind.TIMESTAMP:
-        message = f"{spelled(call.function)} takes a timestamp; turn milliseconds into one with fromMillis"
+        message = f"{spelled(call.function)} takes a timestamp; convert milliseconds with fromMillis"
         raise _error(call.arguments[0], message)
 
 
@@ -293,7 +295,7 @@ def unknown_function(call: syntax.Call) -> QueryError:
     if call.function in UNSUPPORTED:
         return _error(call, UNSUPPORTED[call.function])
     likely = proposal(call.function, KNOWN_FUNCTIONS)
-    hint = f"did you mean {likely}?" if likely else "docs/insights.md lists those that are known"
+    hint = f"did you mean {likely}?" if likely else "docs/insights.md lists the supported ones"
     return _error(call, f"unknown function {spelled(call.function)}; {hint}")
 
 
@@ -316,7 +318,7 @@ def _may_be_one(expression: Expression, value: Value) -> bool:
 
 def _no_condition(expression: Expression) -> str:
     """What to write for an expression that stands where a condition must."""
-    return "this is not a condition; compare it with something, or use ispresent(...)"
+    return "this is not a condition; compare it with a value, or use ispresent(...)"
 
 
 def _error(node, message: str) -> QueryError:

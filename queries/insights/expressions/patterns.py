@@ -113,7 +113,7 @@ def _open(literal: Regex, index: int) -> tuple[int, str, str | None]:
     if named:
         return named.end(), f"(?P<{named.group(1)}>", named.group(1)
     if rest.startswith("(?<"):
-        _refuse(literal, index, "the name of a group is letters and digits, and starts with a letter")
+        _refuse(literal, index, "a group name must be letters and digits, and start with a letter")
     return (2, "(?", None) if rest.startswith("(?") else (1, "(", None)
 
 
@@ -138,7 +138,7 @@ def _try(literal: Regex, re2: str, groups: int) -> None:
         ask(f"(regexp_matches('', ?), {extracted})", *[re2] * (2 if groups else 1))
     except duckdb.Error as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2]
-        _refuse(literal, -1, f"the regular expression isn't understood: {reason}")
+        _refuse(literal, -1, f"invalid regular expression: {reason}")
 
 
 def _check_names(literal: Regex, names: list[str]) -> None:

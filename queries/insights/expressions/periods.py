@@ -38,8 +38,8 @@ def capped(period: Period) -> tuple[Period, str | None]:
     if period.count <= most:
         return period, None
     note = (
-        f"line {period.span.line}, column {period.span.column}: the service takes {period.count}{period.unit} as"
-        f" {most}{period.unit}, and so does this; use a larger unit, as in bin(5m)"
+        f"line {period.span.line}, column {period.span.column}: the service treats {period.count}{period.unit} as"
+        f" {most}{period.unit}, and so does this evaluator; use a larger unit, as in bin(5m)"
     )
     return replace(period, count=most), note
 
@@ -49,8 +49,8 @@ def misplaced(period: Period) -> str:
     written = f"{period.count}{period.unit}"
     unit = _UNIT.get(period.unit)
     if unit is None:
-        return f"{written} is neither a number nor a name; a name that begins with a digit takes backticks"
-    message = "a period stands only in bin, datefloor and dateceil"
+        return f"{written} is neither a number nor a name; a name that begins with a digit needs backticks"
+    message = "a period is allowed only in bin, datefloor and dateceil"
     if unit not in _FIXED_MS:
         return message
     return f"{message}; as a number of milliseconds {written} is {period.count * _FIXED_MS[unit]}"
@@ -80,17 +80,13 @@ def _unit(period: Period) -> str:
     line, column = period.span.line, period.span.column
     unit = _UNIT.get(period.unit)
     if unit is None:
-        hint = (
-            "units are written in lower case"
-            if period.unit.lower() in _UNIT
-            else "units are ms, s, m, h, d, mo, q and y"
-        )
+        hint = "write units in lower case" if period.unit.lower() in _UNIT else "units are ms, s, m, h, d, mo, q and y"
         raise QueryError(f"unknown period unit {period.unit!r}; {hint}", line, column)
     if period.count < 1:
-        raise QueryError("a period is at least 1", line, column)
+        raise QueryError("a period must be at least 1", line, column)
     if unit in _FIXED_MS:
         if period.count * _FIXED_MS[unit] > 1000 * 366 * _FIXED_MS["d"]:
-            raise QueryError("a period is at most a thousand years", line, column)
+            raise QueryError("a period must be at most a thousand years", line, column)
         return unit
     if unit == "week":
         raise QueryError("where a week begins isn't documented; use days, as in 7d", line, column)

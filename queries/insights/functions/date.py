@@ -45,7 +45,7 @@ def _check_texts(call: Call, name: str, example: str) -> Text:
         raise QueryError(message, written.span.line, written.span.column)
     for zone in call.arguments[2:]:
         if not isinstance(zone, Text) or zone.value != "UTC":
-            message = f'{name} knows the time zone "UTC" only; add the hours of another as milliseconds'
+            message = f'{name} supports only the time zone "UTC"; for another, add its offset in milliseconds'
             raise QueryError(message, zone.span.line, zone.span.column)
     return written
 

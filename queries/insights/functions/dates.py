@@ -54,7 +54,7 @@ def parse_pattern(java: str) -> re.Pattern[str]:
         raise DateFormatError(f"the format lacks the {missing[0]}; it needs yyyy, MM and dd")
     present = [name in pattern.groupindex for name in _TIMES]
     if present != sorted(present, reverse=True):
-        raise DateFormatError("the format skips a part of the time; it has HH, then mm, then ss, then S")
+        raise DateFormatError("the format skips part of the time; use HH, then mm, then ss, then S")
     return pattern
 
 
@@ -108,7 +108,7 @@ def strftime_format(written: str) -> str:
     """DuckDB's format of a strftime format, for times in UTC. Raises DateFormatError."""
 
     if "%" not in written:
-        raise DateFormatError("the format has no %; it is one of strftime, as in %Y-%m-%d")
+        raise DateFormatError("the format has no %; write a strftime format, as in %Y-%m-%d")
 
     def directive(match: re.Match[str]) -> str:
         name = match.group(1)

@@ -32,7 +32,7 @@ def _stringify(args: list[Value]) -> Value:
 def _check_stringify(call: Call) -> None:
     given = call.arguments[0]
     if not isinstance(given, Name) and not (isinstance(given, Call) and given.function in _MAKERS):
-        message = "jsonStringify takes a map or list, as jsonParse makes them"
+        message = "jsonStringify takes a map or list, such as jsonParse returns"
         raise QueryError(message, given.span.line, given.span.column)
 
 

@@ -104,7 +104,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 _WINDOW = "isn't supported: exported events have no query window; use the earliest and latest @timestamp"
-_RANGES = "isn't supported: which ranges it counts isn't documented; name them, as in isIpInSubnet(ip, '198.18.0.0/15')"
+_RANGES = "isn't supported: which ranges it covers isn't documented; name them, as in isIpInSubnet(ip, '198.18.0.0/15')"
 # Documented or often tried names that are not evaluated, each with the nearest way.
 UNSUPPORTED = {
     "haversine": "haversine isn't supported: the Earth's radius that it takes isn't documented",
@@ -116,7 +116,7 @@ UNSUPPORTED = {
     "rate": "rate isn't supported; divide a sum by the seconds of the bin",
     "count_over_time": "count_over_time isn't supported; write count(x) and `by bin(5m)`",
     "sum_over_time": "sum_over_time isn't supported; write sum(x) and `by bin(5m)`",
-    "unmask": "unmask isn't supported: it isn't evaluated here; run this query in the CloudWatch console",
+    "unmask": "unmask isn't supported: only the service evaluates it; run this query in the CloudWatch console",
     "values": "values isn't supported; use count(*) by the field",
     "collect_values": "collect_values isn't supported; use count(*) by the field",
     "topk": "topk isn't supported: which of equally frequent values it takes isn't documented; use count(*) as n by the"

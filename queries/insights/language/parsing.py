@@ -70,7 +70,7 @@ def _check_depth(tree: Tree) -> None:
     for _ in range(_DEEPEST):
         level = [child for node in level for child in node.children if isinstance(child, Tree)]
     if level:
-        message = "the query is nested too deeply here; compute a part of it in `fields` before, under a name"
+        message = "the query is nested too deeply here; compute part of it in an earlier `fields`, under a name"
         raise QueryError(message, level[0].meta.line, level[0].meta.column)
 
 
@@ -78,14 +78,14 @@ def _check_characters(text: str) -> None:
     if len(text) > MOST_CHARACTERS:
         before = text[:MOST_CHARACTERS]
         raise QueryError(
-            f"a query has at most {MOST_CHARACTERS:,} characters, on the service too; this one has {len(text):,}",
+            f"a query has at most {MOST_CHARACTERS:,} characters, in the service too; this one has {len(text):,}",
             before.count("\n") + 1,
             len(before) - before.rfind("\n"),
         )
     for number, line in enumerate(text.split("\n"), start=1):
         for column, character in enumerate(line, start=1):
             if character == "\0" or "\ud800" <= character <= "\udfff":
-                raise QueryError(f"character U+{ord(character):04X} can't stand in a query", number, column)
+                raise QueryError(f"character U+{ord(character):04X} isn't allowed in a query", number, column)
 
 
 def _span(meta) -> Span:
@@ -149,7 +149,7 @@ class _Builder(Transformer):
 
     def index(self, meta, children):
         if not str(children[0]).isdigit():
-            message = f"an index is a whole number from 0, not {children[0]}"
+            message = f"an index must be a whole number from 0, not {children[0]}"
             raise QueryError(message, children[0].line, children[0].column)
         return (_integer(children[0], str(children[0])),)
 
@@ -291,7 +291,7 @@ def _integer(token: Token, digits: str) -> int:
 def _finite(token: Token) -> float | int:
     """The number; an int where it is written in digits that a double doesn't hold."""
     if re.match(r"0\d", token):
-        message = f"{token} begins with a zero, so that it may be no number but text; put text in quotes"
+        message = f"{token} begins with a zero, so it may be text and not a number; put text in quotes"
         raise QueryError(message, token.line, token.column)
     value = float(token)
     if value in (float("inf"), float("-inf")):

@@ -25,16 +25,16 @@ COMMANDS = (
     "json",
 )
 
-_NO_WAY = "it isn't evaluated here; run this query in the CloudWatch console"
-_BY_ROW = "it needs the row before; do this with the result of the query"
+_NO_WAY = "only the service evaluates it; run this query in the CloudWatch console"
+_BY_ROW = "it needs the previous row; do this with the result of the query"
 UNSUPPORTED_COMMANDS = {
-    "pattern": "use `parse` and `stats count(*) by` on the part that tells messages apart",
+    "pattern": "use `parse` and `stats count(*) by` on the part in which messages differ",
     "diff": "run the query once for each period and compare the results",
     "anomaly": _NO_WAY,
     "unmask": _NO_WAY,
     "join": "log both values in one record, or run two queries",
-    "lookup": "log the value in the record, or join the result outside of the query",
-    "source": "choose the log groups outside of the query",
+    "lookup": "log the value in the record, or join the result outside the query",
+    "source": "choose the log groups outside the query",
     "filterindex": "use `filter`; an index only changes what the service scans",
     "addtotals": "use a second query without `by` for the totals",
     "fillmissing": _NO_WAY,
@@ -46,9 +46,9 @@ UNSUPPORTED_COMMANDS = {
     "sessionize": _BY_ROW,
     "appendcols": "run two queries and put the results side by side",
     "cidrlookup": "use isIpInSubnet(ip, subnet) in `fields` or `filter`",
-    "outlier": "use `stats pct(x, 25), pct(x, 75)`, then `filter` by what they gave",
+    "outlier": "use `stats pct(x, 25), pct(x, 75)`, then `filter` by the results",
     "countfrequent": "use `stats count(*) as n by` the field, `sort n desc` and `limit`",
-    "estimate": "it tells what the service would scan; use `stats sum(strlen(@message))` for the size of the events",
+    "estimate": "it reports what the service would scan; use `stats sum(strlen(@message))` for the size of the events",
     "head": "use `limit`",
     "tail": "use `sort` in the other direction and `limit`",
 }
@@ -109,17 +109,17 @@ def _reason(text: str, offset: int, allowed: set[str]) -> tuple[int, str]:
     if rest[0] == "/" and "REGEX" in allowed:
         return offset, "the regular expression is never closed, or has an unescaped / in it; write \\/ for a slash"
     if rest[0] == "/":
-        return offset, "a /regular expression/ stands only after like, =~ and the source of parse"
+        return offset, "a /regular expression/ is allowed only after like, =~ and the source of parse"
     if word:
         return _misplaced_word(text[:offset], offset, word.group(), allowed)
     token = re.match(r"\d[\w.]*|[!=<>]+|\"(\\.|[^\"])*\"|'(\\.|[^'])*'|`[^`]*`|.", rest, re.DOTALL).group()
-    return offset, f"{_shortened(token)} can't stand here; {_hint(allowed)}"
+    return offset, f"{_shortened(token)} isn't allowed here; {_hint(allowed)}"
 
 
 def _ended(before: str, allowed: set[str]) -> str:
     if "STATS" in allowed and "|" not in before:
         return "the query is empty; it begins with a command, such as fields or stats"
-    return f"the query ends where {_expectation(allowed)} is needed"
+    return f"the query ends where {_expectation(allowed)} is expected"
 
 
 def _unclosed(rest: str) -> bool:
@@ -150,12 +150,12 @@ def _misplaced_word(before: str, offset: int, word: str, allowed: set[str]) -> t
     if elsewhere := misplaced(word):
         return offset, elsewhere
     if re.search(r"(?i)\bas\s+\w+\s+\Z", before):
-        return offset, "a name of several words takes backticks, as in `my name`"
+        return offset, "a name with several words needs backticks, as in `my name`"
     called = re.search(r"([A-Za-z_]\w*)\s+\Z", before)
     if called and called.group(1).lower() in KNOWN_FUNCTIONS:
         name = spelled(called.group(1).lower())
         return called.start(1), f"{name} takes its arguments in parentheses, as in {name}({word})"
-    return offset, f"{_shortened(word)} can't stand here; {_hint(allowed)}"
+    return offset, f"{_shortened(word)} isn't allowed here; {_hint(allowed)}"
 
 
 _PARSE_WAYS = {

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 _LOOKED_AT = 300  # characters before the place
 _COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|unnest|expand|json)\b"
 _AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
-_COMMENT = "a comment begins with #"
-_QUOTED = "here the text before has ended; write \\\" or \\' for a quote inside of it"
-_NAMED_AGAIN = 'a comparison names its field again, as in `a like "x" or a like "y"`'
+_COMMENT = "start a comment with #"
+_QUOTED = "the text before this has already ended; write \\\" or \\' for a quote inside it"
+_NAMED_AGAIN = 'repeat the field in each comparison, as in `a like "x" or a like "y"`'
 _BRACKETS = 'in takes its values in brackets, as in ["ok", "failed"]'
-_CHOICE = "a choice is written if(condition, value, other) or case(condition, value, ..., other)"
+_CHOICE = "write a conditional value as if(condition, value, other) or case(condition, value, ..., other)"
 
 
 @dataclass(frozen=True)
@@ -23,51 +23,57 @@ class _Slip:
 
 
 _SLIPS = (
-    _Slip(r"", r"={2,}", "equality is written with one ="),
+    _Slip(r"", r"={2,}", "write equality with one ="),
     _Slip(r"", r"&", "write `and`"),
-    _Slip(r"(?P<at>\|)", r"\|", "two | stand side by side; write `or` in a condition, and one | between commands"),
+    _Slip(r"(?P<at>\|)", r"\|", "there are two | in a row; write `or` in a condition, and one | between commands"),
     _Slip(r"\|\s+|\A\s*", r"\|", "a command is missing before |"),
     _Slip(r"", r"!~", "write `not like`"),
     _Slip(
         r"(?P<at>!)\s*(?:[\w@.`]+|[\w@.]+\s*\([^()]*\)|\([^()]*\))\s*",
         r"[!<>]?=|[<>+\-*/%^]|(?:like|in|not)\b",
-        "! stands before a function, a field or parentheses alone; write `not`, or !(...) around the whole comparison",
+        "! applies only to a function, a field or parentheses; write `not`, or !(...) around the whole comparison",
     ),
     _Slip(r"", r"!\s*(?:like|in)\b", "write `not`, as in `not like` and `not in`"),
     _Slip(r"", r"!\s+=", "write != for unequal"),
-    _Slip(r"", r"!(?!=)", "! stands before a condition, as in !ispresent(field)"),
+    _Slip(r"", r"!(?!=)", "! must precede a condition, as in !ispresent(field)"),
     _Slip(r"", r"~", "write `like` or =~"),
     _Slip(r"(?P<at><)", r">", "write != for unequal"),
     _Slip(r"(?P<at>=)", r"[<>]", "write <= or >="),
     _Slip(r"(?P<at>\bnot)\s*", r"[!<>]?=|[<>]", "put `not` before the whole comparison, or write !="),
-    _Slip(r"\A", r"\ufeff", "the query begins with a byte order mark (U+FEFF); save it without"),
+    _Slip(r"\A", r"\ufeff", "the query begins with a byte order mark (U+FEFF); save it without one"),
     _Slip(
         r"",
         r"[\x0b\x0c\x85\u00a0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]",
-        "this is no plain space or line end but a character that looks like one, or like nothing; write a plain space",
+        "this is no plain space or line end, but a character that looks like one or is invisible; write a plain space",
     ),
-    _Slip(r"", r"[–—−]", "this is a dash; minus is written -"),
-    _Slip(r"", r"[“”‘’„«»]", "a quote is straight, \" or '"),
-    _Slip(r"", r"[^\x00-\x7f]", "a name with other characters than letters, digits, _ @ and . takes backticks"),
-    _Slip(r"", r";", "commands are separated by |"),
+    _Slip(r"", r"[–—−]", "this is a dash; write minus as -"),
+    _Slip(r"", r"[“”‘’„«»]", "use straight quotes, \" or '"),
+    _Slip(r"", r"[^\x00-\x7f]", "a name with characters other than letters, digits, _ @ and . needs backticks"),
+    _Slip(r"", r";", "separate commands with |"),
     _Slip(r"", r"\?", _CHOICE),
     _Slip(r"", r"0[xX][0-9a-fA-F]", "write hexToDec('0x1f') for a hexadecimal number"),
-    _Slip(r"(?P<at>\d+)", r",\d", "a number has no commas"),
-    _Slip(r"(?P<at>\d+)", r"\.\d+[A-Za-z]", "a period is a whole number and a unit, as in 90m"),
+    _Slip(r"(?P<at>\d+)", r",\d", "write a number without commas"),
+    _Slip(r"(?P<at>\d+)", r"\.\d+[A-Za-z]", "a period must be a whole number and a unit, as in 90m"),
     _Slip(r"(?P<at>\d+)\s+", r"(?:ms|[smhdqy]|mo|min|hr|day|month)\w*", "write a period without a space, as in 5m"),
-    _Slip(_AFTER_REGEX, r"[a-z]{1,3}(?![\w/])", "a /regular expression/ takes its flags inside, as in /(?i)error/"),
-    _Slip(_AFTER_REGEX, r"[^\s|,)]", "here the expression before has ended; write \\/ for a slash inside of it"),
+    _Slip(
+        _AFTER_REGEX, r"[a-z]{1,3}(?![\w/])", "write the flags of a /regular expression/ inside it, as in /(?i)error/"
+    ),
+    _Slip(_AFTER_REGEX, r"[^\s|,)]", "the expression before this has already ended; write \\/ for a slash inside it"),
     _Slip(r"(?:\blike|=~)\s*", r"//", "the /regular expression/ is empty"),
     _Slip(r"(?P<at>/)", r"[/*]", _COMMENT),
     _Slip(r"(?P<at>--)[^\n]*", r"\w", _COMMENT),
     _Slip(r"[\"']", r"[\w@\"']", _QUOTED),
     _Slip(r"\b(?:and|or)\s+(?:not\s+)?(?P<at>like)\s*", r"[\"'/]", _NAMED_AGAIN),
     _Slip(r"(?:\blike|=~)\s*/(?:\\.|[^/\\\n])+/\s*(?:and|or)\s+(?:not\s+)?", r"/", _NAMED_AGAIN),
-    _Slip(r"", r"\\\s*(?:\n|\Z)", "a query goes on in the next line without \\"),
-    _Slip(r"", r"\$", "a field is named without $, as in request.path"),
-    _Slip(r"(?P<at>,)\s*by\s+", r"", "there is no comma before `by`"),
+    _Slip(r"", r"\\\s*(?:\n|\Z)", "a query continues on the next line without \\"),
+    _Slip(r"", r"\$", "write a field name without $, as in request.path"),
+    _Slip(r"(?P<at>,)\s*by\s+", r"", "remove the comma before `by`"),
     _Slip(r"\bcount\s*\(\s*(?P<at>distinct)\s+", r"", "write count_distinct(field)"),
-    _Slip(r"\bas\s+", r"[\"']", "an alias has no quotes; with other characters it takes backticks, as in `my name`"),
+    _Slip(
+        r"\bas\s+",
+        r"[\"']",
+        "write an alias without quotes; one with other characters needs backticks, as in `my name`",
+    ),
     _Slip(
         r"\bin\s*",
         rf"\(\s*{_COMMAND}",
@@ -76,18 +82,18 @@ _SLIPS = (
     _Slip(r"\bin\s*", r"[(\"'\w]", _BRACKETS),
     _Slip(r"\bin\s*\[\s*", r"\]", "the list after `in` is empty"),
     _Slip(r"\bin\s*\[[^\]]*", r"[\w@`]", "the list after `in` takes numbers and quoted text, with commas between them"),
-    _Slip(r"\b(?:fields|display|dedup|by)\s+|,\s*", r"\*", "* stands only in count(*); name the fields"),
+    _Slip(r"\b(?:fields|display|dedup|by)\s+|,\s*", r"\*", "* is allowed only in count(*); name the fields"),
     _Slip(r"\bunnest\s+[\w@.`]+(?:\[\d+\])*\s*", r"as\b|,|\||\Z", "write `unnest list into name`"),
     _Slip(
         r"\blimit\s+",
         r"any\b",
-        "`limit any` is not supported: which rows it gives isn't determined; write a number, as in `limit 20`",
+        "`limit any` is not supported: which rows it returns isn't determined; write a number, as in `limit 20`",
     ),
     _Slip(r"\blimit\s+\d+\s*", r",|offset\b", "limit takes one number; it keeps the first rows"),
     _Slip(
         r"[\w@`)\]](?P<at>\[)\s*",
         r"[\"'\w@`]",
-        "[...] takes a place in a list, from 0; a key takes a dot, as in map.key or map.`odd key`",
+        "[...] takes an index in a list, from 0; write a key after a dot, as in map.key or map.`odd key`",
     ),
     _Slip(
         r"\bparse\s+[\w@.`]+\s+",
@@ -97,13 +103,13 @@ _SLIPS = (
     _Slip(
         r"\b(?:parse|dedup|unnest|expand)\s+(?:[\w@.]+\s*,\s*)*(?P<at>\w+)\s*",
         r"\(",
-        "a field is needed; compute it with `fields ... as name` before",
+        "a field is needed here; compute it first with `fields ... as name`",
     ),
 )
 
 # Words that can't stand behind an expression.
 _WORDS = {
-    "is": "compare with = or !=; a missing field is found by `not ispresent(field)`",
+    "is": "compare with = or !=; find missing fields with `not ispresent(field)`",
     "equals": "write =",
     "eq": "write =",
     "ne": "write !=",
@@ -117,13 +123,13 @@ _WORDS = {
     "regexp": "write `like /expression/`",
     "rlike": "write `like /expression/`",
     "ilike": "write `like /(?i)expression/`",
-    "having": "write `| filter ...` behind stats",
+    "having": "write `| filter ...` after stats",
     "group": "write `by`, as in `stats count(*) by field`",
     "order": "write `| sort field`",
     "descending": "write desc",
     "dsc": "write desc",
     "ascending": "write asc",
-    "from": "the log groups are chosen outside of the query",
+    "from": "choose the log groups outside the query",
     "when": _CHOICE,
     "then": _CHOICE,
     "else": _CHOICE,
@@ -144,4 +150,4 @@ def slip(text: str, offset: int) -> tuple[int, str] | None:
 
 def misplaced(word: str) -> str | None:
     """What to write instead of a word of another language that stands behind an expression; None for any other word."""
-    return f"{word!r} can't stand here; {_WORDS[word.lower()]}" if word.lower() in _WORDS else None
+    return f"{word!r} isn't allowed here; {_WORDS[word.lower()]}" if word.lower() in _WORDS else None

@@ -28,7 +28,7 @@ def test_a_client_copies_the_list_with_as_many_calls_and_its_cpu_is_told_a_call(
 
 def test_a_client_that_leaves_objects_out_is_no_measurement(place):
     idle = copy_clients._side(place[0], "idle", 3, lambda prefix, rows: ["true"], lambda destination: destination)
-    with pytest.raises(BenchError, match=r"^idle: 0 of 3 objects are there: this run can't be compared$"):
+    with pytest.raises(BenchError, match=r"^idle: 0 of 3 objects exist: this run can't be compared$"):
         idle.run()
 
 

@@ -44,7 +44,9 @@ def test_a_client_of_s3_is_slowed_down_above_the_limit_and_the_status_page_says_
 
 
 def test_a_wrong_option_is_said_in_the_fronts_own_words():
-    with pytest.raises(BenchError, match=r"^front ended at once with status 2: front: --lose-answers .* at most 1$"):
+    with pytest.raises(
+        BenchError, match=r"^front exited immediately with status 2: front: --lose-answers .* at most 1$"
+    ):
         front(lose_answers=7).__enter__()
 
 

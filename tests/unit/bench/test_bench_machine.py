@@ -54,6 +54,6 @@ def test_what_a_machine_can_do_is_measured_and_a_busy_one_is_told_with_what_keep
     measured = abilities.measure()
     assert all(value > 0 for value in vars(measured).values())
     note = machine.prologue()
-    assert note.startswith("it gives: loopback ")
+    assert note.startswith("measured: loopback ")
     assert "42% of it" in note
     assert "other work takes 42% of its processors (java 0.81)" in " ".join(capsys.readouterr().err.split())

@@ -79,7 +79,7 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
         gateway = download.Gateway(s3.url, tmp_path, keys | {"AWS_ENDPOINT_URL": s3.url})
         figures = filesystem.function(gateway, small, method, BUCKET_NAME=faulty_s3.BUCKET, **storage).run()
         other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=faulty_s3.BUCKET, **storage)
-        with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the work order says 6"):
+        with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the message expects 6"):
             other.run()
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb"}
     assert 0 < figures["wall_s"] < 60
@@ -89,8 +89,8 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
     ("command", "timeout_s", "said"),
     [
         (["/nowhere/client"], 60, "status 127: can't be started: No such file or directory"),
-        (python("raise SystemExit('no such bucket')"), 60, "ended with status 1: no such bucket"),
-        (python("import time; time.sleep(60)"), 0.3, "wasn't done after 0.3 s"),
+        (python("raise SystemExit('no such bucket')"), 60, "exited with status 1: no such bucket"),
+        (python("import time; time.sleep(60)"), 0.3, "didn't finish within 0.3 s"),
     ],
     ids=["missing", "failing", "hanging"],
 )
@@ -109,7 +109,7 @@ def test_a_server_runs_while_the_block_does_and_is_stopped_when_it_fails(tmp_pat
 @pytest.mark.parametrize(
     ("command", "patience_s", "said"),
     [
-        (python("print('port taken'); raise SystemExit(4)"), 60, "^web ended at once with status 4: port taken$"),
+        (python("print('port taken'); raise SystemExit(4)"), 60, "^web exited immediately with status 4: port taken$"),
         (python("import time; time.sleep(60)"), 0.3, "^web didn't answer at .* within 0.3 s: its log is empty$"),
     ],
     ids=["ending", "silent"],
@@ -164,7 +164,7 @@ def test_only_a_flood_whose_messages_are_all_there_gives_a_rate():
     assert flood.rate(queue, lambda: flood.one_batch_at_a_time(queue)) > 0
     with pytest.raises(BenchError, match=f"^0 of {flood.MESSAGES} messages are in the queue"):
         flood.rate(queue, lambda: None)
-    with pytest.raises(BenchError, match="refused 1 messages"):
+    with pytest.raises(BenchError, match="refused 1 of the peer's messages"):
         flood.one_batch_at_a_time(flood.Queue(CountingQueue([{"Id": "3"}]), "http://127.0.0.1:9/000000000000/q"))
 
 

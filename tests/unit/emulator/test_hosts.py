@@ -19,7 +19,7 @@ ROLE = {"AWS_ACCESS_KEY_ID": "ASIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_
 PROGRAM = """#!/bin/sh
 env > "$SEEN/$$"
 echo "$@" > "$SEEN/arguments"
-echo "transfer work: taking orders from $QUEUE_URL"
+echo "transfer work: receiving messages from $QUEUE_URL"
 exec sleep 60
 """
 
@@ -157,10 +157,10 @@ def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, t
 def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_said_with_the_way_out(ensure, program, tmp_path):
     program.write_text("#!/bin/sh\necho transfer work: SettingsError: QUEUE_URL is missing\nexit 1\n")
     with pytest.raises(
-        EmulatorError, match="ended at once; it said: transfer work: SettingsError: QUEUE_URL is missing"
+        EmulatorError, match="exited immediately; its last output: transfer work: SettingsError: QUEUE_URL is missing"
     ):
         ensure(outputs())
     assert not (tmp_path / "hosts.json").exists()
     program.unlink()
-    with pytest.raises(EmulatorError, match="bootstrap, which isn't there; build it with `make functions`"):
+    with pytest.raises(EmulatorError, match="bootstrap, which a host runs, isn't built; run `make functions`"):
         ensure(outputs())

@@ -80,7 +80,7 @@ def test_without_go_too_the_message_says_what_to_install_and_nothing_stays(bare_
     (bare_machine / "bin/go").unlink()
 
     with pytest.raises(
-        ProviderError, match=r"to build OpenTofu 1\.10\.7 `go` must be .* install Terraform >= 1\.9"
+        ProviderError, match=r"building OpenTofu 1\.10\.7 needs `go`; .* or install Terraform >= 1\.9"
     ) as caught:
         _prepare()
     assert "\n" not in str(caught.value)

@@ -175,7 +175,7 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
 def test_without_go_the_message_says_what_to_install(machine):
     (machine / "bin/go").unlink()
 
-    with pytest.raises(ProviderError, match=r"`go` must be on the PATH; install Go >= 1\.25") as caught:
+    with pytest.raises(ProviderError, match=r"needs `go`; install Go >= 1\.25") as caught:
         _prepare()
     assert "\n" not in str(caught.value)
 
@@ -299,7 +299,7 @@ def test_a_wrong_terraform_in_the_environment_is_named(machine, monkeypatch):
     with pytest.raises(ProviderError, match="STAMPEDE_TERRAFORM=terrafrom is not a program"):
         _prepare()
     monkeypatch.setenv("STAMPEDE_TERRAFORM", "go")
-    with pytest.raises(ProviderError, match="doesn't answer like Terraform"):
+    with pytest.raises(ProviderError, match="doesn't print what Terraform prints"):
         _prepare()
 
 

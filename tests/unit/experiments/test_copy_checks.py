@@ -28,7 +28,7 @@ def test_the_published_plans_keep_all_rules():
 @pytest.mark.parametrize(
     ("changes", "check", "words"),
     [
-        ({"object_bytes": 6 * 2**30}, "key plan", "object_bytes must be a whole number of 1 to 5,368,709,120"),
+        ({"object_bytes": 6 * 2**30}, "key plan", "object_bytes must be a whole number from 1 to 5,368,709,120"),
         ({"key_order": "shuffled"}, "key plan", "key_order must be straight or reversed_hash"),
     ],
 )
@@ -54,17 +54,17 @@ def test_more_than_one_function_needs_a_manifest():
 def test_calls_at_once_beyond_the_limit_of_s3_are_information_and_no_problem():
     below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
     assert (below.status, above.status) == (OK, OK)
-    assert "ask for about 2,888 a second; S3 takes 3,500 a prefix" in below.found
+    assert "reach about 2,888 calls/s; S3 takes 3,500 calls/s per prefix" in below.found
     assert above.found.endswith(
-        "ask for about 14,440 a second; S3 takes 3,500 a prefix, beyond that it answers SlowDown: with 5 attempts and "
-        "legacy retries about 2.1 % of the objects may fail"
+        "reach about 14,440 calls/s; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with 5 "
+        "attempts and legacy retries, about 2.1 % of the objects may fail"
     )
     many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
-    assert many.found.endswith("with 20 attempts and legacy retries hardly an object may fail")
+    assert many.found.endswith("with 20 attempts and legacy retries, hardly any objects may fail")
     adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")
     four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
-    assert four.found.startswith("4 x 100 calls at once ask for about 2,888 a second")
+    assert four.found.startswith("4 x 100 parallel calls reach about 2,888 calls/s")
 
 
 def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():
@@ -74,7 +74,7 @@ def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():
 
 def test_without_bucket_keys_kms_is_asked_twice_a_copy_and_that_is_a_warning():
     warning = found(host_checks([host(parallel_limit=2000, bucket_key=False)]))["KMS"]
-    assert (warning.status, "up to 7,000 requests a second" in warning.found) == (WARNING, True)
+    assert (warning.status, "up to 7,000 KMS requests/s" in warning.found) == (WARNING, True)
     assert "KMS" not in found(checks([function(bucket_key=False)]))
 
 
@@ -95,13 +95,13 @@ def test_a_program_that_is_not_built_is_a_problem_with_the_command(monkeypatch, 
 def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_list():
     batch, encryption, limit = advice([host(), host(object_count=2_191_200)], PRICES)
     # 0.25 a job, 2.1912 for the objects, 10.956 for as many COPY requests.
-    assert "a list of 2,191,200 objects for 13.40 USD (0.25 a job, 1.00 a million objects" in batch
+    assert "a list of 2,191,200 objects for 13.40 USD (0.25 per job, 1.00 per million objects" in batch
     assert "UpdateObjectEncryption" in encryption
-    assert "5 GB" in limit
+    assert "5 GiB" in limit
 
 
 def test_the_advice_on_hosts_sets_the_calls_of_kms_with_bucket_keys_against_those_without():
     # Two calls an object, at 3 USD a million; 2.7 % of them with bucket keys.
     *others, keys = host_advice([host(object_count=1_000_000)], PRICES)
     assert others == advice([host(object_count=1_000_000)], PRICES)
-    assert "about 54,000 calls of KMS with bucket keys (0.16 USD), and 2,000,000 without (6.00 USD)" in keys
+    assert "about 54,000 KMS requests with bucket keys (0.16 USD) and 2,000,000 without (6.00 USD)" in keys

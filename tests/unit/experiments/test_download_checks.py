@@ -74,7 +74,7 @@ def test_a_range_of_a_size_that_infra_refuses_is_a_problem(size_mb):
         for one in checks.run(plan("method=ranges", f"range_part_mb={size_mb}"), [checks.PLAN])
         if one.status == PROBLEM
     ]
-    assert found.sentence == f"range_part_mb {size_mb}: must be 16 to 64; change --set range_part_mb=..."
+    assert found.sentence == f"range_part_mb {size_mb}: must be from 16 to 64; change --set range_part_mb=..."
 
 
 @pytest.mark.parametrize("method", ["download_file", "crt"])

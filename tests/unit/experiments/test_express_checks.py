@@ -40,10 +40,10 @@ def test_an_unknown_word_is_named_with_those_that_there_are_and_nothing_else_is_
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"region": "eu-central-1"}, "eu-central-1 has no S3 Express One Zone; use --set region=... with one of"),
-        ({"zone_id": "use1-az1"}, "zone_id 'use1-az1': S3 Express One Zone is in use1-az4, use1-az5, use1-az6"),
+        ({"region": "eu-central-1"}, "One Zone isn't available in eu-central-1; use --set region=... with one of"),
+        ({"zone_id": "use1-az1"}, "in us-east-1, S3 Express One Zone is available in use1-az4, use1-az5, use1-az6"),
         ({"express_bucket_name": "mine"}, "express_bucket_name 'mine': must be up to 63 lower-case letters"),
-        ({"express_bucket_name": "mine--use1-az4--x-s3", "zone_id": "use1-az5"}, "that end in --use1-az5--x-s3"),
+        ({"express_bucket_name": "mine--use1-az4--x-s3", "zone_id": "use1-az5"}, "and end in --use1-az5--x-s3"),
         ({"express_bucket_name": f"{'a' * 48}--use1-az4--x-s3"}, "must be up to 63"),
     ],
 )  # fmt: skip
@@ -78,7 +78,7 @@ def test_more_requests_than_a_prefix_of_standard_takes_are_a_warning_and_express
     busy = {"parallel_limit": 64, "concurrency_value": 3}
     warning = found(cell("upload", **busy))["rate"]
     assert warning.status == WARNING
-    assert "uploads ask S3 Standard for about 4,256 objects a second, a prefix takes 3,500" in warning.found
+    assert "uploads reach about 4,256 requests/s; S3 Standard takes 3,500 requests/s per prefix" in warning.found
     assert found(cell("download", **busy | {"concurrency_value": 2}))["rate"].status == OK  # 5,500 for reads
     assert found(cell("upload", "express", **busy))["rate"].status == OK
 
@@ -88,7 +88,7 @@ def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_
     problem = found(cell("count", object_bytes=2**20, object_count=20_001))["Athena"]
     assert problem.status == PROBLEM
     assert problem.sentence.startswith(
-        "a query scans 20,001 MiB, and scan_limit_mb is 20,000; use --set scan_limit_mb="
+        "a query scans 20,001 MiB, but scan_limit_mb is 20,000; use --set scan_limit_mb="
     )
 
 
@@ -96,7 +96,7 @@ def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_
 def test_a_limit_that_cannot_be_set_is_refused_with_those_that_can(limit):
     [(name, value)] = limit.items()
     problem = found(cell("count"), cell(**limit))["Athena"]
-    assert problem.status == PROBLEM and f"{name} {value:,}: must be 1" in problem.found
+    assert problem.status == PROBLEM and f"{name} {value:,}: must be from 1" in problem.found
 
 
 def test_a_query_that_may_outlive_its_limit_is_a_warning():
@@ -112,7 +112,7 @@ def test_a_program_that_is_not_built_is_a_problem_with_the_command(built):
 def test_the_sizes_up_to_which_express_asks_less_are_said_before_money_is_spent():
     [sentence] = advice([cell()], read_prices().known_usd)
     # (0.0004 - 0.00003) / 1,000 / 0.0006 GB, and (0.005 - 0.00113) / 1,000 / 0.0032 GB; 0.11 / 0.023.
-    assert "an object of up to 662 KB and for writing one of up to 1,299 KB; a GB kept costs 4.8 times" in sentence
+    assert "objects of up to 662 KB and for writing objects of up to 1,299 KB; storing a GB costs 4.8 times" in sentence
     assert advice([cell()], {}) == []
 
 

@@ -109,16 +109,16 @@ def test_a_download_is_billed_by_the_get_and_its_set_is_put_once_and_kept_by_the
     assert lines["S3 Express", "GET"].each == 77_577
     assert (lines["S3 Express", "bytes of GET"].each, lines["S3 Express", "bytes of GET"].price) == (
         pytest.approx(gb), "express_read_gb")  # fmt: skip
-    assert lines["S3 Express", "PUT of the sets"].once == 77_577
-    assert lines["S3 Express", "bytes of PUT of the sets"].once == pytest.approx(gb)
-    kept = lines["S3 Express", "storage of the sets"]
+    assert lines["S3 Express", "PUT of the data sets"].once == 77_577
+    assert lines["S3 Express", "bytes of PUT of the data sets"].once == pytest.approx(gb)
+    kept = lines["S3 Express", "storage of the data sets"]
     assert (kept.per_hour, kept.price) == (pytest.approx(gb / 730), "express_gb_month")
 
 
 def test_an_upload_needs_nothing_put_before_and_what_it_puts_is_kept():
     lines = quantities(cell("upload"))
-    assert not any("PUT of the sets" in what for _, what in lines)
-    assert lines["S3", "storage of the sets"].per_hour == pytest.approx(77_577 * SMALL / GIB / 730)
+    assert not any("PUT of the data sets" in what for _, what in lines)
+    assert lines["S3", "storage of the data sets"].per_hour == pytest.approx(77_577 * SMALL / GIB / 730)
 
 
 def test_a_query_takes_no_time_of_a_function_and_reads_every_object():
@@ -182,9 +182,9 @@ def test_the_published_cases_cost_what_a_sum_by_hand_says():
     assert lines["S3 Express", "bytes of GET"].usd == pytest.approx(asked_gb * 0.0006)
     assert lines["Athena", "scanned"].usd == pytest.approx(2 * 10 * (7e9 + 1e10) / TIB * 5)  # 1.55
     # Three sets in each class: those that are downloaded, and the 700,000.
-    assert lines["S3", "PUT of the sets"].usd == pytest.approx((77_577 + 100 + 700_000) * 0.000005)  # 3.89
+    assert lines["S3", "PUT of the data sets"].usd == pytest.approx((77_577 + 100 + 700_000) * 0.000005)  # 3.89
     # Before each cell that reads: 78 pages, 1, and 700 for each of two parts; then all again to delete them.
-    assert lines["S3", "LIST of the sets"].quantity == (78 + 1 + 2 * 700 + 1) + (78 + 1 + 700)
+    assert lines["S3", "LIST of the data sets"].quantity == (78 + 1 + 2 * 700 + 1) + (78 + 1 + 700)
     # Each of eight cells of functions works 1,000 s, and begins with ten cold starts.
     assert lines["Lambda", "compute, arm64"].usd == pytest.approx(8 * (1000 + 10) * 2 * 0.0000133334)
 
@@ -220,14 +220,14 @@ def test_where_nothing_is_free_nothing_is_said_to_be():
 
 def test_a_set_that_several_cells_need_is_put_and_kept_once():
     one, other = cell(), cell(parallel_limit=64)
-    assert bill([demand(one), demand(other)])["S3", "PUT of the sets"].quantity == 77_577
+    assert bill([demand(one), demand(other)])["S3", "PUT of the data sets"].quantity == 77_577
     larger = cell(object_bytes=LARGE, object_count=100)
     lines = bill([demand(one), demand(other), demand(larger)])
-    assert lines["S3", "PUT of the sets"].quantity == 77_677
+    assert lines["S3", "PUT of the data sets"].quantity == 77_677
     cells = [demand(one), demand(other), demand(larger)]
     hours = (sum(cell_s(each, "aws") for each in cells) + around_s(cells, "aws")) / 3600
     kept_gb = (77_577 * SMALL + 100 * LARGE) / GIB
-    assert lines["S3", "storage of the sets"].quantity == pytest.approx(kept_gb * hours / 730)
+    assert lines["S3", "storage of the data sets"].quantity == pytest.approx(kept_gb * hours / 730)
 
 
 def test_what_is_placed_takes_its_time_once_however_many_cells_need_it():
@@ -240,5 +240,5 @@ def test_what_is_placed_takes_its_time_once_however_many_cells_need_it():
 def test_queries_send_no_message_and_start_no_function():
     lines = bill([demand(cell("count", object_count=700_000))])
     assert lines["SQS", "send, receive, delete"].quantity == 0
-    assert not any(service == "Lambda" and what != "placing the sets" for service, what in lines)
+    assert not any(service == "Lambda" and what != "seeding the data sets" for service, what in lines)
     assert lines["CloudWatch", "log lines"].quantity == pytest.approx(10 * 1024 / GIB)

@@ -6,6 +6,7 @@ from experiments.filesystem import FILESYSTEM
 from experiments.filesystem_usage import a_month, checks, objects, order, usage
 from experiments.finding import PROBLEM
 from experiments.objects import part_count
+from filesystem.copy_order import MOST_THREADS
 
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {
@@ -43,7 +44,7 @@ def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
     [
         ({"storage": "nfs"}, "unknown storage 'nfs'"),
         ({"dataset": "huge"}, "unknown dataset 'huge'"),
-        ({"storage": "s3files"}, "s3files isn't put up"),
+        ({"storage": "s3files"}, "s3files isn't deployed"),
         ({"dataset": "large", "ephemeral_storage_mb": 512}, "a copy of 1024 MiB doesn't fit into"),
     ],
 )
@@ -52,6 +53,13 @@ def test_what_can_not_work_is_told_with_the_way_out(changes, found):
     assert finding.status == PROBLEM
     assert found in finding.found
     assert finding.way_out
+
+
+@pytest.mark.parametrize("name", ["threads", "connections"])
+def test_a_plan_takes_as_many_threads_and_connections_as_the_function_and_no_more(name):
+    axis = FILESYSTEM.order_axes[name]
+    assert axis.takes(MOST_THREADS) and not axis.takes(MOST_THREADS + 1)
+    assert axis.rule == "a whole number from 1 to 256"
 
 
 def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():

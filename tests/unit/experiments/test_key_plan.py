@@ -1,14 +1,17 @@
 """Key plans: the same rows from the same parameters, in slices, in constant memory; what doesn't fit is refused."""
 
 import itertools
+import re
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from experiments.key_plan import KeyPlan, KeyPlanError, Row
 
+VARIABLES = Path(__file__).resolve().parents[3] / "infra/variables_copy.tf"
 SMALL = KeyPlan(objects=12, object_bytes=1000, masters=2, slice_rows=5, destination_prefix="copies/")
 LARGE = KeyPlan(
     objects=10_000_000, object_bytes=1_000_000, objects_per_folder=500, masters=50, slice_rows=10_000, seed=7
@@ -89,29 +92,42 @@ def test_ten_million_rows_take_the_memory_of_one_slice():
 @pytest.mark.parametrize(
     "changed, words",
     [
-        ({"objects": 0}, "objects must be a whole number of 1 to 100,000,000, got 0"),
-        ({"object_bytes": 5 * 1024**3 + 1}, "object_bytes must be a whole number of 1 to 5,368,709,120"),
+        ({"objects": 0}, "objects must be a whole number from 1 to 100,000,000, got 0"),
+        ({"object_bytes": 5 * 1024**3 + 1}, "object_bytes must be a whole number from 1 to 5,368,709,120"),
         ({"masters": 1.5}, "masters must be"),
         ({"slice_rows": True}, "slice_rows must be"),
         ({"key_order": "random"}, "key_order must be straight or reversed_hash, got 'random'"),
-        ({"date_from": "yesterday"}, "date_from must be a day as 2015-01-01, got 'yesterday'"),
+        ({"date_from": "yesterday"}, "date_from must be a date such as 2015-01-01, got 'yesterday'"),
         ({"date_to": "2014-12-31"}, "date_to 2014-12-31 is before date_from 2015-01-01"),
         (
             {"objects": 121, "date_to": "2015-01-01"},
-            "121 objects don't fit into 24 hours (2015-01-01 to 2015-01-01) with 5 a folder; take a later date_to, or "
+            "121 objects don't fit into 24 hours (2015-01-01 to 2015-01-01) with 5 per folder; use a later date_to, or "
             "objects_per_folder = 6",
         ),
         (
             {"objects": 2_000_001, "objects_per_folder": 100, "slice_rows": 1},
-            "2,000,001 objects are 2,000,001 slices of 1 rows, more than 1,000,000; take slice_rows = 3 or more",
+            "2,000,001 objects make 2,000,001 slices of 1 rows, more than 1,000,000; use slice_rows = 3 or more",
         ),
-        ({"destination_prefix": "x" * 1003}, "more than S3's 1,024; take a shorter prefix"),
+        ({"destination_prefix": "x" * 1003}, "more than S3's 1,024; use a shorter prefix"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line_with_the_way_out(changed, words):
     with pytest.raises(KeyPlanError) as refusal:
         replace(SMALL, **changed)
     assert words in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "parameter, variable",
+    [(name, name) for name in ("object_bytes", "objects_per_folder", "masters", "slice_rows")]
+    + [("objects", "object_count"), ("seed", "data_seed")],
+)
+def test_the_largest_values_are_those_of_terraforms_validation(parameter, variable):
+    most = int(re.search(rf"var\.{variable} <= (\d+)", VARIABLES.read_text())[1])
+    roomy = replace(SMALL, objects_per_folder=1_000_000, slice_rows=100_000)
+    assert getattr(replace(roomy, **{parameter: most}), parameter) == most
+    with pytest.raises(KeyPlanError, match=f"{parameter} must be a whole number from . to {most:,}, got {most + 1}"):
+        replace(roomy, **{parameter: most + 1})
 
 
 def test_as_many_objects_as_the_dates_hold_are_taken():
@@ -121,5 +137,5 @@ def test_as_many_objects_as_the_dates_hold_are_taken():
 def test_the_stacks_output_is_the_plan():
     output = {"objects": 12, "object_bytes": 1000, "masters": 2, "slice_rows": 5}
     assert KeyPlan.of(output, "copies/") == SMALL
-    with pytest.raises(KeyPlanError, match="apply it again"):
+    with pytest.raises(KeyPlanError, match="apply the stack again"):
         KeyPlan.of(output | {"colour": "red"})

@@ -149,7 +149,7 @@ def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has
         monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3.url)
         found = {one.check: one for one in checks.run(plan("download"), [checks.ACCOUNT])}
-    assert f"an endpoint at {s3.url} (for s3 alone; the rest is AWS)" in found["endpoint"].found
+    assert f"an endpoint at {s3.url} (for s3 only; everything else is AWS)" in found["endpoint"].found
     assert {"memory cap", "network quota"} <= found.keys()
 
 

@@ -55,7 +55,7 @@ def test_user_and_password_of_the_url_are_in_nothing_that_is_told(configured):
 def test_an_endpoint_for_one_service_says_which(configured):
     found = configured({"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": URL})
     assert (found.url, found.services) == (URL, {"logs": URL})
-    assert found.words == f"an endpoint at {URL} (for logs alone; the rest is AWS)"
+    assert found.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
 
 
 def test_a_service_of_aws_beside_an_endpoint_is_told_by_the_others(configured):

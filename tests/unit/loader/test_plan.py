@@ -183,7 +183,7 @@ def test_cells_of_one_stack_are_shuffled_among_themselves(reads):
         ("threads=0", "--set threads: must be a whole number of 1 or more, got 0"),
         ("threads=true", "--set threads: must be a whole number of 1 or more, got True"),
         ("threads=1,1", "--set threads: a value is given twice"),
-        ("dataset=3", "--set dataset: must be a text, got 3"),
+        ("dataset=3", "--set dataset: must be text, got 3"),
         ("thread=3", "no variable 'thread'; did you mean threads?"),
     ],
 )

@@ -76,8 +76,8 @@ def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
         (b"[1, 2]\n", "log.jsonl, line 1: not a JSON object"),
         (b'{"timestamp": 5, "message": "\xff"}\n', "log.jsonl, line 1: not UTF-8"),
         (b"PAR1 and no more", "log.jsonl can't be read as Parquet"),
-        (b"\x1f\x8b and no more", "log.jsonl, after line 0: the file can't be read on"),
-        (gzip.compress(line(0).encode() * 500, mtime=0)[:60], "log.jsonl, after line 0: the file can't be read on"),
+        (b"\x1f\x8b and no more", "log.jsonl, after line 0: the rest of the file can't be read"),
+        (gzip.compress(line(0).encode() * 500, mtime=0)[:60], "after line 0: the rest of the file can't be read"),
         (gzip.compress(line(0).encode() + b"not json\n", mtime=0), "log.jsonl, line 2: Malformed JSON"),
         (b"\xef\xbb\xbf" + line(0).encode(), "log.jsonl: begins with a byte order mark"),
     ],
@@ -174,7 +174,7 @@ def test_a_result_that_was_cut_off_is_an_error_unless_the_query_has_a_limit(logs
 def test_a_period_that_the_service_caps_is_told(logs, capsys):
     (logs.parent / "q.cwli").write_text("stats count(*) as n by bin(300s)")
     assert main(["query", "q.cwli", "--logs", str(logs)]) == 0
-    assert "takes 300s as 60s" in capsys.readouterr().err
+    assert "treats 300s as 60s" in capsys.readouterr().err
 
 
 def test_a_place_that_cannot_be_written_is_one_line(logs, capsys):

@@ -63,7 +63,7 @@ def test_no_published_speed_is_drawn_beside_it_as_its_like(written):
 
 def test_an_endpoint_for_some_services_names_them(written):
     found = run.load(written(endpoint_services={"s3": URL}))
-    assert found.source == f"{NAMED} (for s3 alone; the rest is AWS)"
+    assert found.source == f"{NAMED} (for s3 only; everything else is AWS)"
     both = run.load(written("b", endpoint_services={"s3": "http://other", "sqs": URL}))
     assert both.source == f"{NAMED}, s3 at http://other"
 

@@ -20,8 +20,8 @@ func empty(ctx context.Context, client *s3.Client, seen *observed, prefix string
 		return err
 	}
 	return client.List(ctx, seen, prefix, func(left s3.Listed) error {
-		return failure.New(failure.DestinationNotEmpty, "the destination has %.100q after it was emptied: something else writes there, or the "+
-			"object can't be deleted; end the one, or give the experiment a destination of its own", left.Key)
+		return failure.New(failure.DestinationNotEmpty, "the destination still has %.100q after it was emptied: another program writes there, or the "+
+			"object can't be deleted; stop that program, or use a separate destination", left.Key)
 	})
 }
 
@@ -53,7 +53,7 @@ func deleteBelow(ctx context.Context, client *s3.Client, seen *observed, prefix 
 	var keys []string
 	err := client.List(ctx, seen, prefix, func(found s3.Listed) error {
 		if !strings.HasPrefix(found.Key, prefix) {
-			return failure.New(failure.S3, "ListObjectsV2 gave the key %.100q for the prefix %q: nothing of that is deleted", found.Key, prefix)
+			return failure.New(failure.S3, "ListObjectsV2 returned the key %.100q for the prefix %q: none of these keys are deleted", found.Key, prefix)
 		}
 		keys = append(keys, found.Key)
 		if len(keys) < s3.DeleteKeys {

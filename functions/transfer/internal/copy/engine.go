@@ -154,7 +154,7 @@ func (e *engine) give(calls context.Context, r row, unknown bool, err error) err
 	}
 	e.fail(r, err)
 	if !answered(err) && e.unanswered.Add(1) >= mostUnanswered {
-		return failure.New(kind, "S3 answered none of %d objects one after the other, the last: %s", mostUnanswered, message)
+		return failure.New(kind, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, message)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (e *engine) compare(ctx context.Context, r row, unknown bool) error {
 		return err
 	}
 	if !there.Same(wanted) {
-		return failure.New(failure.ObjectDiffers, "the destination has %d bytes, ETag %s, and isn't the source of %d bytes, ETag %s: delete it, "+
+		return failure.New(failure.ObjectDiffers, "the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, ETag %s): delete it, "+
 			"or empty the destination first", there.Bytes, there.ETag, wanted.Bytes, wanted.ETag)
 	}
 	if unknown {

@@ -76,7 +76,7 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 		}
 	}
 	if order.Manifest == "" && o.settings.SourcePrefix == "" {
-		return failure.New(failure.WorkOrder, "the work order lacks manifest: without SOURCE_PREFIX there is nothing to list")
+		return failure.New(failure.WorkOrder, "the message lacks the key manifest: without SOURCE_PREFIX there is nothing to list")
 	}
 	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
 		return err

@@ -252,7 +252,7 @@ func TestWorkThatCantBeDoneIsAnErrorWithWhatHappenedSoFar(t *testing.T) {
 		says    string
 	}{
 		"no source bucket":      {[]string{"BUCKET_NAME=nowhere"}, listing, "NoSuchKey", "ListObjectsV2 404 NoSuchBucket"},
-		"no destination bucket": {[]string{"DESTINATION_BUCKET_NAME=nowhere"}, listing, "NoSuchBucket", "DESTINATION_BUCKET_NAME"},
+		"no destination bucket": {[]string{"DESTINATION_BUCKET_NAME=nowhere"}, listing, "NoSuchBucket", "the source or the destination bucket doesn't exist"},
 		"nothing to copy":       {[]string{"SOURCE_PREFIX=none/"}, listing, "NoData", "none/"},
 		"no such slice":         {nil, append(manifest, `"parallel_limit": 3`), "NoSuchKey", "manifest/m/000001.csv"},
 		"no manifest":           {[]string{"SOURCE_PREFIX="}, listing, "WorkOrderError", "manifest"},
@@ -311,12 +311,12 @@ func TestCallsUnderWayWhenTheHostIsToldToStopComeToTheirEndAndAreCounted(t *test
 	store.Latency = 100 * time.Millisecond
 	f := start(t)
 	ctx, stop := context.WithCancelCause(context.Background())
-	told := failure.New(failure.DeadlineExceeded, "told to stop")
+	told := failure.New(failure.DeadlineExceeded, "the host was stopped")
 	time.AfterFunc(350*time.Millisecond, func() { stop(told) })
 	line, failed, err := f.Process(ctx, sqsevent.Message{Body: ordered(`"parallel_limit": 20`)}, time.Now().Add(time.Hour))
 	there := len(store.Keys(to))
 	if err != nil || failed != told || there < 20 || there > 150 || !strings.Contains(line, fmt.Sprintf(`"copied": %d, `, there)) ||
-		int(store.Copies.Load()) != there || !strings.Contains(line, `"error_message": "told to stop"`) {
+		int(store.Copies.Load()) != there || !strings.Contains(line, `"error_message": "the host was stopped"`) {
 		t.Errorf("%d copies asked for, %d made: %s", store.Copies.Load(), there, line)
 	}
 }

@@ -28,7 +28,7 @@ func parseRow(line string) (r row) {
 	r.Bytes = -1
 	fields := strings.Split(strings.TrimSuffix(line, "\r"), ",")
 	if len(fields) != 2 && len(fields) != 3 {
-		return malformed(line, "a row is source,destination or source,destination,bytes; this one has %d fields", len(fields))
+		return malformed(line, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
 	}
 	for i, key := range []*string{&r.Source, &r.Destination} {
 		decoded, err := url.PathUnescape(fields[i])
@@ -63,12 +63,12 @@ func (r row) refused(prefix string, sameBucket bool) *failure.Error {
 	case r.Err != nil:
 		return r.Err
 	case len(r.Source) > longestKeyBytes || len(r.Destination) > longestKeyBytes:
-		return failure.New(failure.RowRefused, "a key has at most %d bytes; this source has %d, this destination %d", longestKeyBytes,
+		return failure.New(failure.RowRefused, "a key has at most %d bytes: the source has %d, the destination %d", longestKeyBytes,
 			len(r.Source), len(r.Destination))
 	case !strings.HasPrefix(r.Destination, prefix):
-		return failure.New(failure.RowRefused, "the destination must begin with DESTINATION_PREFIX %q", prefix)
+		return failure.New(failure.RowRefused, "the destination key must begin with the destination prefix %q", prefix)
 	case sameBucket && r.Source == r.Destination:
-		return failure.New(failure.RowRefused, "the destination is the source: nothing would be copied; name another key")
+		return failure.New(failure.RowRefused, "source and destination are the same object: choose another destination key")
 	case r.Bytes > s3.LargestCopyBytes:
 		return failure.New(failure.ObjectTooLarge, "%d bytes: %s", r.Bytes, s3.TooLargeAdvice)
 	}

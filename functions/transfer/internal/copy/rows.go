@@ -25,7 +25,7 @@ func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPref
 			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size})
 		})
 		if err == nil && !found {
-			return failure.New(failure.NoData, "no object below %q: make the objects to copy (stampede dataset), or check SOURCE_PREFIX", sourcePrefix)
+			return failure.New(failure.NoData, "no objects below the source prefix %q: upload the objects to copy (stampede dataset), or check the prefix", sourcePrefix)
 		}
 		return err
 	}
@@ -40,7 +40,7 @@ func sliced(client *s3.Client, counted s3.Counted, manifest string, first, numbe
 			err := lines(body, slice, take)
 			body.close()
 			if kind, message := failure.Describe(err); err != nil && kind == failure.NoSuchKey {
-				return failure.New(kind, "the slice %s isn't there: put the manifest (stampede dataset) before the flood: %s", key, message)
+				return failure.New(kind, "the slice %s doesn't exist: upload the manifest (stampede dataset) before the flood: %s", key, message)
 			} else if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func lines(body io.Reader, slice int64, take func(row) error) error {
 		}
 		r := row{}
 		if long {
-			r = malformed(kept, "the line has more than %d bytes, which no row has", longestRowBytes)
+			r = malformed(kept, "the line has more than %d bytes, more than any valid row", longestRowBytes)
 		} else {
 			r = parseRow(strings.TrimSuffix(kept, "\n"))
 		}

@@ -104,6 +104,6 @@ func (j *job) tooLate(seen *observed) error {
 	if j.enough != nil {
 		return j.enough
 	}
-	return failure.New(failure.DeadlineExceeded, "stopped before the function's timeout with %d copied, %d already there and %d failed; the "+
-		"message comes back for the rest: raise timeout_s or make slices smaller", seen.copied.Load(), seen.alreadyThere.Load(), seen.failed.Load())
+	return failure.New(failure.DeadlineExceeded, "stopped before the timeout with %d copied, %d already there and %d failed; SQS redelivers "+
+		"the message for the rest: raise timeout_s or lower slice_rows", seen.copied.Load(), seen.alreadyThere.Load(), seen.failed.Load())
 }

@@ -62,8 +62,8 @@ func (s *settings) mayEmpty(manifest string) error {
 			continue
 		}
 		if strings.HasPrefix(other, s.DestinationPrefix) || strings.HasPrefix(s.DestinationPrefix, other) {
-			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket %q it would take %q with it; give the "+
-				"destination a prefix, or a bucket, of its own", s.DestinationPrefix, s.Source, other)
+			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket %q that would delete %q too; give the "+
+				"destination a separate prefix or bucket", s.DestinationPrefix, s.Source, other)
 		}
 	}
 	return nil

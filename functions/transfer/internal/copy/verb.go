@@ -20,7 +20,7 @@ import (
 )
 
 // Verbs are the copies from a host.
-var Verbs = []host.Verb{{Name: "copy", Does: "objects of a prefix or a manifest, server-side; prints one summary", Run: copyVerb}}
+var Verbs = []host.Verb{{Name: "copy", Does: "copies the objects of a prefix or a manifest server-side; prints one summary", Run: copyVerb}}
 
 // options are those of the verb.
 type options struct {
@@ -37,19 +37,20 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.EndpointURL, "endpoint-url", "", "`URL` of the S3 server, http://host:port (default AWS_ENDPOINT_URL, else AWS)")
 	flags.StringVar(&o.Region, "region", "", "`region` of the buckets (default AWS_REGION)")
 	flags.StringVar(&o.source, "source-bucket", "", "`name` of the bucket to copy from")
-	flags.StringVar(&o.sourcePrefix, "source-prefix", "", "`beginning` of the keys to copy; it isn't part of the destinations")
+	flags.StringVar(&o.sourcePrefix, "source-prefix", "", "`prefix` of the keys to copy; it isn't part of the destination keys")
 	flags.StringVar(&o.manifest, "manifest", "", "`file` of rows source,destination[,bytes] with percent-encoded keys, instead of "+
 		"--source-prefix; - for stdin")
 	flags.StringVar(&o.destination, "destination-bucket", "", "`name` of the bucket to copy to")
-	flags.StringVar(&o.prefix, "destination-prefix", "", "`beginning` of every destination's key")
-	flags.Int64Var(&o.parallel, "parallel-limit", 100, "most `calls` at once")
+	flags.StringVar(&o.prefix, "destination-prefix", "", "`prefix` of every destination key")
+	flags.Int64Var(&o.parallel, "parallel-limit", 100, "most parallel `calls`")
 	flags.StringVar(&o.Pace, "pace", Fixed, "`pace`: fixed (--parallel-limit alone) or adaptive (finds S3's limit)")
-	flags.Int64Var(&o.CallsPerS, "calls-per-s", 0, "most `calls` a second; 0: no cap")
+	flags.Int64Var(&o.CallsPerS, "calls-per-s", 0, "most `calls` per second; 0: no cap")
 	flags.StringVar(&o.RetryMode, "retry-mode", Standard, "`mode`: standard (botocore's, with a quota of retries) or legacy (without)")
-	flags.Int64Var(&o.Attempts, "retry-attempts", defaultAttempts, "`tries` of one call, the first included")
-	flags.Int64Var(&o.seconds, "seconds", 0, "stop after so many `seconds`; 0: when all is done")
+	flags.Int64Var(&o.Attempts, "retry-attempts", defaultAttempts, "`attempts` per call, including the first")
+	flags.Int64Var(&o.seconds, "seconds", 0, "stop after this many `seconds`; 0: when everything is copied")
 	flags.BoolVar(&o.empty, "empty-first", false, "delete everything below --destination-prefix first")
-	flags.StringVar(&o.failed, "failed", "", "`file` for the rows that failed, as lines of JSON (default: the first few on stderr)")
+	flags.StringVar(&o.failed, "failed", "", "`file` for the failed rows and their reasons, as JSON lines (default: the first few on "+
+		"stderr). It isn't a manifest: to retry, run the same command again without --empty-first; objects already copied are skipped")
 	err := host.Parse(flags, arguments, stderr, o.wrong)
 	o.Parallel = int(o.parallel)
 	return o, err
@@ -58,15 +59,15 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 func (o *options) wrong() string {
 	rows, empty, nested := "", "", ""
 	if (o.manifest == "") == (o.sourcePrefix == "") {
-		rows = "--source-prefix or --manifest is needed, not both"
+		rows = "give either --source-prefix or --manifest"
 	}
 	if overlap := strings.HasPrefix(o.sourcePrefix, o.prefix) || strings.HasPrefix(o.prefix, o.sourcePrefix); o.empty && o.source == o.destination &&
 		(o.prefix == "" || o.sourcePrefix != "" && overlap) {
-		empty = fmt.Sprintf("--empty-first would delete sources: --destination-prefix %q is not apart from them in the same bucket", o.prefix)
+		empty = fmt.Sprintf("--empty-first would delete sources: --destination-prefix %q overlaps them in the same bucket; choose another", o.prefix)
 	}
 	if o.sourcePrefix != "" && o.source == o.destination && strings.HasPrefix(o.prefix, o.sourcePrefix) {
-		nested = fmt.Sprintf("--destination-prefix %q lies in --source-prefix %q of the same bucket: every copy would be listed and copied "+
-			"again; choose one beside it", o.prefix, o.sourcePrefix)
+		nested = fmt.Sprintf("--destination-prefix %q is inside --source-prefix %q of the same bucket: every copy would be listed and "+
+			"copied again; choose one outside it", o.prefix, o.sourcePrefix)
 	}
 	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested,
 		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
@@ -108,7 +109,7 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
 		record.Pair{Key: "trajectory", Value: seen.trajectory()}))+"\n")
 	if failed := seen.failed.Load(); err == nil && failed > 0 {
-		err = failure.New(failure.S3, "%d rows weren't copied", failed)
+		err = failure.New(failure.S3, "%d rows weren't copied: to retry them, run the command again without --empty-first", failed)
 	}
 	return errors.Join(err, printed)
 }
@@ -178,7 +179,7 @@ func progress(seen *observed, stderr io.Writer, told chan struct{}) {
 		case <-told:
 			return
 		case <-ticker.C:
-			_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d slowed down\n", seen.copied.Load(), seen.alreadyThere.Load(),
+			_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d SlowDowns\n", seen.copied.Load(), seen.alreadyThere.Load(),
 				seen.failed.Load(), seen.slowDowns.Load())
 		}
 	}

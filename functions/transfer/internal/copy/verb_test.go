@@ -67,6 +67,12 @@ func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
 		!strings.Contains(string(text), `"line": 3, "source": "nonsense"`) {
 		t.Error(status, stderr, string(text))
 	}
+	store.Put(from, "source/2.mp4", s3test.Stored{})
+	_, answer, stderr = command(t, "--manifest", manifest, "--failed", failed) // as the help says: to retry, the same again
+	expect(t, answer, map[string]any{"planned": 3, "copied": 1, "already_there": 1, "failed": 1})
+	if text, _ = os.ReadFile(failed); strings.Contains(string(text), "source/2.mp4") {
+		t.Error(stderr, string(text))
+	}
 }
 
 func TestTheVerbStopsAfterItsSecondsWithoutAnError(t *testing.T) {
@@ -86,7 +92,7 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 	}{
 		{nil, "--source-prefix or --manifest"},
 		{[]string{"--source-prefix", "a/", "--manifest", "m"}, "--source-prefix or --manifest"},
-		{[]string{"--source-prefix", "a/", "--parallel-limit", "0"}, "--parallel-limit 0 must be a whole number from 1 to 10000"},
+		{[]string{"--source-prefix", "a/", "--parallel-limit", "0"}, "--parallel-limit must be a whole number from 1 to 10000, not 0"},
 		{[]string{"--source-prefix", "a/", "--parallel-limit", "100000"}, "--parallel-limit"},
 		{[]string{"--source-prefix", "a/", "--pace", "fast"}, "--pace"},
 		{[]string{"--source-prefix", "a/", "--calls-per-s", "-1"}, "--calls-per-s"},
@@ -95,7 +101,7 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", ""}, "--destination-bucket is missing"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--empty-first"}, "--empty-first"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
-		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" lies in"},
+		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" is inside"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
 	} {
 		status, answer, stderr := command(t, c.arguments...)

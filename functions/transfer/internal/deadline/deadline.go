@@ -36,12 +36,12 @@ func (r *Runner) MakeWay(deadline time.Time) error {
 		select { // again: of two that are ready, select takes either
 		case <-r.previous:
 		default:
-			return failure.New(failure.PreviousDownloadRunning, "a %s stopped earlier hasn't ended in this sandbox and would disturb the "+
-				"timing: the message is tried again", r.Operation)
+			return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still runs in this sandbox and would disturb the "+
+				"timing: SQS redelivers the message", r.Operation)
 		}
 	}
 	if !time.Now().Before(deadline) {
-		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to begin a %s: raise timeout_s",
+		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a %s: raise timeout_s",
 			Margin.Seconds(), r.Operation)
 	}
 	return nil
@@ -91,7 +91,7 @@ func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error 
 		return nil
 	}
 	if left := time.Until(deadline); wait >= left {
-		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s can be waited: choose an earlier start or "+
+		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s are left to wait: choose an earlier start or "+
 			"raise timeout_s", wait.Seconds(), max(0, left.Seconds()))
 	}
 	select {

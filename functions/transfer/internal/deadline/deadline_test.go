@@ -39,7 +39,7 @@ func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testin
 
 func TestAWaitForTheCommonStartEndsWhenTheProcessIsToldToStop(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
-	stop(failure.New(failure.DeadlineExceeded, "told to stop"))
+	stop(failure.New(failure.DeadlineExceeded, "the host was stopped"))
 	inAMinute := time.Now().Add(time.Minute).UnixMilli()
 	if err := WaitUntil(ctx, &inAMinute, time.Now().Add(time.Hour)); word(err) != failure.DeadlineExceeded {
 		t.Error(err)

@@ -33,7 +33,7 @@ func ParseChecksum(text string) *Checksum {
 
 func (c *Checksum) compare(found string) error {
 	if found != c.Value {
-		return failure.New(failure.ChecksumMismatch, "the bytes received have the %s %s, but the work order says %s: make the object again",
+		return failure.New(failure.ChecksumMismatch, "the bytes received have the %s %s, but the message expects %s: upload the object again",
 			c.Algorithm, found, c.Value)
 	}
 	return nil

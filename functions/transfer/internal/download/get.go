@@ -19,8 +19,8 @@ import (
 
 // Verbs are the downloads from a host.
 var Verbs = []host.Verb{
-	{Name: "get", Does: "one object, timed; prints one record", Run: get},
-	{Name: "get-many", Does: "every object under a prefix; prints one summary", Run: getMany},
+	{Name: "get", Does: "downloads one object, timed; prints one record", Run: get},
+	{Name: "get-many", Does: "downloads every object under a prefix; prints one summary", Run: getMany},
 }
 
 // source is where objects come from: the options that every verb has.
@@ -48,11 +48,11 @@ func readGetOptions(arguments []string, stderr io.Writer) (*getOptions, error) {
 	o.options(flags)
 	flags.StringVar(&o.key, "key", "", "`key` of the object")
 	flags.StringVar(&o.method, "method", Ranges, "`method`: stream (one GET) or ranges (parallel GETs)")
-	flags.StringVar(&o.sink, "sink", Tmp, "where bytes go: `sink` discard, memory or tmp (a file)")
-	flags.StringVar(&o.output, "output", "", "`file` to write with --sink tmp; it appears when it is complete")
+	flags.StringVar(&o.sink, "sink", Tmp, "where the bytes go: `sink` discard, memory or tmp (a file)")
+	flags.StringVar(&o.output, "output", "", "`file` to write with --sink tmp; it appears only when it is complete")
 	flags.StringVar(&o.checksum, "checksum", "", "`checksum` that the object must have, sha256:DIGITS or crc32:DIGITS (default none)")
 	flags.Int64Var(&o.objectBytes, "object-bytes", -1, "size that the object must have, in `bytes` (default any)")
-	flags.IntVar(&o.parallel, "parallel", 8, "`connections` of --method ranges")
+	flags.IntVar(&o.parallel, "parallel", 8, "parallel `connections` of --method ranges")
 	flags.Int64Var(&o.partMB, "part-mb", 32, "size of a range, in `MiB`")
 	flags.Int64Var(&o.timeoutS, "timeout-s", 3600, "longest duration, in `seconds`")
 	err := host.Parse(flags, arguments, stderr, func() string {

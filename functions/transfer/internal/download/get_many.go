@@ -33,9 +33,9 @@ func getMany(ctx context.Context, arguments []string, stdout, stderr io.Writer) 
 	var parallel int64
 	flags := flag.NewFlagSet("transfer get-many", flag.ContinueOnError)
 	from.options(flags)
-	flags.StringVar(&prefix, "prefix", "", "beginning of the keys; up to its last slash it isn't part of the file names (default all)")
-	flags.StringVar(&output, "output", "", "`folder` to write into, made if it isn't there")
-	flags.Int64Var(&parallel, "parallel", 16, "`connections`")
+	flags.StringVar(&prefix, "prefix", "", "beginning of the keys; the part up to its last slash is left out of the file names (default all objects)")
+	flags.StringVar(&output, "output", "", "`folder` to write to, created if it doesn't exist")
+	flags.Int64Var(&parallel, "parallel", 16, "parallel `connections`")
 	err := host.Parse(flags, arguments, stderr, func() string {
 		return cmp.Or(host.Missing("bucket", from.bucket), host.Missing("output", output), host.Between("parallel", parallel, 1, 1024))
 	})
@@ -156,7 +156,7 @@ func (m *many) fetchSmall(ctx context.Context, listed s3.Listed, part string, bu
 		}
 		defer answer.Close()
 		if object.Bytes != listed.Size {
-			return failure.New(failure.ObjectChanged, "the object has %d bytes, but was listed with %d: leave it alone during a run",
+			return failure.New(failure.ObjectChanged, "the object has %d bytes, but was listed with %d: don't change it during a run",
 				object.Bytes, listed.Size)
 		}
 		for answer.Left > 0 {
@@ -181,7 +181,7 @@ func (m *many) fetchSmall(ctx context.Context, listed s3.Listed, part string, bu
 func (m *many) place(key string) (string, error) {
 	relative := filepath.FromSlash(strings.TrimPrefix(key, m.cut))
 	if !filepath.IsLocal(relative) || filepath.Clean(relative) != relative {
-		return "", failure.New(failure.File, "the key isn't a file name below %s, so it isn't written", m.output)
+		return "", failure.New(failure.File, "the key isn't a valid file name below %s, so the object isn't written", m.output)
 	}
 	name := filepath.Join(m.output, relative)
 	folder := filepath.Dir(name)

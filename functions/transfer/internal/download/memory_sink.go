@@ -25,7 +25,7 @@ func (s *memorySink) prepare(bytes int64) error {
 	}
 	var err error
 	if s.whole, err = reserve(bytes); err != nil {
-		return failure.New(failure.NoMemory, "%d bytes of memory can't be reserved: %v", bytes, err)
+		return failure.New(failure.NoMemory, "%d bytes of memory can't be allocated: %v", bytes, err)
 	}
 	return nil
 }

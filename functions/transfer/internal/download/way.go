@@ -48,7 +48,7 @@ func (w Way) name() string { return "go_" + w.Method }
 // Check refuses a checksum that this way can't compute.
 func (w Way) Check(checksum *Checksum) error {
 	if checksum != nil && checksum.Algorithm == sha256Name && w.Method == Ranges && w.Sink == Discard {
-		return failure.New(failure.WorkOrder, "checksum must be crc32 for ranges that are discarded: their bytes come out of order")
+		return failure.New(failure.WorkOrder, "discarded ranges arrive out of order, so only a crc32 can be computed: use a crc32, or set SINK to memory or tmp")
 	}
 	return nil
 }
@@ -90,10 +90,10 @@ func (t *transfer) complete(ctx context.Context) error {
 func (t *transfer) verify() error {
 	received := t.seen.bytes.Load()
 	if received != t.object.Bytes {
-		return failure.New(failure.SizeMismatch, "received %d bytes, but S3 announced %d: make the object again", received, t.object.Bytes)
+		return failure.New(failure.SizeMismatch, "received %d bytes, but S3 announced %d: upload the object again", received, t.object.Bytes)
 	}
 	if t.ObjectBytes != nil && received != *t.ObjectBytes {
-		return failure.New(failure.SizeMismatch, "received %d bytes, but the work order says %d: make the object again", received, *t.ObjectBytes)
+		return failure.New(failure.SizeMismatch, "received %d bytes, but the message expects %d: upload the object again", received, *t.ObjectBytes)
 	}
 	if t.Checksum == nil {
 		return nil

@@ -56,9 +56,9 @@ func (g *getter) receive(body io.Reader, wanted *content, key string) error {
 	}
 	switch {
 	case received != wanted.bytes:
-		return failure.New(failure.SizeMismatch, "%s has %d bytes where the set's objects have %d: place the set again", key, received, wanted.bytes)
+		return failure.New(failure.SizeMismatch, "%s has %d bytes instead of %d: seed the set again", key, received, wanted.bytes)
 	case !same:
-		return failure.New(failure.ObjectChanged, "%s isn't what was uploaded: delete it, place the set again, and leave it alone during a run", key)
+		return failure.New(failure.ObjectChanged, "%s isn't what was uploaded: delete it, seed the set again, and don't change it during a run", key)
 	}
 	return nil
 }

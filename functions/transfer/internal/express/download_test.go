@@ -25,14 +25,14 @@ func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
 	}{
 		{func(o stored) (stored, func(io.Reader) io.Reader) { // another object of the right size, and with its own checksum
 			return stored{o.bytes, sumOf(strings.Repeat("y", 1000))}, func(io.Reader) io.Reader { return strings.NewReader(strings.Repeat("y", 1000)) }
-		}, "ObjectChanged", "000000022.json isn't what was uploaded: delete it, place the set again"},
+		}, "ObjectChanged", "000000022.json isn't what was uploaded: delete it, seed the set again"},
 		{func(o stored) (stored, func(io.Reader) io.Reader) { // a byte that was lost on the way
 			return o, func(body io.Reader) io.Reader {
 				return io.MultiReader(io.LimitReader(body, 999), strings.NewReader("!"))
 			}
-		}, "ChecksumMismatch", "the bytes received aren't those that S3 keeps the checksum of"},
-		{func(stored) (stored, func(io.Reader) io.Reader) { return stored{900, ""}, nil }, "SizeMismatch", "has 900 bytes where the set's objects have 1000"},
-		{func(stored) (stored, func(io.Reader) io.Reader) { return stored{1100, ""}, nil }, "SizeMismatch", "has 1100 bytes where"},
+		}, "ChecksumMismatch", "the bytes received don't match the checksum that S3 stores"},
+		{func(stored) (stored, func(io.Reader) io.Reader) { return stored{900, ""}, nil }, "SizeMismatch", "has 900 bytes instead of 1000"},
+		{func(stored) (stored, func(io.Reader) io.Reader) { return stored{1100, ""}, nil }, "SizeMismatch", "has 1100 bytes instead of"},
 	} {
 		s := startStub(t)
 		expect(t, start(t).invoke(ordered()), map[string]any{"status": "ok"})

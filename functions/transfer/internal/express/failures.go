@@ -23,22 +23,22 @@ const createSession = "CreateSession"
 // byStatus is what the reader can do, by the HTTP status of a request that S3 refused; byCode, by its error code, comes first.
 var (
 	byStatus = map[int]known{
-		http.StatusForbidden: {failure.AccessDenied, "the role may not do this, or an object to download isn't there (without s3:ListBucket " +
-			"S3 answers 403 for that too): place the set (stampede dataset), or check the role's policy, the bucket's, and the mode of its sessions"},
-		http.StatusNotFound:           {failure.NoSuchKey, "the object doesn't exist: place the set first (stampede dataset)"},
-		http.StatusPreconditionFailed: {failure.ObjectChanged, "the object was replaced while it was read: leave it alone during a run"},
-		http.StatusServiceUnavailable: {failure.SlowDown, "S3 asked to slow down on every try: lower parallel_limit or the concurrency"},
+		http.StatusForbidden: {failure.AccessDenied, "the role may not do this, or an object to download doesn't exist (without s3:ListBucket " +
+			"S3 answers 403 for that too): seed the set (stampede dataset), or check the policies of role and bucket and the mode of the role's sessions"},
+		http.StatusNotFound:           {failure.NoSuchKey, "the object doesn't exist: seed the set first (stampede dataset)"},
+		http.StatusPreconditionFailed: {failure.ObjectChanged, "the object was replaced while it was read: don't change it during a run"},
+		http.StatusServiceUnavailable: {failure.SlowDown, "S3 throttled every attempt: lower parallel_limit or the concurrency"},
 	}
 	byCode = map[string]known{
 		"NoSuchBucket": {failure.NoSuchBucket, "the bucket doesn't exist in this region: check BUCKET_NAME or EXPRESS_BUCKET_NAME, and that " +
-			"AWS_REGION is the bucket's"},
-		"BadDigest": {failure.ChecksumMismatch, "S3 received other bytes than were sent: try again"},
+			"AWS_REGION is the bucket's region"},
+		"BadDigest": {failure.ChecksumMismatch, "S3 received different bytes than were sent: try again"},
 	}
 	ofSession = map[int]known{
 		http.StatusForbidden: {failure.AccessDenied, "the role may not open a session with the directory bucket: it needs s3express:CreateSession " +
-			"on it, for the mode that was asked for (s3express:SessionMode)"},
+			"on it, for the requested mode (s3express:SessionMode)"},
 		http.StatusNotFound: {failure.NoSuchBucket, "there is no such directory bucket in this zone: check EXPRESS_BUCKET_NAME, and that its zone " +
-			"(the part before --x-s3) lies in AWS_REGION"},
+			"(the part before --x-s3) is in AWS_REGION"},
 	}
 )
 
@@ -55,7 +55,7 @@ func (b *bucket) explain(ctx context.Context, operation string, err error) error
 	case errors.As(err, &refused) && refused.HTTPStatusCode() >= 300:
 		return refusal(operation, refused.HTTPStatusCode(), err)
 	case strings.Contains(err.Error(), "checksum did not match"): // the SDK's type isn't exported
-		return failure.New(failure.ChecksumMismatch, "%s: the bytes received aren't those that S3 keeps the checksum of: try again", operation)
+		return failure.New(failure.ChecksumMismatch, "%s: the bytes received don't match the checksum that S3 stores: try again", operation)
 	}
 	var unreadable *smithy.DeserializationError
 	if errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -79,7 +79,7 @@ func refusal(operation string, status int, err error) *failure.Error {
 	}
 	switch {
 	case expired(code):
-		named = known{failure.NoCredentials, "the credentials have expired, and so had those that came after them"}
+		named = known{failure.NoCredentials, "the credentials have expired, and so have their replacements"}
 	case status == http.StatusMovedPermanently || code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException":
 		named = known{failure.Settings, "the bucket is in another region than AWS_REGION: " + message}
 	case !ok:

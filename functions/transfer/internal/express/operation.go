@@ -81,7 +81,7 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 	}
 	switch asked := o.settings.Operation; {
 	case asked == count || asked == aggregate:
-		return failure.New(failure.Settings, "OPERATION %s is a query, which stampede asks Athena itself: send this function no message", asked)
+		return failure.New(failure.Settings, "OPERATION %s is a query, which stampede runs in Athena: send this function no messages", asked)
 	case order.OnlyMissing && asked != upload:
 		return failure.New(failure.WorkOrder, "only_missing is for the function with OPERATION=upload, not %s", asked)
 	}

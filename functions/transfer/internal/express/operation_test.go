@@ -249,8 +249,8 @@ func TestTheFirstObjectThatFailsEndsTheWork(t *testing.T) {
 		status             int
 		code, kind, reason string
 	}{
-		{403, "AccessDenied", "AccessDenied", "GetObject 403 AccessDenied: the role may not do this, or an object to download isn't there"},
-		{404, "NoSuchKey", "NoSuchKey", "GetObject 404 NoSuchKey: the object doesn't exist: place the set first"},
+		{403, "AccessDenied", "AccessDenied", "GetObject 403 AccessDenied: the role may not do this, or an object to download doesn't exist"},
+		{404, "NoSuchKey", "NoSuchKey", "GetObject 404 NoSuchKey: the object doesn't exist: seed the set first"},
 		{404, "NoSuchBucket", "NoSuchBucket", "check BUCKET_NAME or EXPRESS_BUCKET_NAME"},
 		{301, "PermanentRedirect", "SettingsError", "another region than AWS_REGION"},
 		{400, "InvalidArgument", "S3Error", "GetObject 400 InvalidArgument: Injected by the test."},
@@ -308,7 +308,7 @@ func TestTheDeadlineEndsTheWork(t *testing.T) {
 func TestWhatIsNoneOfThisFunctionsWorkIsRefused(t *testing.T) {
 	startStub(t)
 	for environment, c := range map[string]struct{ order, kind, said string }{
-		"OPERATION=count":                       {ordered(), "SettingsError", "OPERATION count is a query, which stampede asks Athena itself"},
+		"OPERATION=count":                       {ordered(), "SettingsError", "OPERATION count is a query, which stampede runs in Athena"},
 		"OPERATION=aggregate":                   {ordered(), "SettingsError", "OPERATION aggregate is a query"},
 		"OPERATION=delete":                      {ordered(), "SettingsError", "OPERATION must be one of upload, download, count, aggregate"},
 		"PLACEMENT=elsewhere":                   {ordered(), "SettingsError", "PLACEMENT must be one of any_zone, same_zone"},

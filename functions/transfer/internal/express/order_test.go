@@ -41,10 +41,10 @@ func TestAWorkOrderSaysWhichObjects(t *testing.T) {
 
 func TestAWrongWorkOrderIsRefusedWithItsRule(t *testing.T) {
 	for change, said := range map[string]string{
-		"storage_class":              "the work order lacks storage_class: standard or express",
+		"storage_class":              "the message lacks the key storage_class: it must be standard or express",
 		`"storage_class": "glacier"`: "storage_class must be standard or express, not",
 		`"storage_class": 1`:         "storage_class must be standard or express, not",
-		"object_bytes":               "lacks object_bytes: a whole number from 100 to 1000000000",
+		"object_bytes":               "lacks the key object_bytes: it must be a whole number from 100 to 1000000000",
 		`"object_bytes": 99`:         "object_bytes must be a whole number from 100 to 1000000000",
 		`"object_bytes": 1000000001`: "object_bytes must be",
 		`"object_count": 10000001`:   "object_count must be a whole number from 1 to 10000000",

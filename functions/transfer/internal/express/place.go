@@ -44,7 +44,7 @@ func (s *slice) list(ctx context.Context) (*presence, error) {
 			return found, nil
 		}
 		if page.NextContinuationToken == nil || token != nil && *token == *page.NextContinuationToken {
-			return nil, failure.New(failure.S3, "ListObjectsV2 says that there is more, but not where it goes on")
+			return nil, failure.New(failure.S3, "the answer of ListObjectsV2 is truncated but has no continuation token")
 		}
 		token = page.NextContinuationToken
 	}

@@ -59,7 +59,7 @@ func TestPlacingThatFailsIsAnErrorOfTheFunction(t *testing.T) {
 	}
 	for payload, c := range map[string][2]string{
 		`{"place": ` + placed + `}`:      {"AccessDenied", "ListObjectsV2 403 AccessDenied"},
-		`{"place": {}}`:                  {"WorkOrderError", "lacks storage_class"},
+		`{"place": {}}`:                  {"WorkOrderError", "lacks the key storage_class"},
 		`{"place": [1]}`:                 {"WorkOrderError", "must be a JSON object"},
 		`{"place": {"only_missing": 0}}`: {"WorkOrderError", "twice"},
 	} {
@@ -70,7 +70,7 @@ func TestPlacingThatFailsIsAnErrorOfTheFunction(t *testing.T) {
 		}
 	}
 	s.refuse = nil
-	for kind, said := range map[string]string{"list": "ListObjectsV2: the answer isn't S3's", "session": "this server doesn't know directory buckets"} {
+	for kind, said := range map[string]string{"list": "ListObjectsV2: the answer isn't S3's", "session": "this server has no directory buckets"} {
 		s.garbled = kind
 		_, err := start(t).place(`{"place": ` + placed + `}`)
 		if failed, ok := err.(messages.InvokeResponse_Error); !ok || failed.Type != "S3Error" || !strings.Contains(failed.Message, said) {

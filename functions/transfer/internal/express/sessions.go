@@ -57,7 +57,7 @@ func (s *sessions) create(ctx context.Context) (aws.Credentials, error) {
 	}
 	given := answer.Credentials
 	if given == nil || given.AccessKeyId == nil || given.SecretAccessKey == nil || given.SessionToken == nil || given.Expiration == nil {
-		return aws.Credentials{}, failure.New(failure.S3, "CreateSession gave no credentials: this server doesn't know directory buckets")
+		return aws.Credentials{}, failure.New(failure.S3, "CreateSession returned no credentials: this server has no directory buckets")
 	}
 	return aws.Credentials{
 		AccessKeyID: *given.AccessKeyId, SecretAccessKey: *given.SecretAccessKey, SessionToken: *given.SessionToken, CanExpire: true,

@@ -53,5 +53,5 @@ func checkName(bucket string) error {
 		return nil
 	}
 	return failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in --ZONE--x-s3 with the "+
-		"id of its zone, like --use1-az4--x-s3", bucket)
+		"ID of its zone, such as --use1-az4--x-s3", bucket)
 }

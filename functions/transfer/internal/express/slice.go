@@ -58,7 +58,7 @@ func (s *slice) download(ctx context.Context) error {
 		return failure.OfFile(err)
 	}
 	if left/atOnce < s.objectBytes {
-		return failure.New(failure.NoSpace, "%d files of %d bytes at a time don't fit into the %d bytes that the temporary folder has left: raise "+
+		return failure.New(failure.NoSpace, "%d files of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
 			"ephemeral_storage_mb or lower parallel_limit", atOnce, s.objectBytes, left)
 	}
 	folder, err := os.MkdirTemp("", "stampede-")

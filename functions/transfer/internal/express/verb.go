@@ -17,9 +17,9 @@ import (
 
 // Verbs upload and download a set from a host.
 var Verbs = []host.Verb{
-	{Name: "put-set", Does: "a set of equal objects, one PutObject each; prints one summary", Run: verb("put-set", types.SessionModeReadWrite,
+	{Name: "put-set", Does: "uploads a set of objects of one size, one PutObject each; prints one summary", Run: verb("put-set", types.SessionModeReadWrite,
 		func(ctx context.Context, s *slice) error { return s.upload(ctx, nil) })},
-	{Name: "get-set", Does: "the same set to temporary files, one GetObject each; prints one summary", Run: verb("get-set", types.SessionModeReadOnly,
+	{Name: "get-set", Does: "downloads that set to temporary files, one GetObject each; prints one summary", Run: verb("get-set", types.SessionModeReadOnly,
 		func(ctx context.Context, s *slice) error { return s.download(ctx) })},
 }
 
@@ -38,7 +38,7 @@ func readOptions(name string, arguments []string, stderr io.Writer) (*options, e
 	flags.StringVar(&o.bucket, "bucket", "", "`name` of the bucket; one that ends in --ZONE--x-s3 is a directory bucket")
 	flags.Int64Var(&o.objectBytes, "object-bytes", 10_000, "size of each object in `bytes`")
 	flags.Int64Var(&o.objectCount, "object-count", 100, "number of `objects`")
-	flags.Int64Var(&o.parallel, "parallel", 64, "most `requests` at once")
+	flags.Int64Var(&o.parallel, "parallel", 64, "most parallel `requests`")
 	return o, host.Parse(flags, arguments, stderr, func() string {
 		return cmp.Or(host.Missing("bucket", o.bucket), host.Between("object-bytes", o.objectBytes, smallestObject, largestObject),
 			host.Between("object-count", o.objectCount, 1, mostObjects), host.Between("parallel", o.parallel, 1, largestParallel))

@@ -53,9 +53,9 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		word      string
 	}{
 		{nil, "--bucket is missing"},
-		{[]string{"--bucket", "b", "--object-bytes", "99"}, "--object-bytes 99 must be a whole number from 100 to 1000000000"},
+		{[]string{"--bucket", "b", "--object-bytes", "99"}, "--object-bytes must be a whole number from 100 to 1000000000, not 99"},
 		{[]string{"--bucket", "b", "--object-count", "0"}, "--object-count"},
-		{[]string{"--bucket", "b", "--parallel", "1001"}, "--parallel 1001 must be a whole number from 1 to 1000"},
+		{[]string{"--bucket", "b", "--parallel", "1001"}, "--parallel must be a whole number from 1 to 1000, not 1001"},
 		{[]string{"--bucket", "b", "more"}, "more"},
 	} {
 		status, answer, stderr := command(t, append([]string{"put-set"}, c.arguments...)...)

@@ -62,7 +62,7 @@ func Passing(kind, format string, values ...any) *Error {
 // OfFile names what went wrong with a file of ours.
 func OfFile(err error) *Error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return New(NoSpace, "the temporary folder is full: raise ephemeral_storage_mb above the size of all that is written at a time")
+		return New(NoSpace, "the temporary folder is full: raise ephemeral_storage_mb above the total size of files written at once")
 	}
 	return New(File, "%v", err)
 }

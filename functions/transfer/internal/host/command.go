@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"stampede/transfer/internal/failure"
 )
@@ -20,13 +21,13 @@ type Verb struct {
 }
 
 func usage(verbs []Verb) string {
-	lines := "transfer moves objects from S3.\n\n"
+	lines := "transfer reads, writes and copies S3 objects.\n\n"
 	for _, verb := range verbs {
 		lines += fmt.Sprintf("  transfer %-8s  %s\n", verb.Name, verb.Does)
 	}
 	return lines + `
-"transfer COMMAND --help" lists the options of one. Credentials and region are found as AWS's own tools find them; S3 is
-reached directly, without a proxy.
+"transfer COMMAND --help" lists the options of a command. Credentials and region are looked up as the AWS CLI does.
+Connections to S3 are direct; proxy settings are ignored.
 `
 }
 
@@ -69,7 +70,7 @@ func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func
 	}
 	message := wrong()
 	if flags.NArg() > 0 {
-		message = fmt.Sprintf("%q is not an option", flags.Arg(0))
+		message = fmt.Sprintf("unexpected argument %q", flags.Arg(0))
 	}
 	if message != "" {
 		_, _ = fmt.Fprintf(stderr, "%s: %s; see --help\n", flags.Name(), message)
@@ -81,7 +82,7 @@ func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func
 // Between returns a complaint about a number outside of the limits.
 func Between(name string, value, smallest, largest int64) string {
 	if value < smallest || value > largest {
-		return fmt.Sprintf("--%s %d must be a whole number from %d to %d", name, value, smallest, largest)
+		return fmt.Sprintf("--%s must be a whole number from %d to %d, not %d", name, smallest, largest, value)
 	}
 	return ""
 }
@@ -99,5 +100,5 @@ func OneOf(name, value string, words ...string) string {
 	if slices.Contains(words, value) {
 		return ""
 	}
-	return fmt.Sprintf("--%s %q must be one of %q", name, value, words)
+	return fmt.Sprintf("--%s must be %s, not %q", name, strings.Join(words, " or "), value)
 }

@@ -105,7 +105,7 @@ func (p *pool) dial(ctx context.Context) (*connection, error) {
 		secured := tls.Client(&readAhead{plain, bufio.NewReaderSize(plain, min(readAheadBytes, 2*p.readerBytes))}, p.tls)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = plain.Close()
-			return nil, failure.Passing(failure.NoConnection, "TLS with %s: %v", p.endpoint.dial, err)
+			return nil, failure.Passing(failure.NoConnection, "TLS with %s failed: %v", p.endpoint.dial, err)
 		}
 		c.Conn = secured
 	} else {

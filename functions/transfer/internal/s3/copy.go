@@ -14,9 +14,9 @@ const (
 	copyObject = "CopyObject"
 	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in the words of its documentation, this in S3's error.
 	LargestCopyBytes = 5 << 30
-	// TooLargeAdvice is the way out for a larger object.
-	TooLargeAdvice = "one CopyObject takes at most 5 GB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; S3 Batch " +
-		"Operations' copy has the same limit"
+	// TooLargeAdvice is the fix for a larger object.
+	TooLargeAdvice = "one CopyObject takes at most 5 GiB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; copies by S3 " +
+		"Batch Operations have the same limit"
 )
 
 // ErrExists says that an object has the destination's key, so nothing was copied.
@@ -41,7 +41,7 @@ func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, source
 	case answer.Status >= 300 || bytes.Contains(body, []byte("<Error>")):
 		err = answer.refused(body)
 	case !bytes.Contains(body, []byte("<CopyObjectResult")):
-		err = failure.New(failure.S3, "CopyObject %d without a result: this server doesn't speak S3", answer.Status)
+		err = failure.New(failure.S3, "CopyObject %d without a result: this server isn't compatible with S3", answer.Status)
 	}
 	return answer.resent, err
 }
@@ -51,7 +51,7 @@ func refusedCopy(refused *failure.Error, status int, said told) {
 	switch {
 	case said.Code == "NoSuchBucket":
 		refused.Type, refused.Message = failure.NoSuchBucket, "CopyObject 404 NoSuchBucket: the source or the destination bucket doesn't exist: "+
-			"check BUCKET_NAME and DESTINATION_BUCKET_NAME"
+			"check the names of both buckets"
 	case said.Code == "InvalidRequest" && strings.Contains(said.Message, "maximum allowable size for a copy source"):
 		refused.Type, refused.Message = failure.ObjectTooLarge, "CopyObject 400 InvalidRequest: "+TooLargeAdvice
 	case status == http.StatusConflict: // ConditionalRequestConflict, OperationAborted: another request for this key was under way

@@ -48,7 +48,7 @@ func refusedKeys(answer []byte, keys []string) ([]string, error) {
 		Errors  []struct{ Key, Code, Message string } `xml:"Error"`
 	}
 	if err := xml.Unmarshal(answer, &read); err != nil {
-		return keys, failure.New(failure.S3, "DeleteObjects gave no result: %v", err)
+		return keys, failure.New(failure.S3, "DeleteObjects returned no result: %v", err)
 	}
 	var left []string
 	var first *failure.Error

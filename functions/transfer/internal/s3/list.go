@@ -47,7 +47,7 @@ func (c *Client) List(ctx context.Context, counted Counted, prefix string, found
 			return nil
 		}
 		if read.NextContinuationToken == "" || read.NextContinuationToken == token {
-			return failure.New(failure.S3, "ListObjectsV2 says that there is more, but not where it goes on")
+			return failure.New(failure.S3, "the answer of ListObjectsV2 is truncated but has no continuation token")
 		}
 		token = read.NextContinuationToken
 	}
@@ -72,12 +72,12 @@ func (c *Client) page(ctx context.Context, counted Counted, prefix, token string
 	}
 	var read page
 	if err := xml.Unmarshal(body, &read); err != nil {
-		return page{}, failure.New(failure.S3, "ListObjectsV2 gave no listing: %v", err)
+		return page{}, failure.New(failure.S3, "the answer of ListObjectsV2 isn't a listing: %v", err)
 	}
 	for i, listed := range read.Contents {
 		key, err := url.QueryUnescape(listed.Key)
 		if err != nil {
-			return page{}, failure.New(failure.S3, "ListObjectsV2 gave the key %q, which isn't escaped as asked for", listed.Key)
+			return page{}, failure.New(failure.S3, "ListObjectsV2 returned the key %q, which isn't URL-encoded as requested", listed.Key)
 		}
 		read.Contents[i].Key = key
 	}

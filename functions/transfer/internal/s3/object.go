@@ -71,7 +71,7 @@ func (a *Answer) refusalOf(get Get) error {
 func objectOf(answer *Answer, get Get, wanted int) (Object, error) {
 	object := Object{ETag: answer.Header.Get("Etag"), Bytes: answer.Left}
 	if answer.Status != wanted || answer.Left < 0 || object.ETag == "" {
-		return object, failure.New(failure.S3, "GetObject %d, length %d, ETag %q where %d with both was due: this server doesn't speak S3",
+		return object, failure.New(failure.S3, "GetObject %d with length %d and ETag %q instead of %d with both: this server isn't compatible with S3",
 			answer.Status, answer.Left, object.ETag, wanted)
 	}
 	if get.IfMatch != "" && object.ETag != get.IfMatch {
@@ -82,7 +82,7 @@ func objectOf(answer *Answer, get Get, wanted int) (Object, error) {
 	}
 	first, total, ok := contentRange(answer.Header.Get("Content-Range"))
 	if !ok || first != get.First || answer.Left != min(get.Last+1, total)-first {
-		return object, failure.New(failure.SizeMismatch, "asked for bytes %d-%d, but S3 announced %d bytes as %q",
+		return object, failure.New(failure.SizeMismatch, "requested bytes %d-%d, but S3 announced %d bytes as %q",
 			get.First, get.Last, answer.Left, answer.Header.Get("Content-Range"))
 	}
 	object.Bytes = total

@@ -17,33 +17,33 @@ type known struct{ kind, advice string }
 var byStatus = map[int]known{
 	403: {failure.AccessDenied, "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 " +
 		"for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)"},
-	404: {failure.NoSuchKey, "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or make the object"},
-	412: {failure.ObjectChanged, "the object was replaced while it was downloaded: leave it alone during a run"},
-	503: {failure.SlowDown, "S3 asked to slow down on every try: lower the concurrency or wait for S3 to scale"},
+	404: {failure.NoSuchKey, "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or upload the object"},
+	412: {failure.ObjectChanged, "the object was replaced while it was downloaded: don't change it during a run"},
+	503: {failure.SlowDown, "S3 throttled every attempt: lower the concurrency or wait for S3 to scale"},
 }
 
 // The same for what else this client asks, by the operation; a status that is missing here is named as for a download.
 var byOperation = map[string]map[int]known{
 	copyObject: {
-		403: {failure.AccessDenied, "the role may not read the source, write the destination or use a KMS key of theirs, or the source " +
+		403: {failure.AccessDenied, "the role may not read the source, write the destination or use their KMS key, or the source " +
 			"doesn't exist (without s3:ListBucket S3 answers 403 for a missing key too): check the role's policy and the key"},
-		404: {failure.NoSuchKey, "the source doesn't exist: check the key, or make the object"},
-		503: {failure.SlowDown, "S3 asked to slow down on every try: lower parallel_limit, cap calls_per_s, or use pace adaptive"},
+		404: {failure.NoSuchKey, "the source doesn't exist: check the key, or upload the object"},
+		503: {failure.SlowDown, "S3 throttled every attempt: lower parallel_limit, cap calls_per_s, or use the adaptive pace"},
 	},
 	deleteObjects: {
 		403: {failure.AccessDenied, "the role may not delete in the destination bucket: it needs s3:DeleteObject there"},
-		503: {failure.SlowDown, "S3 asked to slow down on every try: wait for S3 to scale before the destination is emptied"},
+		503: {failure.SlowDown, "S3 throttled every attempt: wait for S3 to scale before the destination is emptied"},
 	},
 	headObject: {
-		400: {failure.S3, "S3 gives no reason to a HEAD: the credentials have expired, or the object is encrypted with a key of the customer's " +
+		400: {failure.S3, "a HEAD gets no reason from S3: the credentials have expired, or the object is encrypted with a customer-provided key " +
 			"(SSE-C)"},
-		403: {failure.AccessDenied, "the role may not compare the source with what is at the destination: it needs s3:GetObject on both, and " +
+		403: {failure.AccessDenied, "the role may not compare the source with the object at the destination: it needs s3:GetObject on both, and " +
 			"kms:Decrypt where they are encrypted with a KMS key"},
-		404: {failure.NoSuchKey, "the object went away while it was compared: leave both buckets alone during a run"},
-		503: {failure.SlowDown, "S3 asked to slow down on every try of comparing source and destination: lower parallel_limit"},
+		404: {failure.NoSuchKey, "the object was deleted while it was compared: don't change either bucket during a run"},
+		503: {failure.SlowDown, "S3 throttled every attempt to compare source and destination: lower parallel_limit"},
 	},
 	listObjects: {
-		403: {failure.AccessDenied, "the role may not list the bucket, or the bucket is another account's: it needs s3:ListBucket"},
+		403: {failure.AccessDenied, "the role may not list the bucket, or another account owns the bucket: it needs s3:ListBucket"},
 	},
 }
 

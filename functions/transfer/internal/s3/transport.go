@@ -48,7 +48,7 @@ func secure(server string) (*tls.Config, error) {
 		pem, err := os.ReadFile(path)
 		secured.RootCAs = x509.NewCertPool()
 		if err != nil || !secured.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, failure.New(failure.Settings, "AWS_CA_BUNDLE %q holds no certificate that can be read", path)
+			return nil, failure.New(failure.Settings, "AWS_CA_BUNDLE %q contains no readable certificate", path)
 		}
 	}
 	return secured, nil

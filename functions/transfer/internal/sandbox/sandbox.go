@@ -123,7 +123,7 @@ func (s *Sandbox) hasten(ctx context.Context, message sqsevent.Message) {
 	if errors.As(err, &refused) {
 		said = refused.ErrorCode() // without what SQS said, which could be JSON and pass for a record
 	}
-	fmt.Fprintf(os.Stderr, "message %s waits for the queue's timeout: %+.200q\n", message.ID, said)
+	fmt.Fprintf(os.Stderr, "message %s comes back only after the queue's visibility timeout: %+.200q\n", message.ID, said)
 }
 
 func (s *Sandbox) labels(ctx context.Context, message sqsevent.Message, order *workorder.Order) record.Labels {

@@ -39,8 +39,8 @@ func Read(event json.RawMessage) ([]Message, error) {
 		Records []json.RawMessage `json:"Records"`
 	}
 	if err := json.Unmarshal(event, &parsed); err != nil || len(parsed.Records) == 0 {
-		return nil, errors.New("this function takes SQS events: the event has no Records; send a work order to its queue " +
-			"(stampede flood), or use the console's SQS test event with a work order as the body")
+		return nil, errors.New("this function takes SQS events: the event has no Records; send a message to its queue " +
+			"(stampede flood), or use the console's SQS test event with the message as the body")
 	}
 	messages := make([]Message, len(parsed.Records))
 	for number, raw := range parsed.Records {

@@ -48,7 +48,7 @@ func (p *patience) until(ctx context.Context, doing string, timeout time.Duratio
 			return err
 		}
 		if !said {
-			p.say("%s: %s; trying until it works", doing, inShort(err))
+			p.say("%s: %s; retrying until it works", doing, inShort(err))
 			said = true
 		}
 		p.renew(err)

@@ -64,14 +64,14 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	defer context.AfterFunc(ctx, func() { stop(errStopped) })()
 	release := w.queue.keep(message, func(err error) {
 		w.queue.say("message %s: %v; stopping its work", message.ID, err)
-		stop(failure.New(failure.DeadlineExceeded, "%v: it was purged, or has come back while SQS couldn't be reached", err))
+		stop(failure.New(failure.DeadlineExceeded, "%v: it was purged, or redelivered while SQS couldn't be reached", err))
 	})
 	failed, err := w.process(ctx, working, message, until)
 	release()
 	w.settle(ctx, message, failed, err)
 }
 
-var errStopped = failure.New(failure.DeadlineExceeded, "the host was told to stop in mid-work: what is left comes back with the message")
+var errStopped = failure.New(failure.DeadlineExceeded, "the host was stopped during the operation: SQS redelivers the message for the rest")
 
 // process runs the operation and puts its record into the log. failed is why the operation has more to do, err why the record
 // isn't in the log.
@@ -88,7 +88,7 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 	case got := <-ended:
 		failed, err = got.failed, got.err
 	case <-patient.Done():
-		err = errors.New("its work hasn't ended in time")
+		err = errors.New("the operation didn't stop in time")
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, 
 	settling, cancel := deadline.Outlasting(ctx, w.graces.settle)
 	defer cancel()
 	if err != nil {
-		w.queue.say("message %s goes back to the queue, its record isn't in CloudWatch Logs: %s", message.ID, inShort(err))
+		w.queue.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, inShort(err))
 	}
 	switch {
 	case failed == nil && err == nil:

@@ -31,7 +31,7 @@ const (
 )
 
 // errGone says that a message is no longer ours: it was purged, or came back to the queue and was received again.
-var errGone = errors.New("the message is no longer this host's")
+var errGone = errors.New("the message no longer belongs to this host")
 
 // The codes of SQS that say so, of the JSON protocol and of its predecessor (SQS API reference, ChangeMessageVisibility and
 // DeleteMessage). InvalidParameterValue is what it answers for a message that is gone, and beyond the 12 hours.
@@ -65,14 +65,14 @@ func read(given types.Message) (*sqsevent.Message, error) {
 	count := given.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]
 	attempt, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || attempt < 1 || given.MessageId == nil || given.ReceiptHandle == nil {
-		return nil, fmt.Errorf("SQS answers without message id, receipt handle or ApproximateReceiveCount (%.20q)", count)
+		return nil, fmt.Errorf("SQS's answer lacks the message ID, the receipt handle or a valid ApproximateReceiveCount (%.20q)", count)
 	}
 	return &sqsevent.Message{ID: *given.MessageId, Body: aws.ToString(given.Body), Attempt: attempt, ReceiptHandle: *given.ReceiptHandle}, nil
 }
 
 // hide makes a message invisible for a time from now on; 0 gives it back to the queue at once.
 func (q *queue) hide(ctx context.Context, message *sqsevent.Message, span time.Duration) error {
-	return q.until(ctx, "giving a message back", callTimeout, func(ctx context.Context) error { return q.visible(ctx, message, span) })
+	return q.until(ctx, "returning a message", callTimeout, func(ctx context.Context) error { return q.visible(ctx, message, span) })
 }
 
 // delete removes a message that is done.
@@ -121,7 +121,7 @@ func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) 
 				q.renew(err)
 			}
 			if err != nil && !said {
-				q.say("keeping message %s: %s; trying until it works", message.ID, inShort(err))
+				q.say("keeping message %s: %s; retrying until it works", message.ID, inShort(err))
 				said = true
 			}
 		}

@@ -70,7 +70,7 @@ func (s *stream) Flush(ctx context.Context) error {
 func (s *stream) open(ctx context.Context) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.until(ctx, "making the log stream "+s.name+" in "+s.group, callTimeout, s.make)
+	return s.until(ctx, "creating the log stream "+s.name+" in "+s.group, callTimeout, s.make)
 }
 
 // put sends the pending lines batch by batch. A batch whose answer was lost is sent again as it was: who reads the log knows
@@ -120,7 +120,7 @@ func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) err
 	case err != nil:
 		return err
 	case answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
-		return errors.New("CloudWatch Logs drops the lines for their time: is this machine's clock right?")
+		return errors.New("CloudWatch Logs rejected the lines because of their timestamps: check this machine's clock")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Operations func(ctx context.Context, lookup func(string) string) (sandbox.O
 
 // Verb is `transfer work`.
 func Verb(operations Operations) host.Verb {
-	return host.Verb{Name: "work", Does: "the orders of the queue QUEUE_URL; logs one record each", Run: func(
+	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL; logs one record for each", Run: func(
 		ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 		return work(ctx, operations, arguments, stdout, stderr)
 	}}
@@ -36,7 +36,7 @@ func Verb(operations Operations) host.Verb {
 func work(ctx context.Context, operations Operations, arguments []string, stdout, stderr io.Writer) error {
 	idleS := int64(0)
 	flags := flag.NewFlagSet("transfer work", flag.ContinueOnError)
-	flags.Int64Var(&idleS, "until-idle-s", 0, "end after so many `seconds` without a message (default never)")
+	flags.Int64Var(&idleS, "until-idle-s", 0, "exit after this many `seconds` without a message (default never)")
 	if err := host.Parse(flags, arguments, stderr, func() string { return host.Between("until-idle-s", idleS, 0, 1_000_000) }); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func work(ctx context.Context, operations Operations, arguments []string, stdout
 		sandbox: sandbox.New(operation, log),
 		graces:  usualGraces,
 	}
-	patience.say("taking orders from %s; records go to %s, %s", queueURL, group, log.name)
+	patience.say("receiving messages from %s; records go to %s, %s", queueURL, group, log.name)
 	return w.poll(ctx, time.Duration(idleS)*time.Second)
 }
 

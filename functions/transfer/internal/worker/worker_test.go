@@ -181,7 +181,7 @@ func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T)
 
 func TestWhatAServiceRefusesIsWaitedOutAndSaidOnce(t *testing.T) {
 	for call, said := range map[string]string{
-		receive: "receiving messages", create: "making the log stream", put: "writing to the log group", remove: "deleting a message",
+		receive: "receiving messages", create: "creating the log stream", put: "writing to the log group", remove: "deleting a message",
 	} {
 		t.Run(call, func(t *testing.T) {
 			aws := startAWS(t, order)
@@ -193,7 +193,7 @@ func TestWhatAServiceRefusesIsWaitedOutAndSaidOnce(t *testing.T) {
 			_, records := aws.seen()
 			heard := worker.stderr.String()
 			if len(records) != 1 || strings.Count(heard, "\n") != 2 || !strings.Contains(heard, said) ||
-				!strings.Contains(heard, ": ExpiredTokenException; trying until it works\n") || strings.Contains(heard, "injected") {
+				!strings.Contains(heard, ": ExpiredTokenException; retrying until it works\n") || strings.Contains(heard, "injected") {
 				t.Errorf("%d records: %s", len(records), heard)
 			}
 		})
@@ -245,7 +245,7 @@ func TestAHostThatIsToldToStopInMidWorkRecordsWhatIsLeftAndHandsTheMessageBack(t
 	worker.end(t)
 	calls, records := aws.seen()
 	if !strings.HasSuffix(calls, put+", "+hide+" 0") || len(records) != 1 || records[0]["error_type"] != "DeadlineExceeded" ||
-		!strings.Contains(fmt.Sprint(records[0]["error_message"]), "told to stop") {
+		!strings.Contains(fmt.Sprint(records[0]["error_message"]), "the host was stopped") {
 		t.Error(calls, records)
 	}
 }
@@ -284,7 +284,7 @@ func TestAHostEndsInTimeWhateverHangs(t *testing.T) {
 			if len(records) > 0 || aws.count(remove) > 0 || !strings.HasSuffix(calls, hide+" 0") {
 				t.Error(calls, records)
 			}
-			if heard := worker.stderr.String(); !strings.Contains(heard, "message message-1 goes back to the queue, its record isn't in CloudWatch Logs") {
+			if heard := worker.stderr.String(); !strings.Contains(heard, "message message-1 returns to the queue because its record isn't in CloudWatch Logs") {
 				t.Error(heard)
 			}
 			if onStdout := strings.Contains(worker.stdout.String(), `"status": "ok"`); onStdout != (name == "the log") {
@@ -304,7 +304,7 @@ func TestTheWorkOfAMessageThatIsNoLongerOursIsStopped(t *testing.T) {
 	until(t, "a record", func() bool { _, records := aws.seen(); return len(records) == 1 })
 	until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), "comes back after") })
 	worker.end(t)
-	if _, records := aws.seen(); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer this host's") {
+	if _, records := aws.seen(); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer belongs to this host") {
 		t.Error(records)
 	}
 }

@@ -58,12 +58,12 @@ func Open(body string, own ...string) (*Reader, Order) {
 func checkKeys(values map[string]json.RawMessage, keys, known []string) error {
 	for _, key := range required {
 		if _, given := values[key]; !given {
-			return refuse("the work order lacks %s: it needs %s", key, strings.Join(required, ", "))
+			return refuse("the message lacks the key %s: it needs %s", key, strings.Join(required, ", "))
 		}
 	}
 	for _, key := range keys {
 		if !slices.Contains(known, key) {
-			return refuse("the work order has the unknown key %s: known are %s", quote(key), strings.Join(known, ", "))
+			return refuse("the message has the unknown key %s: known are %s", quote(key), strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func object(body string) (map[string]json.RawMessage, []string, error) {
 			line, column := position(body, syntax.Offset)
 			return nil, nil, refuse("the message body isn't JSON: %v at line %d, column %d", err, line, column)
 		}
-		return nil, nil, refuse("the message body isn't JSON that can be read: %v", err)
+		return nil, nil, refuse("the message body can't be read as JSON: %v", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if token, _ := decoder.Token(); token != json.Delim('{') {
@@ -91,10 +91,10 @@ func object(body string) (map[string]json.RawMessage, []string, error) {
 		key, _ := token.(string)
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil {
-			return nil, nil, refuse("the message body isn't JSON that can be read: %v", err)
+			return nil, nil, refuse("the message body can't be read as JSON: %v", err)
 		}
 		if _, twice := values[key]; twice {
-			return nil, nil, refuse("the work order has the key %s twice", quote(key))
+			return nil, nil, refuse("the message has the key %s twice", quote(key))
 		}
 		values[key] = value
 		keys = append(keys, key)
@@ -142,7 +142,7 @@ func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64
 	value, err := strconv.ParseInt(string(raw), 10, 64)
 	switch {
 	case !given:
-		r.fail("the work order lacks %s: a whole number from %d to %d", key, smallest, largest)
+		r.fail("the message lacks the key %s: it must be a whole number from %d to %d", key, smallest, largest)
 	case err != nil || value < smallest || value > largest:
 		r.fail("%s must be a whole number from %d to %d, not %s", key, smallest, largest, quote(string(raw)))
 	}
@@ -152,7 +152,7 @@ func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64
 // Only refuses a key that means nothing without another one.
 func (r *Reader) Only(key, with string) {
 	if _, given := r.values[key]; given {
-		r.fail("%s is only for an order with %s", key, with)
+		r.fail("%s is allowed only together with %s", key, with)
 	}
 }
 
@@ -185,7 +185,7 @@ func (r *Reader) Text(key, rule string, read func(text string) bool) {
 func (r *Reader) Word(key string, words ...string) string {
 	read, rule := "", strings.Join(words, " or ")
 	if _, given := r.values[key]; !given {
-		r.fail("the work order lacks %s: %s", key, rule)
+		r.fail("the message lacks the key %s: it must be %s", key, rule)
 	}
 	r.Text(key, rule, func(text string) bool {
 		read = text

@@ -40,8 +40,8 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 		`[1]`:                                 "object",
 		`null`:                                "object",
 		`{` + valid + `} x`:                   "JSON",
-		`{}`:                                  "lacks run_id",
-		`{"run_id": "r", "seq": 1}`:           "lacks cell",
+		`{}`:                                  "lacks the key run_id",
+		`{"run_id": "r", "seq": 1}`:           "lacks the key cell",
 		`{` + valid + `, "speed": 1}`:         `"speed"`,
 		`{` + valid + `, "seq": 1}`:           "twice",
 		`{` + valid + `, "Warm": 1}`:          "Warm",
@@ -67,7 +67,7 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 		_, _, _, _, err := parse(body)
 		var known *failure.Error
 		if !errors.As(err, &known) || known.Type != failure.WorkOrder || !strings.Contains(known.Message, word) || strings.Contains(known.Message, "\n") {
-			t.Errorf("%.60s: %v lacks %s", body, err, word)
+			t.Errorf("%.60s: %v, not %s", body, err, word)
 		}
 	}
 }

@@ -62,7 +62,7 @@ def test_a_call_that_fails_is_tried_once_and_changes_nothing_but_the_log(sandbox
     assert time.monotonic() - began_s < SILENCE_S / 2
     assert (failed, record["error_type"], len(sqs.calls)) == ([record["message_id"]], "WorkOrderError", 1)
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"message {record['message_id']} waits for the queue's timeout: ")
+    assert line.startswith(f"message {record['message_id']} comes back only after the queue's visibility timeout: ")
     assert line.isprintable()
     assert "{" not in line
     assert len(line) < 300

@@ -85,7 +85,7 @@ def test_a_record_has_the_common_keys_with_the_experiments_time_in_second_place_
 
 def test_a_key_of_the_experiments_own_without_a_default_must_be_there(deliver):
     [record], _ = deliver(Sandbox(Copy()), order(threads=4))
-    assert record["error_message"] == "the work order lacks dataset: it needs run_id, cell, seq, dataset"
+    assert record["error_message"] == "the message lacks the key dataset: it needs run_id, cell, seq, dataset"
 
 
 def test_a_key_of_another_experiments_is_unknown(deliver):

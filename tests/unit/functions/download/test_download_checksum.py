@@ -56,7 +56,7 @@ def test_anything_else_is_refused_in_one_line(value):
 
 
 def test_a_difference_names_both_values():
-    with pytest.raises(ChecksumMismatch, match="have the crc32 00000001, but the work order says 00000002"):
+    with pytest.raises(ChecksumMismatch, match="have the crc32 00000001, but the message expects 00000002"):
         Checksum("crc32", "00000002").compare("00000001")
 
 

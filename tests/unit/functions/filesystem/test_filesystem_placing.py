@@ -121,7 +121,10 @@ def test_a_mount_that_is_read_only_is_said(place, start_s3, mount, monkeypatch):
 @pytest.mark.parametrize("dataset", ["small", "large"])
 def test_a_data_set_that_is_not_in_the_bucket_is_said(place, start_s3, mount, dataset):
     start_s3(objects={key: content for key, content in OBJECTS.items() if not key.startswith(dataset)})
-    assert refused(place) == f"NoData: there is no object under {dataset}/ in the bucket: put the data set there first"
+    assert (
+        refused(place)
+        == f"NoData: there is no object under {dataset}/ in the bucket: upload the data set (stampede dataset)"
+    )
 
 
 @pytest.mark.parametrize("key", ["small/../../stolen.bin", "small//etc/stolen.bin", "large/a/../../../stolen.bin"])
@@ -142,7 +145,8 @@ def test_a_file_that_is_not_on_the_mount_what_came_is_found_and_not_named(place,
 
     monkeypatch.setattr(os, "pwrite", forgetful)
     assert (
-        refused(place) == "ChecksumMismatch: 'small/more/\\xe4.bin' isn't on the mount what came from S3: invoke again"
+        refused(place)
+        == "ChecksumMismatch: 'small/more/\\xe4.bin' on the mount differs from the object in S3: invoke again"
     )
     assert on(mount).items() <= OBJECTS.items()
     monkeypatch.setattr(os, "pwrite", pwrite)
@@ -161,7 +165,7 @@ def test_a_body_that_breaks_off_is_asked_for_again(place, start_s3, mount, monke
 
 def test_it_ends_before_its_time_is_up_and_goes_on_when_it_is_invoked_again(place, start_s3, mount):
     s3 = start_s3(objects=OBJECTS, trickle_bytes=100_000, trickle_pause_s=0.2)
-    assert refused(place, remaining_s=6).startswith("DeadlineExceeded: the time is up with files still to put")
+    assert refused(place, remaining_s=6).startswith("DeadlineExceeded: the time ran out before all files were written")
     s3.faults.trickle_bytes = None
     assert 0 < place()["already_there"] < 24
     assert on(mount) == OBJECTS

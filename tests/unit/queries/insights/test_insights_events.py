@@ -87,7 +87,7 @@ def test_a_gzip_file_that_was_cut_off_anywhere_is_refused(tmp_path, length):
     path.write_bytes(
         gzip.compress("".join(json.dumps(event(f"m{n}", n)) + "\n" for n in range(5_000)).encode())[:length]
     )
-    with pytest.raises(EventsError, match=r"log\.jsonl\.gz, after line \d+: the file can't be read on"):
+    with pytest.raises(EventsError, match=r"log\.jsonl\.gz, after line \d+: the rest of the file can't be read"):
         evaluate("stats count(*) as n", path)
 
 
@@ -202,10 +202,10 @@ BAD = [
     ('{"timestamp": [2], "message": "x"}', "log event without timestamp"),
     ('{"timestamp": 1e20, "message": "x"}', "log event without timestamp"),
     ('{"timestamp": NaN, "message": "x"}', "log event without timestamp"),
-    ('{"timestamp": 2, "message": "x", "ingestionTime": true}', "ingestionTime is no time"),
-    ('{"timestamp": 2, "message": "x", "ingestionTime": "noon"}', "ingestionTime is no time"),
-    ('{"timestamp": 2, "timestamp": 3, "message": "x"}', "the key timestamp stands there twice"),
-    ('{"timestamp": 2, "message": "x", "message": "y"}', "the key message stands there twice"),
+    ('{"timestamp": 2, "message": "x", "ingestionTime": true}', "ingestionTime is not a time"),
+    ('{"timestamp": 2, "message": "x", "ingestionTime": "noon"}', "ingestionTime is not a time"),
+    ('{"timestamp": 2, "timestamp": 3, "message": "x"}', "the key timestamp appears twice"),
+    ('{"timestamp": 2, "message": "x", "message": "y"}', "the key message appears twice"),
     ('{"timestamp": 2, "message": "x"', "Malformed JSON"),
     ('{"timestamp": 2, "message": "x"} {}', "Malformed JSON"),
     ("{'timestamp': 2, 'message': 'x'}", "Malformed JSON"),
@@ -277,7 +277,7 @@ def test_the_file_of_several_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("true AS timestamp, 'x' AS message", "true and false are no times"),
+        ("true AS timestamp, 'x' AS message", "true and false are not times"),
         ("2 AS timestamp", "log event without message"),
     ],
 )
@@ -292,7 +292,7 @@ def test_a_zstd_file_is_named_without_the_line(tmp_path, columns, words):
 def test_a_line_that_is_too_long_is_named(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text(GOOD + "\n" + json.dumps(event("x" * (34 * 2**20))) + "\n")
-    with pytest.raises(EventsError, match=r"line 2: longer than 16 MiB; a message of the service has 1 MiB at most"):
+    with pytest.raises(EventsError, match=r"line 2: longer than 16 MiB; a message in CloudWatch has at most 1 MiB"):
         evaluate("fields @message", path)
 
 

@@ -49,7 +49,7 @@ def test_a_period_beyond_the_cap_of_its_unit_is_the_cap_and_is_told(most, beyond
     assert capped.rows == exact.rows
     assert exact.notes == ()
     [note] = capped.notes
-    assert f"the service takes {beyond} as {most}" in note and note.startswith("line 1, column 12: ")
+    assert f"the service treats {beyond} as {most}" in note and note.startswith("line 1, column 12: ")
 
 
 def test_the_caps_hold_in_datefloor_and_dateceil_too():

@@ -73,5 +73,5 @@ def test_a_limit_may_exceed_the_default():
 @pytest.mark.parametrize("condition", ["ok = 'true'", "'False' != ok", "ok in [1, 'true']", "ok like 'true'"])
 def test_a_field_beside_true_in_quotes_gives_a_note_about_booleans(condition):
     (note,) = evaluate(f"filter {condition} or {condition}", [event({"ok": True})]).notes
-    assert "in quotes finds text only: a JSON" in note
+    assert "in quotes matches only text: a JSON" in note
     assert evaluate(f"parse 'ok=*' as up | filter {condition.replace('ok', 'up')}", [event("x")]).notes == ()
