@@ -95,6 +95,15 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
 	$(CHECKOV) --config-file infra/.checkov.yaml
 	$(CFN_LINT) infra/modules/s3_files/*.yaml
+	@$(MAKE) --no-print-directory docs CURRENT=--output-check
+
+# terraform-docs is a Go tool with pins of its own; Go builds it once (half a minute) and keeps it in its own cache.
+TERRAFORM_DOCS := go -C docs/terraform-docs tool terraform-docs ../../infra
+.PHONY: docs
+docs: ## The tables of variables in docs/, from infra/variables*.tf (make check: are they current?)
+	@for page in variables download filesystem copy express; do \
+	  $(TERRAFORM_DOCS) --output-file ../docs/$$page.md $(CURRENT) || { echo "docs/$$page.md: run \`make docs\`" >&2; exit 1; }; \
+	done
 
 # Linters of Terraform and CloudFormation, kept with the providers. Those in Python have pins of their own, so each gets an
 # environment of its own.
