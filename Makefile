@@ -135,6 +135,10 @@ functions: $(READY) go-function ## Build what method=crt, go_stream and go_range
 	    -r functions/download/crt-requirements.txt; \
 	done
 
+.PHONY: release-check
+release-check: $(READY) ## Every command of README and docs/, typed in a fresh clone of this commit (about 40 minutes)
+	$(BIN)/python -m tests.release_check
+
 .PHONY: bench
 bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-matrix.json (docs/benchmarks.md)
 	$(BIN)/python -m bench
