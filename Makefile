@@ -135,6 +135,14 @@ functions: $(READY) go-function ## Build what method=crt, go_stream and go_range
 	    -r functions/download/crt-requirements.txt; \
 	done
 
+.PHONY: pictures
+pictures: $(READY) chromium ## The pictures of docs/, from the reports of runs: make pictures FOLDERS="results/A results/B"
+	$(BIN)/python -m tests.browser.pictures $(FOLDERS)
+
+.PHONY: measured
+measured: $(READY) ## Times and tables of README and docs/, from sweeps with their defaults: make measured FOLDERS="results/A"
+	$(BIN)/python -m tests.measured $(FOLDERS)
+
 .PHONY: release-check
 release-check: $(READY) ## Every command of README and docs/, typed in a fresh clone of this commit (about 40 minutes)
 	$(BIN)/python -m tests.release_check
