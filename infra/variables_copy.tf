@@ -24,7 +24,7 @@ variable "object_count" {
 
 variable "object_bytes" {
   type        = number
-  description = "Size of each object in bytes, 1 to 5368709120 (5 GiB, the most that one CopyObject copies); null means the published 20000000 for copy and 1000000 for copy_host."
+  description = "Size of each object in bytes, 1 to 5368709120 (AWS calls it 5 GB: the most that one CopyObject copies); null means the published 20000000 for copy and 1000000 for copy_host."
   default     = null
 
   # The limit of one CopyObject: AWS's pages say 5 GB, S3's error 5368709120 (S3 User Guide, "Copying, moving, and renaming objects").
@@ -32,7 +32,7 @@ variable "object_bytes" {
     condition = var.object_bytes == null ? true : (
       var.object_bytes >= 1 && var.object_bytes <= 5368709120 && floor(var.object_bytes) == var.object_bytes
     )
-    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: must be a whole number of bytes from 1 to 5368709120, the most that one CopyObject copies (5 GiB); copy a larger object in parts, as `aws s3 cp` does."
+    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: must be a whole number of bytes from 1 to 5368709120, the most that one CopyObject copies (AWS calls it 5 GB); copy a larger object in parts, as `aws s3 cp` does."
   }
 }
 
