@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DECLARED = set(
     re.findall(r'(?m)^variable "(\w+)"', "".join(path.read_text() for path in (ROOT / "infra").glob("variables*.tf")))
 )
+# Where a message of a program may be written.
+SOURCES = ("loader", "emulator", "experiments", "queries", "functions", "model", "report")
 # The name of its first column, and its rows.
 TABLE = r"(?m)^\| (\w+) \|.*\n\| ---.*\n((?:\|.*\n)+)"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -83,3 +85,29 @@ def test_the_readme_is_short_and_its_tables_have_every_experiment_every_verb_and
     assert {cell.strip("`") for cell in columns["verb"]} == set(VERBS)
     named = {name for cell in columns["variable"] for name in re.findall(r"`(\w+)`", cell)}
     assert named <= DECLARED
+
+
+@cache
+def source_words() -> str:
+    """What programs may print, with one space between words: strings joined, quotes and backticks left out."""
+    files = [path for folder in SOURCES for suffix in ("*.py", "*.go") for path in (ROOT / folder).rglob(suffix)]
+    files += [ROOT / "Makefile", *(ROOT / "infra").rglob("*.tf")]
+    return bare(re.sub(r'"\s*\n\s*(?:\+ )?f?"', "", "".join(path.read_text() for path in files)))
+
+
+def bare(text: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"[`'\"\\]", "", text))
+
+
+def test_every_message_that_is_explained_is_one_that_a_program_prints():
+    text = (ROOT / "docs" / "troubleshooting.md").read_text()
+    unknown = []
+    for _, rows in re.findall(r"(?m)^(\|.*message \|).*\n\| ---.*\n((?:\|.*\n)+)", text):
+        for message in re.findall(r"`([^`]+)`", "".join(row[: row.rindex(" | ")] for row in rows.splitlines())):
+            words = bare(message).split()
+            threes = [" ".join(words[i : i + 3]) for i in range(len(words) - 2)]
+            threes = [three for three in threes if not re.search(r"\.\.\.|\d|[A-Z]{4}", three)]
+            found = sum(three.strip(" ;:,.()") in source_words() for three in threes)
+            if len(threes) > 1 and found < 0.7 * len(threes):
+                unknown.append(message)
+    assert unknown == []
