@@ -24,10 +24,18 @@ TABLE = r"(?m)^\| (\w+) \|.*\n\| ---.*\n((?:\|.*\n)+)"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+def anchors(document: Path) -> set[str]:
+    """What GitHub makes of the headings."""
+    headings = re.findall(r"(?m)^#+ (.*)$", document.read_text())
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_link_within_the_repository_leads_somewhere(document):
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())
-    assert [target for target in targets if not (document.parent / target).exists()] == []
+def test_every_link_within_the_repository_leads_to_a_file_and_a_heading_of_it(document):
+    for file, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", document.read_text()):
+        target = document.parent / file if file else document
+        assert target.exists(), file
+        assert not anchor or anchor in anchors(target), f"{file}#{anchor}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
