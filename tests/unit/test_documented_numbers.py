@@ -40,7 +40,7 @@ def test_the_excerpts_of_measured_tables_are_those_of_the_stored_runs(document):
 def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
     [row] = [row for row in table(README, "on AWS") if row["experiment"].startswith(f"[{name}]")]
     halves = round(measured.read()[name]["took_s"] / 30)
-    assert row["time here"] == f"{halves // 2}{HALVES[halves % 2]} min"
+    assert row["locally"] == f"{halves // 2}{HALVES[halves % 2]} min"
     usd = estimate(plan_of(build_parser().parse_args(["sweep", name, "--target", "aws"]))).total_usd
     cost = f"{usd:.0f} USD" if usd >= 1 else f"{usd:.2f} USD"
     assert row["on AWS"] == cost
