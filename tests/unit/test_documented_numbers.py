@@ -10,7 +10,7 @@ from emulator import go_build
 from experiments import EXPERIMENTS
 from experiments.knowledge import knowledge
 from loader.checks.account import UNRESERVED
-from loader.command_line import build_parser
+from loader.command_line import build_parser, main
 from loader.cost.estimates import estimate
 from loader.verbs.plan_options import plan_of
 from tests import measured
@@ -96,3 +96,11 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
     terraform = re.search(r'required_version = ">= (.*)"', (ROOT / "infra" / "terraform.tf").read_text())[1]
     go = re.search(r"install Go >= ([\d.]+)", Path(go_build.__file__).read_text())[1]
     assert f"Python {python} or newer and Go {go} or newer. Terraform ({terraform} or newer)" in README
+
+
+def test_the_predictions_of_the_page_are_those_that_simulate_prints(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["simulate", "download"]) == 0
+    printed = {line.rstrip() for text in capsys.readouterr() for line in text.splitlines()}
+    [shown] = re.findall(r"(?m)^```\n([^`]*^─+\n[^`]*)", (ROOT / "docs" / "simulate.md").read_text())
+    assert [line for line in shown.splitlines() if line.rstrip() not in printed] == []
