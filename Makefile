@@ -95,6 +95,15 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 	$(TFLINT) --chdir=infra --recursive --config="$(CURDIR)/infra/.tflint.hcl"
 	$(CHECKOV) --config-file infra/.checkov.yaml
 	$(CFN_LINT) infra/modules/s3_files/*.yaml
+	@$(MAKE) --no-print-directory docs CURRENT=--output-check
+
+# terraform-docs is a Go tool with pins of its own; Go builds it once (half a minute) and keeps it in its own cache.
+TERRAFORM_DOCS := go -C docs/terraform-docs tool terraform-docs ../../infra
+.PHONY: docs
+docs: ## The tables of variables in docs/, from infra/variables*.tf (make check: are they current?)
+	@for page in variables download filesystem copy express; do \
+	  $(TERRAFORM_DOCS) --output-file ../docs/$$page.md $(CURRENT) || { echo "docs/$$page.md: run \`make docs\`" >&2; exit 1; }; \
+	done
 
 # Linters of Terraform and CloudFormation, kept with the providers. Those in Python have pins of their own, so each gets an
 # environment of its own.
@@ -125,6 +134,18 @@ functions: $(READY) go-function ## Build what method=crt, go_stream and go_range
 	    --platform manylinux2014_$${arch##*:} --python-version 3.12 --target functions/download/build/$${arch%%:*}/python \
 	    -r functions/download/crt-requirements.txt; \
 	done
+
+.PHONY: pictures
+pictures: $(READY) chromium ## The pictures of docs/, from the reports of runs: make pictures FOLDERS="results/A results/B"
+	$(BIN)/python -m tests.browser.pictures $(FOLDERS)
+
+.PHONY: measured
+measured: $(READY) ## Times and tables of README and docs/, from sweeps with their defaults: make measured FOLDERS="results/A"
+	$(BIN)/python -m tests.measured $(FOLDERS)
+
+.PHONY: release-check
+release-check: $(READY) ## Every command of README and docs/, typed in a fresh clone of this commit (about 40 minutes)
+	$(BIN)/python -m tests.release_check
 
 .PHONY: bench
 bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-matrix.json (docs/benchmarks.md)

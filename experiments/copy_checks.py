@@ -48,7 +48,7 @@ def calls(cells: Cells) -> Finding:
 
 
 def key_plan(cells: Cells, *, always: bool = False) -> Finding:
-    """The objects fit into the dates, the slices, the length of a key, and one CopyObject (5 GiB)."""
+    """The objects fit into the dates, the slices, the length of a key, and one CopyObject (5 GB)."""
     for cell in cells:
         planned = cell["object_count"] if always or cell["from_manifest"] else 1  # a listing has no dates
         try:

@@ -2,17 +2,17 @@
 # experiment's own is in outputs_<experiment>.tf, and null while another one is up: `terraform output -json` leaves it out.
 
 output "experiment" {
-  description = "The experiment that is up."
+  description = "The deployed experiment."
   value       = var.experiment
 }
 
 output "region" {
-  description = "AWS region of everything."
+  description = "AWS region of all resources."
   value       = var.region
 }
 
 output "account_id" {
-  description = "AWS account of everything."
+  description = "AWS account of all resources."
   value       = local.account_id
 }
 
@@ -62,7 +62,7 @@ output "access_log_group_name" {
 }
 
 output "worker_role_name" {
-  description = "Role of the function, or of the hosts: by it S3's lines tell their requests from others."
+  description = "Role of the function, or of the hosts, by which S3's access logs identify their requests."
   value       = local.role_name
 }
 
@@ -122,7 +122,7 @@ output "event_source_mapping_uuid" {
 }
 
 output "placing_function_name" {
-  description = "The function that puts the data set in its place: of filesystem from the bucket to S3 Files with storage = s3files, else to EFS; of express into both buckets. Null where there is none."
+  description = "The function that seeds the data: filesystem's copies it from the bucket to S3 Files with storage = s3files, otherwise to EFS; express's uploads it to both buckets. Null where there is none."
   value = one(concat(
     [for name, placing in module.placing : placing.function_name if name == (var.storage == "s3files" ? "s3files" : "efs")],
     module.placing_objects[*].function_name,

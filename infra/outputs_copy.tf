@@ -11,7 +11,7 @@ output "destination_bucket_name" {
 }
 
 output "source_prefix" {
-  description = "What is copied where no manifest says it: every object below."
+  description = "Prefix of the objects that are copied without a manifest."
   value       = local.any_copy ? local.source_prefix : null
 }
 
@@ -31,11 +31,11 @@ output "key_plan" {
 }
 
 output "object_count" {
-  description = "Objects that are copied: what records are set against."
+  description = "Objects to copy; records are checked against it."
   value       = local.any_copy ? local.key_plan.objects : null
 }
 
 output "key_order" {
-  description = "Order of the parts of a copy's key: what records are set against."
+  description = "Order of the parts of a copy's key; records are checked against it."
   value       = local.any_copy ? local.key_plan.key_order : null
 }

@@ -6,7 +6,7 @@ output "operation" {
 }
 
 output "placement" {
-  description = "Where the function stands."
+  description = "Where the function runs."
   value       = local.is_express ? var.placement : null
 }
 
@@ -31,11 +31,11 @@ output "athena_database_name" {
 }
 
 output "scan_limit_mb" {
-  description = "Most that one query may read, in MiB."
+  description = "The most that one query may scan, in MiB."
   value       = local.is_express ? var.scan_limit_mb : null
 }
 
 output "query_limit_s" {
-  description = "How long a query is waited for, in seconds."
+  description = "How long stampede waits for a query, in seconds."
   value       = local.is_express ? var.query_limit_s : null
 }

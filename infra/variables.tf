@@ -3,7 +3,7 @@
 
 variable "s3_bucket_name" {
   type        = string
-  description = "Name of the data bucket, from which the copy copies; null makes one from prefix, experiment, account and region."
+  description = "Name of the data bucket (the source of a copy); null makes one from prefix, experiment, account and region."
   default     = null
 
   validation {
@@ -17,7 +17,7 @@ variable "s3_bucket_name" {
 
 variable "memory_size" {
   type        = number
-  description = "Memory of the function, in MB; null means the published one, 2048 for download and filesystem, 512 for copy, and 2048 for express. A host's is its instance_type's."
+  description = "Memory of the function in MB, 128 to 10240; null means 512 for copy and 2048 for the other experiments. A host has that of its instance_type."
   default     = null
 
   validation {
@@ -25,7 +25,7 @@ variable "memory_size" {
     error_message = "memory_size = ${jsonencode(var.memory_size)}: must be a whole number of MB from 128 to 10240."
   }
 
-  # The download's rule. It stands here because a rule is part of its variable, and the one to change is this.
+  # The download's rule. It is here because this is the variable to change.
   validation {
     condition = (
       var.experiment != "download" || local.sink != "memory" ||
@@ -37,7 +37,7 @@ variable "memory_size" {
 
 variable "experiment_tag" {
   type        = string
-  description = "Label in every record, to tell series of runs apart and leave debug runs out of queries."
+  description = "Label in every record, to tell series of runs apart and to leave debug runs out of queries."
   default     = "experiment 01"
   nullable    = false
 
@@ -51,7 +51,7 @@ variable "experiment_tag" {
 
 variable "concurrency_value" {
   type        = number
-  description = "N: how many functions may run at once, or with copy_host how many hosts work. Of a function it is the reserved concurrency, taken from the account's."
+  description = "N, 1 to 100000: how many functions may run at once, which is the function's reserved concurrency and comes out of the account's; with copy_host, how many hosts work."
   default     = 1
   nullable    = false
 
@@ -66,22 +66,22 @@ variable "concurrency_value" {
   }
 
   # Fewer pollers never reach N, and the run would measure something else than it says. The rule stands here and not with
-  # provisioned_pollers, because the rules of two variables can't look at each other.
+  # provisioned_pollers, because the rules of two variables can't refer to each other.
   validation {
     condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * 10 >= var.concurrency_value
-    error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / 10)}, because a poller has at most 10 invocations at once."
+    error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / 10)}, because a poller makes at most 10 invocations at once."
   }
 
   # Each message empties the destination first: of two functions at once, one would delete what the other copies.
   validation {
     condition     = var.experiment != "copy" || var.from_manifest || var.concurrency_value == 1
-    error_message = "concurrency_value = ${var.concurrency_value}: must be 1 with experiment = copy, whose messages each empty the destination and copy all; set from_manifest = true to share one list among more functions."
+    error_message = "concurrency_value = ${var.concurrency_value}: must be 1 with experiment = copy, because each of its messages empties the destination and copies everything; set from_manifest = true to share one list among several functions."
   }
 }
 
 variable "experiment" {
   type        = string
-  description = "Which experiment to put up."
+  description = "Which experiment to deploy: download, filesystem, copy, copy_host or express."
   default     = "download"
   nullable    = false
 
@@ -93,7 +93,7 @@ variable "experiment" {
 
 variable "region" {
   type        = string
-  description = "AWS region of everything."
+  description = "AWS region of all resources."
   default     = "us-east-1"
   nullable    = false
 
@@ -105,7 +105,7 @@ variable "region" {
 
 variable "prefix" {
   type        = string
-  description = "First part of every name, so that two deployments can share an account."
+  description = "First part of every name, so that two deployments can share an account; 2 to 20 characters."
   default     = "stampede"
   nullable    = false
 
@@ -118,7 +118,7 @@ variable "prefix" {
 
 variable "timeout_s" {
   type        = number
-  description = "Longest duration of one invocation, in seconds; null means 60 for download and filesystem, 900 for copy, copy_host and express. A host's work has no limit, but its messages stay hidden as long as a function's would."
+  description = "Longest duration of one invocation in seconds, 1 to 900; null means 60 for download and filesystem, 900 for copy, copy_host and express. A host's work has no such limit: while it runs, the host hides its message for another 60 s at a time, for at most 12 hours."
   default     = null
 
   validation {
@@ -129,7 +129,7 @@ variable "timeout_s" {
 
 variable "visibility_timeout_s" {
   type        = number
-  description = "How long a received message stays hidden, in seconds; null means 6 x timeout_s."
+  description = "How long a received message stays hidden, in seconds, at least 6 x timeout_s and at most 43200; null means 6 x timeout_s. A host sets its own, 60 s at a time."
   default     = null
 
   # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
@@ -143,14 +143,14 @@ variable "visibility_timeout_s" {
 
 variable "maximum_concurrency" {
   type        = number
-  description = "Cap of concurrent invocations by the trigger; null means concurrency_value, but at least 2 and none with provisioned_pollers."
+  description = "The trigger's own cap on concurrent invocations, 2 to 1000; null means concurrency_value, but at least 2, and no cap with provisioned_pollers."
   default     = null
 
   validation {
     condition = var.maximum_concurrency == null ? true : (
       var.maximum_concurrency >= 2 && var.maximum_concurrency <= 1000 && floor(var.maximum_concurrency) == var.maximum_concurrency
     )
-    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must be a whole number from 2 to 1000; for one function at a time leave it out, concurrency_value = 1 sees to that."
+    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must be a whole number from 2 to 1000; for one function at a time, leave it out and set concurrency_value = 1."
   }
 
   # Above the reserved concurrency the surplus would only be throttled, and each throttled message counts as received.
@@ -161,7 +161,7 @@ variable "maximum_concurrency" {
 
   validation {
     condition     = var.maximum_concurrency == null || var.provisioned_pollers == null
-    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: excludes provisioned_pollers = ${jsonencode(var.provisioned_pollers)}; set one of the two."
+    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must not be combined with provisioned_pollers = ${jsonencode(var.provisioned_pollers)}; set only one of the two."
   }
 }
 
@@ -170,7 +170,7 @@ variable "provisioned_pollers" {
     minimum = number
     maximum = number
   })
-  description = "Event pollers for a fast ramp (billed by the hour), 10 invocations at once each: minimum is kept ready, maximum is reached at +1,000 invocations a minute; null means the standard ramp of +300 a minute. A maximum above 2000 needs an AWS provider that takes it: 6.34 doesn't."
+  description = "Event pollers for a fast ramp-up, billed by the hour, with up to 10 concurrent invocations each. The minimum (2 to 200) is kept ready; up to the maximum (2 to 10000), 1,000 invocations are added a minute. null means the standard ramp-up of 300 a minute. AWS provider 6.34 takes a maximum of 2000 at most."
   default     = null
 
   validation {
@@ -197,7 +197,7 @@ variable "provisioned_pollers" {
 
 variable "log_retention_days" {
   type        = number
-  description = "Days that CloudWatch keeps the log lines."
+  description = "Days for which CloudWatch keeps the log lines."
   default     = 7
   nullable    = false
 
@@ -209,7 +209,7 @@ variable "log_retention_days" {
 
 variable "server_side_proof" {
   type        = bool
-  description = "Whether S3's server access logs of the data buckets go to CloudWatch Logs, where a saved query counts requests and errors as S3 saw them. Billed by the GB; S3 begins 15 to 20 minutes after the apply."
+  description = "Whether S3's server access logs of the data buckets go to CloudWatch Logs, where a saved query counts requests and errors as S3 saw them. Billed by the GB; S3 starts 15 to 20 minutes after the apply."
   default     = false
   nullable    = false
 
@@ -221,7 +221,7 @@ variable "server_side_proof" {
 
 variable "architecture" {
   type        = string
-  description = "Processor of the function: x86_64 or arm64; null means the published one, x86_64 for download and copy, arm64 for filesystem, and arm64 for express. A host's is its instance_type's."
+  description = "Processor of the function, x86_64 or arm64; null means x86_64 for download and copy, arm64 for filesystem and express. A host has that of its instance_type."
   default     = null
 
   validation {
@@ -237,7 +237,7 @@ variable "architecture" {
 
 variable "ephemeral_storage_mb" {
   type        = number
-  description = "Size of the function's /tmp, in MB (Lambda's MB are MiB here); null means the published one, 1200 for download and 1228 for filesystem, Lambda's least, 512, for copy, and 8192 for express."
+  description = "Size of the function's /tmp in MB (Lambda's MB are MiB here), 512 to 10240; null means 1200 for download, 1228 for filesystem, 512 for copy and 8192 for express."
   default     = null
 
   validation {

@@ -2,7 +2,7 @@
 
 variable "object_count" {
   type        = number
-  description = "Objects that are copied; null means the published 1000 for copy and 219120 for copy_host."
+  description = "Objects to copy, 1 to 100000000; null means the published 1000 for copy and 219120 for copy_host."
   default     = null
 
   validation {
@@ -12,63 +12,63 @@ variable "object_count" {
     error_message = "object_count = ${jsonencode(var.object_count)}: must be a whole number from 1 to 100000000."
   }
 
-  # One folder an hour. Dates that are none are their own variables' business; more hours than timeadd can count don't fit.
+  # One folder an hour. Invalid dates fail in their own variables; more hours than timeadd can count don't fit.
   validation {
     condition = !local.from_manifest || !can(timecmp(local.first_hour, local.last_day)) ? true : try(timecmp(
       timeadd(local.first_hour, "${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)}h"),
       timeadd(local.last_day, "24h")
     ) <= 0, false)
-    error_message = "object_count = ${jsonencode(var.object_count)}: must fit into one folder an hour from date_from = ${var.date_from} to date_to = ${var.date_to}, and takes ${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)} hours with objects_per_folder = ${var.objects_per_folder}; choose a later date_to or more objects_per_folder; null means ${local.object_count_of_null}."
+    error_message = "object_count = ${jsonencode(var.object_count)}: must fit into one folder for each hour from date_from = ${var.date_from} to date_to = ${var.date_to}, and needs ${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)} hours with objects_per_folder = ${var.objects_per_folder}; choose a later date_to or a larger objects_per_folder; null means ${local.object_count_of_null}."
   }
 }
 
 variable "object_bytes" {
   type        = number
-  description = "Size of every object, in bytes; null means the published 20000000 for copy and 1000000 for copy_host."
+  description = "Size of each object in bytes, 1 to 5368709120 (AWS calls it 5 GB: the most that one CopyObject copies); null means the published 20000000 for copy and 1000000 for copy_host."
   default     = null
 
-  # The limit of one CopyObject, 5 GiB (S3 User Guide, "Copying, moving, and renaming objects").
+  # The limit of one CopyObject: AWS's pages say 5 GB, S3's error 5368709120 (S3 User Guide, "Copying, moving, and renaming objects").
   validation {
     condition = var.object_bytes == null ? true : (
       var.object_bytes >= 1 && var.object_bytes <= 5368709120 && floor(var.object_bytes) == var.object_bytes
     )
-    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: must be a whole number of bytes from 1 to 5368709120, the most that one CopyObject copies; a larger object takes a copy in parts, such as `aws s3 cp`."
+    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: must be a whole number of bytes from 1 to 5368709120, the most that one CopyObject copies (AWS calls it 5 GB); copy a larger object in parts, as `aws s3 cp` does."
   }
 }
 
 variable "from_manifest" {
   type        = bool
-  description = "Whether the functions of copy share a manifest's slices, N at once; false means that one function lists the source, empties the destination and copies all, as published. Hosts always work from a manifest."
+  description = "Whether the functions of copy share the slices of a manifest. With false, one function lists the source, empties the destination and copies everything, as published. Hosts always work from a manifest."
   default     = false
   nullable    = false
 
   validation {
     condition     = !var.from_manifest || contains(["copy", "copy_host"], var.experiment)
-    error_message = "from_manifest = ${var.from_manifest}: needs experiment = copy."
+    error_message = "from_manifest = ${var.from_manifest}: needs experiment = copy or copy_host."
   }
 }
 
 variable "date_from" {
   type        = string
-  description = "First day of the folders /year/month/day/hour/ of a manifest, as 2015-01-01."
+  description = "First day of a manifest's folders /year/month/day/hour/, such as 2015-01-01."
   default     = "2015-01-01"
   nullable    = false
 
   validation {
     condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.date_from)) && can(timeadd("${var.date_from}T00:00:00Z", "0s"))
-    error_message = "date_from = ${jsonencode(var.date_from)}: must be a date of the calendar, as 2015-01-01."
+    error_message = "date_from = ${jsonencode(var.date_from)}: must be a calendar date, such as 2015-01-01."
   }
 }
 
 variable "date_to" {
   type        = string
-  description = "Last day of the folders, itself included, as 2019-12-31."
+  description = "Last day of those folders, inclusive, such as 2019-12-31."
   default     = "2019-12-31"
   nullable    = false
 
   validation {
     condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.date_to)) && can(timeadd("${var.date_to}T00:00:00Z", "0s"))
-    error_message = "date_to = ${jsonencode(var.date_to)}: must be a date of the calendar, as 2019-12-31."
+    error_message = "date_to = ${jsonencode(var.date_to)}: must be a calendar date, such as 2019-12-31."
   }
 
   validation {
@@ -79,7 +79,7 @@ variable "date_to" {
 
 variable "objects_per_folder" {
   type        = number
-  description = "Objects in a folder, that is in an hour, of a manifest."
+  description = "Objects in each folder of a manifest, that is in each hour, 1 to 1000000."
   default     = 5
   nullable    = false
 
@@ -91,7 +91,7 @@ variable "objects_per_folder" {
 
 variable "key_order" {
   type        = string
-  description = "How a manifest's keys begin: straight (year/month/day/hour/) or reversed_hash (hash/hour/day/month/year/), which spreads them over S3's partitions."
+  description = "How the keys of a manifest begin: straight (year/month/day/hour/) or reversed_hash (hash/hour/day/month/year/), which spreads them over S3's partitions."
   default     = "straight"
   nullable    = false
 
@@ -103,7 +103,7 @@ variable "key_order" {
 
 variable "masters" {
   type        = number
-  description = "Objects that are put, each under a random prefix; a manifest copies them in turn."
+  description = "Source objects to upload, 1 to 1000, each below a random prefix; a manifest copies them in turn."
   default     = 1
   nullable    = false
 
@@ -115,7 +115,7 @@ variable "masters" {
 
 variable "slice_rows" {
   type        = number
-  description = "Objects in a slice of a manifest, the least that is handed out; null means 1000 for copy and 10000 for copy_host."
+  description = "Objects in a slice of a manifest, the smallest unit of work, 1 to 100000; null means 1000 for copy and 10000 for copy_host."
   default     = null
 
   validation {
@@ -126,7 +126,7 @@ variable "slice_rows" {
 
 variable "data_seed" {
   type        = number
-  description = "What content, random prefixes and hashes are made from: the same from the same."
+  description = "Seed of contents, random prefixes and hashes, 0 to 4294967295: the same seed gives the same data."
   default     = 1
   nullable    = false
 

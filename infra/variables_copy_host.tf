@@ -2,7 +2,7 @@
 
 variable "instance_type" {
   type        = string
-  description = "EC2 instance type of the hosts; m5a.4xlarge, m5a.8xlarge and m5a.12xlarge are the published ones. x86_64 or arm64 by its name."
+  description = "EC2 instance type of the hosts; its name decides between x86_64 and arm64. The published ones are m5a.4xlarge, m5a.8xlarge and m5a.12xlarge."
   default     = "m5a.8xlarge"
   nullable    = false
 
@@ -14,12 +14,12 @@ variable "instance_type" {
 
 variable "bucket_key" {
   type        = bool
-  description = "Whether S3 asks KMS once for many objects of the hosts' bucket (an S3 Bucket Key), or for each."
+  description = "Whether the hosts' bucket has an S3 Bucket Key, so that S3 asks KMS once for many objects and not for each."
   default     = true
   nullable    = false
 
   validation {
     condition     = var.bucket_key || var.experiment == "copy_host"
-    error_message = "bucket_key = ${var.bucket_key}: needs experiment = copy_host, the one whose bucket has a key of KMS."
+    error_message = "bucket_key = ${var.bucket_key}: needs experiment = copy_host, the only one whose bucket has a KMS key."
   }
 }

@@ -2,7 +2,7 @@
 
 variable "s3_file_name" {
   type        = string
-  description = "Key of the object that the functions download; they may read this key and no other."
+  description = "Key of the object that the functions download, the only one that they may read."
   default     = "sample_large_file.dat"
   nullable    = false
 
@@ -18,7 +18,7 @@ variable "s3_file_name" {
 
 variable "method" {
   type        = string
-  description = "How to download: download_file (the published way), stream, ranges or crt in Python, go_stream or go_ranges in Go."
+  description = "How to download: download_file (boto3, as published), stream, ranges or crt in Python; go_stream or go_ranges in Go."
   default     = "download_file"
   nullable    = false
 
@@ -30,7 +30,7 @@ variable "method" {
 
 variable "sink" {
   type        = string
-  description = "Where the bytes go: discard, memory or tmp (a file in /tmp); null means tmp for download_file and crt, discard for stream, memory for ranges."
+  description = "Where the bytes go: discard, memory or tmp (a file in /tmp). null means tmp for download_file and crt, discard for stream and go_stream, memory for ranges and go_ranges."
   default     = null
 
   validation {
@@ -46,7 +46,7 @@ variable "sink" {
 
 variable "range_parallel" {
   type        = number
-  description = "Connections at once of the methods ranges and go_ranges."
+  description = "Connections that ranges and go_ranges use at once, 1 to 64."
   default     = 8
   nullable    = false
 
@@ -58,7 +58,7 @@ variable "range_parallel" {
 
 variable "range_part_mb" {
   type        = number
-  description = "Size of a range of the methods ranges and go_ranges, in MiB."
+  description = "Size of one range of ranges, go_ranges and crt, in MiB, 16 to 64."
   default     = 16
   nullable    = false
 
@@ -71,7 +71,7 @@ variable "range_part_mb" {
 
 variable "object_size_mb" {
   type        = number
-  description = "Size of the object, in MiB; only used to check that it fits where it is put: into the function's /tmp or memory."
+  description = "Size of the object in MiB, 1 or more. Terraform only checks that it fits into the function's /tmp or memory."
   default     = 1024
   nullable    = false
 

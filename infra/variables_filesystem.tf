@@ -2,7 +2,7 @@
 
 variable "storage" {
   type        = string
-  description = "What the function copies from: s3 (outside the VPC, as published), s3_in_vpc (the control, in the network that the mounts need), efs or s3files (Amazon S3 Files, never run on AWS here)."
+  description = "What the function reads: s3 (outside the VPC, as published), s3_in_vpc (the control, in the network that the mounts need), efs or s3files (Amazon S3 Files, not yet run on AWS)."
   default     = "s3"
   nullable    = false
 
@@ -13,13 +13,13 @@ variable "storage" {
 
   validation {
     condition     = var.storage != "s3files" || var.with_s3files
-    error_message = "storage = ${jsonencode(var.storage)}: needs with_s3files = true, which puts up that file system too."
+    error_message = "storage = ${jsonencode(var.storage)}: needs with_s3files = true, which creates that file system."
   }
 }
 
 variable "read_method" {
   type        = string
-  description = "How to read from S3: download_file (the published way, boto3's, also what null means) or pool (our own HTTP over connections that are kept). A mount is copied from, whatever this says."
+  description = "How to read from S3: download_file (boto3, as published, also what null means) or pool (Stampede's own HTTP client, whose connections stay open). Without effect on a mount."
   default     = null
 
   validation {
@@ -30,7 +30,7 @@ variable "read_method" {
 
 variable "cache" {
   type        = string
-  description = "What happens to the page cache of a mount before the timed part: keep, or drop (POSIX_FADV_DONTNEED on every file)."
+  description = "What happens to a mount's page cache before each repeat read: keep, or drop (POSIX_FADV_DONTNEED on every file)."
   default     = "keep"
   nullable    = false
 
@@ -42,7 +42,7 @@ variable "cache" {
 
 variable "large_file_mb" {
   type        = number
-  description = "Size of the one large file, in MiB."
+  description = "Size of the large file in MiB, 1 or more."
   default     = 1024
   nullable    = false
 
@@ -54,7 +54,7 @@ variable "large_file_mb" {
 
 variable "small_files" {
   type        = number
-  description = "Number of small files, of 10 to 100 KB in turn."
+  description = "Number of small files, of 10 to 100 KB in turn, 1 to 100000."
   default     = 1000
   nullable    = false
 
@@ -67,7 +67,7 @@ variable "small_files" {
 
 variable "subnet_count" {
   type        = number
-  description = "Private subnets of the VPC, one a zone. A VPC caps what many functions at once get; more subnets may move that."
+  description = "Private subnets of the VPC, one for each zone, 1 to 6. A VPC limits the throughput of all functions together; more subnets may raise it."
   default     = 2
   nullable    = false
 
@@ -79,7 +79,7 @@ variable "subnet_count" {
 
 variable "throughput_mode" {
   type        = string
-  description = "Throughput of EFS: elastic (billed by the GB that is read and written) or bursting (by what is stored, 50 KiB/s a GiB)."
+  description = "Throughput mode of EFS: elastic (billed by the GB that is read and written) or bursting (by what is stored, 50 KiB/s for each GiB)."
   default     = "elastic"
   nullable    = false
 
@@ -91,7 +91,7 @@ variable "throughput_mode" {
 
 variable "with_s3files" {
   type        = bool
-  description = "Whether Amazon S3 Files is put up too, over a bucket of its own, by CloudFormation. Never run on AWS here."
+  description = "Whether to create Amazon S3 Files too, over a bucket of its own, by CloudFormation. Not yet run on AWS."
   default     = false
   nullable    = false
 
@@ -103,7 +103,7 @@ variable "with_s3files" {
 
 variable "direct_s3_read" {
   type        = string
-  description = "Whether Lambda may read the files of S3 Files from their bucket: AUTO (from 512 MB of memory, Lambda's default) or DISABLED (the function's role may not, so that every read goes through the file system)."
+  description = "Whether Lambda may read files of S3 Files straight from their bucket: AUTO (Lambda's default, from 512 MB of memory on) or DISABLED (the function's role may not, so every read goes through the file system)."
   default     = "AUTO"
   nullable    = false
 

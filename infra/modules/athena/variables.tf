@@ -15,7 +15,7 @@ variable "results_bucket_name" {
 
 variable "scan_limit_mb" {
   type        = number
-  description = "Most that one query may read, in MiB; Athena cancels it beyond."
+  description = "The most that one query may scan, in MiB; beyond it, Athena cancels the query."
 }
 
 variable "tables" {
@@ -38,7 +38,7 @@ variable "partition_keys" {
 
 variable "account_id" {
   type        = string
-  description = "The account of everything."
+  description = "The account of all resources."
 }
 
 variable "partition" {

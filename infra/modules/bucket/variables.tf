@@ -16,13 +16,13 @@ variable "versioned" {
 
 variable "kms_key_arn" {
   type        = string
-  description = "Key of KMS that encrypts the bucket; null for S3's own keys."
+  description = "KMS key that encrypts the bucket; null for S3's own keys."
   default     = null
 }
 
 variable "bucket_key" {
   type        = bool
-  description = "Whether S3 makes a key of its own out of that one, for many objects, or asks KMS for each."
+  description = "Whether the bucket has an S3 Bucket Key, so that S3 asks KMS once for many objects and not for each."
   default     = true
 }
 

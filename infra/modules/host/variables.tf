@@ -63,7 +63,7 @@ variable "queue_arn" {
 
 variable "key_arn" {
   type        = string
-  description = "Key of KMS that encrypts the bucket."
+  description = "KMS key that encrypts the bucket."
 }
 
 variable "statements" {

@@ -72,7 +72,7 @@ variable "ephemeral_storage_mb" {
 
 variable "reserved_concurrency" {
   type        = number
-  description = "Most invocations at once, kept free for this function; null takes nothing from the account's."
+  description = "Reserved concurrency; null reserves none of the account's."
   default     = null
 }
 
@@ -85,7 +85,7 @@ variable "trigger" {
       maximum = number
     })
   })
-  description = "The queue that triggers the function, and either most invocations at once by it, from 2, or the event pollers kept ready; null for a function that is only invoked."
+  description = "The queue that triggers the function, and either its maximum concurrency, from 2, or the event pollers kept ready; null for a function that is only invoked."
   default     = null
 }
 

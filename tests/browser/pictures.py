@@ -1,0 +1,48 @@
+"""The pictures of docs/: `make pictures FOLDERS="results/A results/B"` rebuilds the report of each run and photographs
+its first screen and its first figure, to docs/pictures/<experiment>.png and <experiment>_figure.png."""
+
+import base64
+import io
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+import report
+from tests.browser.chromium import Chromium, Tab, find
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+WIDTH, HEIGHT = 1200, 800
+COLOURS = 256  # enough for text and flat areas, at a third of the bytes
+FIGURE = """(() => {
+    const r = document.querySelector("section figure").getBoundingClientRect();
+    const [width, height] = [Math.min(r.width, 760) + 32, r.height + 8];
+    return {x: r.x + scrollX - 16, y: r.y + scrollY - 8, width, height, scale: 1};
+})()"""
+
+
+def main(folders: list[Path]) -> int:
+    """Photograph the report of each run."""
+    with tempfile.TemporaryDirectory() as profile, Chromium(find(), Path(profile)) as browser:
+        for folder in folders:
+            report.build(folder)
+            experiment = json.loads((folder / "run.json").read_text())["experiment"]
+            tab = Tab(browser, WIDTH, HEIGHT)
+            tab.open((folder / "report.html").resolve().as_uri())
+            _store(tab.send("Page.captureScreenshot"), PICTURES / f"{experiment}.png")
+            tab.resize(WIDTH, 4 * HEIGHT)  # the figure as a whole
+            _store(tab.send("Page.captureScreenshot", clip=tab.run(FIGURE)), PICTURES / f"{experiment}_figure.png")
+            tab.close()
+    return 0
+
+
+def _store(shot: dict[str, str], path: Path) -> None:
+    picture = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB").quantize(COLOURS)
+    picture.save(path, optimize=True)
+    print(f"{path.relative_to(PICTURES.parents[1])}: {picture.width} x {picture.height}, {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main([Path(argument) for argument in sys.argv[1:]]))
