@@ -37,14 +37,14 @@ METRICS = (
     Metric(
         "calls_per_s",
         "calls_per_s",
-        "got through",
+        "throughput",
         "calls/s",
         "mean",
         "higher",
         queried=True,
         digits=1,
-        reading="“got through” are the objects copied, by the time from the first call to the last answer: a call that "
-        "was turned down and tried again counts once.",
+        reading="“throughput” is the objects copied over the time from the first call to the last response; a "
+        "throttled and retried call counts once.",
     ),
     Metric("copied", "copied", "copied", "", "sum", "higher", queried=True),
     Metric("failed", "failed", "failed", "", "sum", queried=True),
@@ -56,7 +56,7 @@ METRICS = (
         "sum",
         queried=True,
         short="slow\ndown",
-        reading="“SlowDowns” are calls that S3 answered with 503.",
+        reading="“SlowDowns” are calls that S3 throttled with 503 SlowDown.",
     ),
     Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
     Metric("call_p50_ms", "call_p50_ms", "one call, p50", "ms", "mean", digits=1),
@@ -64,7 +64,7 @@ METRICS = (
     Metric("calls", "calls", "calls sent", "", "sum"),
     Metric("planned", "planned", "planned", "", "sum"),
     Metric("already_there", "already_there", "already there", "", "sum"),
-    Metric("peak_memory_mb", "peak_memory_mb", "most memory", "MB", "mean", digits=1),
+    Metric("peak_memory_mb", "peak_memory_mb", "peak memory", "MB", "mean", digits=1),
     Metric("cpu_s", "client_cpu_seconds", "CPU", "s", "mean", digits=2),
 )
 KNEE = ("parallel_limit", "parallel calls")

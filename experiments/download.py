@@ -37,7 +37,7 @@ DOWNLOAD = Experiment(
             "per_gib",
             queried=True,
             digits=2,
-            reading="“CPU” is what the function’s process used, user and system, for a GiB that arrived.",
+            reading="“CPU” is the CPU time of the function’s process, user and system, per GiB that arrived.",
         ),
         Metric(
             "first_byte_s",
@@ -46,8 +46,8 @@ DOWNLOAD = Experiment(
             "s",
             "mean",
             digits=4,
-            reading="“first byte” is the mean wait for the first answer with a body (a dash where the client doesn’t "
-            "tell it).",
+            reading="“first byte” is the mean time to the first response with a body (a dash where the client doesn’t "
+            "report it).",
         ),
         Metric(
             "retries",
@@ -57,7 +57,7 @@ DOWNLOAD = Experiment(
             "sum",
             queried=True,
             short="re-\ntry",
-            reading="Where there are retries, S3 or the network turned requests down; the times above hold the waits.",
+            reading="Retries mean that S3 throttled requests or that they failed; the times above include the waits.",
         ),
         Metric("requests", "requests", "requests", "", "sum"),
     ),
@@ -81,7 +81,7 @@ DOWNLOAD = Experiment(
             "AWS, published 2025",
             "ap-northeast-1, January 2025, python3.12, boto3 download_file, 1 GiB object, N x 10 messages",
             object_bytes=1024**3,
-            reading="the published write-up divided 1,024 × 8 by the seconds, which gives figures 4.6 % lower",
+            reading="the published write-up divides 1,024 × 8 by the seconds, which gives figures 4.6 % lower",
         ),
     ),
     compare=(

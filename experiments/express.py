@@ -61,9 +61,9 @@ def _published(storage_class: str) -> Published:
 
 
 GENERAL_BUCKET = StandIn(
-    "a general bucket",
-    "“a general bucket”: no emulator has directory buckets, so another general purpose bucket stood in for S3 Express "
-    "One Zone: these rows show that the path works, and nothing of that storage class.",
+    "a general purpose bucket",
+    "“a general purpose bucket”: no emulator has directory buckets, so these rows ran on a second general purpose "
+    "bucket. They show that the whole path works, but say nothing about S3 Express One Zone.",
 )
 
 AXES = (
@@ -86,27 +86,27 @@ AXES = (
 
 METRICS = (
     Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
-    Metric("objects_per_s", "objects_per_s", "got through", "objects/s", "mean", "higher", queried=True, digits=1),
+    Metric("objects_per_s", "objects_per_s", "throughput", "objects/s", "mean", "higher", queried=True, digits=1),
     Metric("request_p50_ms", "request_p50_ms", "one request, p50", "ms", "mean", queried=True, digits=2,
            short="p50\nms"),
     Metric("request_p99_ms", "request_p99_ms", "one request, p99", "ms", "mean", queried=True, digits=1,
-           short="p99\nms", reading="“one request” is from its start to the last byte; p50 and p99 are means over the "
-           "messages, and Athena tells none."),
+           short="p99\nms", reading="“one request” lasts from its start to the last byte; p50 and p99 are means over "
+           "the messages, and Athena reports none."),
     Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
     Metric("set_s", "set_seconds", "the whole set", "s", "mean", digits=2,
-           reading="“the whole set” is the time of all its objects, one slice after the other."),
+           reading="“the whole set” is the time for all its objects, one slice after the other."),
     Metric("request_p90_ms", "request_p90_ms", "one request, p90", "ms", "mean", digits=2),
-    Metric("request_max_ms", "request_max_ms", "the longest request", "ms", "mean", digits=1),
+    Metric("request_max_ms", "request_max_ms", "longest request", "ms", "mean", digits=1),
     Metric("sessions", "sessions", "sessions", "", "sum"),
     Metric("session_ms", "session_ms", "CreateSession", "ms", "mean", digits=1,
-           reading="“CreateSession” is in no other time: a session is opened before the first request."),
+           reading="“CreateSession” isn’t part of the other times: the session opens before the first request."),
     Metric("queue_s", "queue_seconds", "Athena's queue", "s", "mean", digits=2),
     Metric("planning_s", "planning_seconds", "Athena's planning", "s", "mean", digits=2),
     Metric("engine_s", "engine_seconds", "Athena's engine", "s", "mean", digits=2),
     Metric("service_s", "service_seconds", "Athena's service", "s", "mean", digits=2),
     Metric("scanned_bytes", "scanned_bytes", "scanned", "bytes", "mean"),
     Metric("requests", "requests", "requests", "", "sum"),
-    Metric("peak_memory_mb", "peak_memory_mb", "most memory", "MB", "mean", digits=1),
+    Metric("peak_memory_mb", "peak_memory_mb", "peak memory", "MB", "mean", digits=1),
     Metric("cpu_s", "client_cpu_seconds", "CPU", "s", "mean", digits=3),
 )  # fmt: skip
 

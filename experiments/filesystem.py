@@ -60,8 +60,8 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
 
 FOLDER = StandIn(
     "a folder",
-    "“a folder”: nothing can be mounted here, so a folder of this machine stood in for the mount: these rows show that "
-    "the path works, and nothing of that storage.",
+    "“a folder”: the embedded AWS can’t mount a file system, so these rows ran on a folder of this machine. They show "
+    "that the whole path works, but say nothing about that storage.",
 )
 
 FILESYSTEM = Experiment(
@@ -99,7 +99,7 @@ FILESYSTEM = Experiment(
             "mean",
             queried=True,
             digits=3,
-            reading="“listing” is the time in which the keys of the small files were listed; it is a part of the copy.",
+            reading="“listing” is the time to list the keys of the small files; it is part of the copy.",
         ),
         Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
         Metric("requests", "requests", "requests", "", "sum"),
