@@ -11,6 +11,7 @@ from experiments.experiment import Axis, Experiment, n_axis
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
 SETTINGS = "settings"
+STAND_IN = "stand-in"
 
 
 @dataclass(frozen=True, order=True)
@@ -127,7 +128,7 @@ class Key:
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
         is_stand_in = isinstance(axis, AxisWithStandIns) and value in axis.stand_ins
-        return axis.words.format(f"{value} stand-in" if is_stand_in else value)
+        return axis.words.format(f"{value} {STAND_IN}" if is_stand_in else value)
 
     def _default(self, at: int) -> Any:
         return self.axes[at].default_of(self.values[:at])

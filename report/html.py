@@ -52,7 +52,8 @@ def _how_sure(read: Page) -> str:
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         needed = knee.MINIMUM_FOR_INTERVAL if read.experiment.knee else rules.MINIMUM_FOR_INTERVAL
         sure = f"{number} {many if most > 1 else one} per cell"
-        sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, too few for intervals; {runs}."
+        few = "too few for intervals" if most < needed else "in some of them too few for intervals"
+        sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
     doubts = " The figures are in doubt." if read.summary.problems or read.book.problems else ""
     return f"{sure}{doubts} {read.numbers['verdict']['reached']}"
 

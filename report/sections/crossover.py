@@ -1,5 +1,6 @@
 """Which to choose for the size of one's files: where the lines of two choices cross."""
 
+from report.cell_key import STAND_IN
 from report.figures import crossings, picture
 from report.phrases import size_words
 from report.sections.page import Block, Page
@@ -18,13 +19,16 @@ def render(page: Page) -> Block | None:
 
 
 def _sentences(place: Place) -> list[str]:
+    def named(name: str) -> str:
+        return f"the {name}" if name.endswith(STAND_IN) else name
+
     if place.crossings:
         return [
-            f"With {place.words}, {below} is faster up to about {size_words(round(size_bytes))} per file, and {above} "
-            "beyond that."
+            f"With {place.words}, {named(below)} is faster up to about {size_words(round(size_bytes))} per file, and "
+            f"{named(above)} beyond that."
             for size_bytes, below, above in place.crossings
         ]
     ranked = sorted(place.lines, key=lambda name: -min(speed for _, speed in place.lines[name]))
     sizes = [size for size, _ in place.lines[ranked[0]]]
     between = f"{size_words(round(sizes[0]))} and {size_words(round(sizes[-1]))}"
-    return [f"With {place.words}, {ranked[0]} is faster at both sizes, {between} per file."]
+    return [f"With {place.words}, {named(ranked[0])} is faster at both sizes, {between} per file."]

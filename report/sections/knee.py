@@ -32,7 +32,9 @@ def render(page: Page) -> Block | None:
 def _sentence(page: Page, name: str, one: Figures, *, alone: bool) -> str:
     told, gained = one["words"] if alone else f"{one['place']}: {one['words']}", one["against_smallest"]
     first = page.key({**one, name: one["points"][0][name]})
-    also = f" That is {gained['value']:.3g} × the speed with {first.value_words(name)}." if gained else ""
+    here = page.key({**one, name: one["knee"]}).value_words(name)
+    gain = f"{here} gives {gained['value']:.3g} × the throughput of {first.value_words(name)}." if gained else ""
+    also = f" {gain[0].upper()}{gain[1:]}" if gain else ""
     if any(point["interval"] is None for point in one["points"]):
         also += " These are too few for an interval, so another run may differ."
     return f"{told[0].upper()}{told[1:]}.{also}"

@@ -14,7 +14,7 @@ from report.statistics.prediction import between, percent, text
 
 # Of these a prediction knows no more than the runs that they come from, or less.
 UNSURE = ("guessed", "fitted")
-TIMES = {"avg_s": ("seconds", "s"), "span_s": ("elapsed", "s")}
+TIMES = {"avg_s": ("seconds", "s"), "span_s": ("elapsed time", "s")}
 OVERLAP = {"most_at_once": ("peak concurrency", ""), "time_to_n_s": ("time to N", "s"),
            "share_at_n": ("time at full N", "%")}  # fmt: skip
 OWNERS = {

@@ -118,17 +118,18 @@ class _Sentences:
             return f"{ours} against {theirs} ({place}): unknown; {found['why']}."
         took = took_words(found["ratio_of_medians"])
         return (
-            f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long: {self._conclusion(found)}."
+            f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long{self._conclusion(found)}."
         )
 
     def _conclusion(self, found: dict[str, Any]) -> str:
         if self._is_n:
-            return conclusion(found, self._worker)
+            return f", so {conclusion(found, self._worker)}"
         if found["level"] == "holds":
-            return f"no difference of more than {_within()}"
+            return f" (no difference of more than {_within()})"
         if found["level"] not in ("slower", "faster"):
-            return _unclear(found["ratio_of_medians"], "", "slower", "faster", "too close to call")
-        return found["level"]
+            unclear = _unclear(found["ratio_of_medians"], "", "slower", "faster", "too close to call")
+            return f" ({unclear})"
+        return f" ({found['level']})"
 
 
 def took_words(ratio: dict[str, float]) -> str:

@@ -130,7 +130,7 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
         {"takes": lambda one: 2 - (one.values["storage_class"] == "express"), **ON_AWS},
     )
     yield "express", ["object_bytes=10000"], {"takes": _crossing, "per_n": 4, "change": _no_prices}
-    yield "express", ["storage_class=standard"], {}
+    yield "express", [*SIZES, "storage_class=standard"], {}
     yield "filesystem", ["storage=s3,s3files", "dataset=small"], {}
     yield "filesystem", ["storage=s3,s3_in_vpc,efs", "dataset=small", "concurrency_value=1,3"], {**ON_AWS}
     yield "filesystem", ["storage=s3,efs"], {"takes": _efs_reads_small_files_faster, **ON_AWS}
