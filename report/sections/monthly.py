@@ -19,7 +19,7 @@ def render(page: Page) -> Block | None:
     lines = [(cell, entries) for cell, entries in lines if entries]
     if not lines or page.experiment.a_month is None:
         return None
-    columns = [Column("storage", "USD a month"), Column("per million", f"{page.experiment.operation[1]}, USD"),
+    columns = [Column("stored data", "USD a month"), Column("per million", f"{page.experiment.operation[1]}, USD"),
                *(Column(f"{reads:,}", f"{page.experiment.operation[1]}, USD") for reads in READS)]  # fmt: skip
     caption = f"Monthly cost on AWS by number of {page.experiment.operation[1]}, storage included"
     return page.block("monthly", "Monthly cost", grid=page.grid("monthly", caption, columns, lines))
