@@ -40,6 +40,10 @@ BUSY ?= 2
 test-often: $(READY) ## Which tests depend on luck: make test RUNS=12 times, every second time beside BUSY=2 endless loops
 	$(BIN)/python tests/often.py $(RUNS) $(BUSY)
 
+.PHONY: sentences
+sentences: $(READY) ## Write tests/contract/sentences.txt anew: every text of a report, for reading
+	$(BIN)/python -m tests.contract.sentences
+
 .PHONY: test-slow
 test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this machine (about 5 minutes)
 	$(BIN)/python -m emulator.providers

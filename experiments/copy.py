@@ -72,7 +72,7 @@ SECTIONS = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *
 
 COPY = Experiment(
     name="copy",
-    question="How many CopyObject calls at once pay off in one Lambda?",
+    question="How many parallel CopyObject calls pay off in one Lambda?",
     operation=("copy run", "copy runs"),
     axes=(
         LIMIT,

@@ -79,7 +79,7 @@ COPY_HOST = Experiment(
             Published(
                 "copy_host_cli",
                 f"{name}, published 2019",
-                f"10,800 objects by {words}, 100 at once; instance type not published",
+                f"10,800 objects by {words}, 100 at once; the instance type isn’t published",
                 columns={"parallel_limit": "parallel", "avg_s": "seconds"},
                 fixed={"object_count": 10_800},
                 only={"program": program},

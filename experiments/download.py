@@ -46,7 +46,7 @@ DOWNLOAD = Experiment(
             "s",
             "mean",
             digits=4,
-            reading="“first byte” is the mean wait for the first answer with a body (a dash: this client doesn’t "
+            reading="“first byte” is the mean time to the first response with a body (a dash where the client doesn’t "
             "report it).",
         ),
         Metric(
@@ -81,7 +81,7 @@ DOWNLOAD = Experiment(
             "AWS, published 2025",
             "ap-northeast-1, January 2025, python3.12, boto3 download_file, 1 GiB object, N x 10 messages",
             object_bytes=1024**3,
-            reading="the published write-up divided 1,024 × 8 by the seconds, which gives figures 4.6 % lower",
+            reading="the published write-up divides 1,024 × 8 by the seconds, which gives figures 4.6 % lower",
         ),
     ),
     compare=(

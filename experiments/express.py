@@ -61,9 +61,9 @@ def _published(storage_class: str) -> Published:
 
 
 GENERAL_BUCKET = StandIn(
-    "a general bucket",
-    "“a general bucket”: no emulator has directory buckets, so a second general purpose bucket is the stand-in for S3 "
-    "Express One Zone. These rows show that the path works; they say nothing about that storage class.",
+    "a general purpose bucket",
+    "“a general purpose bucket”: no emulator has directory buckets, so these rows ran on a second general purpose "
+    "bucket. They show that the whole path works, but say nothing about S3 Express One Zone.",
 )
 
 AXES = (

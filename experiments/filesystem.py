@@ -70,8 +70,8 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
 
 FOLDER = StandIn(
     "a folder",
-    "“a folder”: nothing can be mounted on this machine, so a folder is the stand-in for the mount. These rows show "
-    "that the path works; they say nothing about that storage.",
+    "“a folder”: the embedded AWS can’t mount a file system, so these rows ran on a folder of this machine. They show "
+    "that the whole path works, but say nothing about that storage.",
 )
 
 FILESYSTEM = Experiment(
@@ -119,7 +119,7 @@ FILESYSTEM = Experiment(
             "mean",
             queried=True,
             digits=3,
-            reading="“listing” is the time spent listing the keys of the small files; the copy’s time includes it.",
+            reading="“listing” is the time to list the keys of the small files; it is part of the copy.",
         ),
         Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
         Metric("requests", "requests", "requests", "", "sum"),

@@ -107,8 +107,8 @@ def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
     for at, records in run.foreign.by_cell_id().items():
         cell = run.names.cells[at]
         found.append(
-            f"{run.cell_words(cell)}: {len(records)} records ran under other settings ({run.differences[cell][0]}) "
-            "and are in no figure."
+            f"{run.cell_words(cell)}: {len(records)} records come from other settings ({run.differences[cell][0]}) "
+            "and are left out of all figures."
         )
     for row in rows:
         known = row["succeeded"] + row["failed"] + row["dead_lettered"]
@@ -118,7 +118,7 @@ def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
         elif row["sent"] != known:
             found.append(
                 f"{cell}: {row['sent']} sent, but succeeded + failed + dead-lettered is {known}, "
-                "and nothing is called unaccounted."
+                "and no message is listed as unaccounted for."
             )
     return found
 
@@ -127,8 +127,8 @@ def _differences(run: Run, stored: list[dict[str, Any]], counted: list[dict[str,
     """Where accounting.json and the other files disagree; a count that it lacks is no disagreement."""
     again = {row["cell"]: row for row in counted}
     return [
-        f"{run.cell_words(row['cell'])}: accounting.json says {name} = {row[name]}, "
-        f"counted again from the other files it is {again[row['cell']][name]}."
+        f"{run.cell_words(row['cell'])}: accounting.json has {name} = {row[name]}, but the other files add up to "
+        f"{again[row['cell']][name]}."
         for row in stored
         if row.get("cell") in again
         for name in COUNTS

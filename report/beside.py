@@ -104,27 +104,32 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
     sentences += [one.sentence for one in run.stand_ins(measured)]
     told = run.experiment.untried.items()
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
-        sentences.append(f"Those who wrote this have never run {listed(names)} on AWS: look twice at what it says.")
+        sentences.append(
+            f"{listed(names)} {'has' if len(names) == 1 else 'have'} never been run on AWS by this project; check "
+            "the figures."
+        )
     for table, keys in shown:
         if not table.object_bytes:
             sentences.append(f"{table.label}: {table.setting}.")
             continue
         size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)
         if size_bytes == table.object_bytes:
-            sentences.append(f"One {table.moved} of {published_size} here, as published ({table.setting}).")
+            sentences.append(f"The {table.moved} is {published_size}, as published ({table.setting}).")
         else:
-            here = "of unknown or mixed size" if size_bytes is None else size_words(size_bytes)
+            here = "of unknown or varying size" if size_bytes is None else size_words(size_bytes)
             sentences.append(
-                f"The {table.moved} here is {here}, the published one {published_size} ({table.setting}): don’t "
-                f"compare their seconds. Mbit/s can be compared, with care: a short {run.experiment.operation[0]} "
-                "spends a larger share of its time on connecting."
+                f"The {table.moved} of this run is {here}, the published one is {published_size} ({table.setting}). "
+                f"Compare Mbit/s, not seconds, and with care: a short {run.experiment.operation[0]} spends a larger "
+                "share of its time connecting."
             )
     if not all(table.object_bytes for table, _ in shown):
         unit = run.experiment.speed.unit
-        sentences.append(f"Compare {unit} where objects are of like size, and seconds only where they are as many.")
+        sentences.append(
+            f"Compare {unit} only for objects of similar size, and seconds only for the same number of them."
+        )
     tables = "tables give" if len(shown) > 1 else "table gives"
     sentences = list(dict.fromkeys(sentences))
-    return [*sentences, f"The published {tables} no counts and no overlap."] if shown else sentences
+    return [*sentences, f"The published {tables} no counts and no concurrency."] if shown else sentences
 
 
 def _whose(run: Run) -> list[str]:
@@ -132,11 +137,11 @@ def _whose(run: Run) -> list[str]:
     if run.target == "local":
         return [
             "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
-            "this machine, not AWS, and memory size changes nothing here."
+            "this machine, not AWS, and memory size has no effect on them."
         ]
     if run.target == "endpoint":
         return [
-            f"Rows marked “{run.source}” were measured there, where another program answers in AWS’s stead: they "
-            "are not AWS’s figures. What is published was measured on AWS."
+            f"Rows marked “{run.source}” were measured there, where another program replaces AWS; they aren’t "
+            "AWS’s figures. The published figures were measured on AWS."
         ]
     return []

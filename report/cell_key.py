@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from experiments.experiment import Axis, Experiment, n_axis
@@ -11,6 +11,7 @@ from experiments.experiment import Axis, Experiment, n_axis
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
 SETTINGS = "settings"
+STAND_IN = "stand-in"
 
 
 @dataclass(frozen=True, order=True)
@@ -107,6 +108,12 @@ class Key:
         """The same coordinates on `axes`, some of its own, alone."""
         return Key(tuple(self[axis.name] for axis in axes), self.settings, tuple(axes))
 
+    @property
+    def plain(self) -> Key:
+        """The same where nothing marks a stand-in."""
+        axes = (replace(one, stand_ins=()) if isinstance(one, AxisWithStandIns) else one for one in self.axes)
+        return replace(self, axes=tuple(axes))
+
     def figures(self) -> dict[str, Any]:
         """The coordinates as they stand in statistics.json and cells.csv."""
         named = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}
@@ -119,10 +126,30 @@ class Key:
         return ", ".join(filter(None, (" ".join(self._words(at) for at in told), settings)))
 
     def _words(self, at: int) -> str:
-        return self.axes[at].words.format(self.values[at])
+        axis, value = self.axes[at], self.values[at]
+        is_stand_in = isinstance(axis, AxisWithStandIns) and value in axis.stand_ins
+        return axis.words.format(f"{value} {STAND_IN}" if is_stand_in else value)
 
     def _default(self, at: int) -> Any:
         return self.axes[at].default_of(self.values[:at])
+
+
+@dataclass(frozen=True)
+class AxisWithStandIns(Axis):
+    """An axis some values of which were measured on a stand-in, and are named as such wherever they are named."""
+
+    stand_ins: Collection[Any] = ()
+
+
+def with_stand_ins(experiment: Experiment) -> Experiment:
+    """`experiment` as it runs on the embedded AWS."""
+    if not experiment.stand_ins:
+        return experiment
+    axes = (
+        AxisWithStandIns(**vars(axis), stand_ins=tuple(experiment.stand_ins.get(axis.name, ())))
+        for axis in experiment.axes
+    )
+    return replace(experiment, axes=tuple(axes))
 
 
 def is_query(key: Key, experiment: Experiment) -> bool:

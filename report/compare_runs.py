@@ -58,11 +58,11 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     Raises NoReport for fewer than two runs, one named twice, or one that can't be reported; OSError.
     """
     if len(run_dirs) < 2:
-        raise NoReport("a comparison needs at least two results folders, the one to compare with first.")
+        raise NoReport("a comparison needs at least two results folders; name the baseline first.")
     if len({path.resolve() for path in run_dirs}) < len(run_dirs):
-        raise NoReport("a comparison names the same results folder twice; give different ones.")
+        raise NoReport("a results folder is named twice; name different ones.")
     if len(run_dirs) > 26:
-        raise NoReport(f"a comparison of {len(run_dirs)} runs can't be read; give at most 26.")
+        raise NoReport(f"{len(run_dirs)} results folders are too many for a comparison; name at most 26.")
     sides = [_side(chr(ord("A") + at), path) for at, path in enumerate(run_dirs)]
     pairs = [Pair(sides[0], side, _effects(sides[0], side)) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
@@ -74,14 +74,20 @@ def differences(pair: Pair) -> list[str]:
     """What the two runs don't have in common and should, in sentences; [] when they can be compared as they are."""
     base, other = pair.base.run, pair.side.run
     found = []
-    if base.experiment is not other.experiment:
+    if base.experiment.name != other.experiment.name:
         found.append(f"Different experiments: {base.experiment.name} and {other.experiment.name}.")
     if base.source != other.source:
-        found.append(
-            f"Different targets: {base.source} and {other.source}. What differs between them is the place first of all."
-        )
+        found.append(f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target.")
     if not all(_same_size(pair.base, pair.side, key) for key in pair.effects):
-        found.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare their seconds.")
+        found.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
+    for letter, run, its_other in ((pair.base.letter, base, other), (pair.side.letter, other, base)):
+        told = its_other.stand_ins(its_other.cell_keys())
+        for one, names in run.stand_ins(run.cell_keys()).items():
+            if one not in told:
+                about = listed(names)
+                found.append(
+                    f"{letter} ran on {one.short} as a stand-in for {about}, so it says nothing about {about}."
+                )
     return found
 
 
@@ -96,31 +102,31 @@ def headline(pair: Pair) -> str:
     if not pair.effects:
         return f"{base} and {other} have no cell with {pair.operation[1]} in common, so there is nothing to compare."
     known = {key: found for key, found in pair.effects.items() if found["level"] != "cant_tell"}
-    cells = "the one cell that both have" if len(pair.effects) == 1 else f"the {len(pair.effects)} cells that both have"
+    cells = "the only common cell" if len(pair.effects) == 1 else f"the {len(pair.effects)} common cells"
     if not known:
-        return f"Can’t tell whether {other} is faster or slower than {base} in {cells}."
+        return f"Whether {other} is faster or slower than {base} is unknown in {cells}."
     ratios = [found["ratio_of_medians"] for found in known.values()]
     took = took_words({"low": min(r["low"] for r in ratios), "high": max(r["high"] for r in ratios)})
-    says = _says([found["level"] for found in known.values()])
     rest = len(pair.effects) - len(known)
-    untold = f" {rest} more can’t be told." if rest else ""
+    untold = f" The other {rest} can’t be compared." if rest else ""
     of = cells if not rest else f"{len(known)} of {cells}"
-    return f"{other} {says} {base} in {of}: its median {one} took {took} as long.{untold}"
+    says = _says(other, base, of, [found["level"] for found in known.values()])
+    return f"{says}: its median {one} took {took} as long.{untold}"
 
 
-def _says(levels: Sequence[str]) -> str:
-    """How the later run compares, to go between the letters of the two."""
+def _says(other: str, base: str, where: str, levels: Sequence[str]) -> str:
+    """How the later run compares with the first, both by their letters."""
     within = f"{rules.HOLDS_WITHIN * 100:g} %"
     counts = {level: levels.count(level) for level in dict.fromkeys(levels)}
     if set(counts) == {"holds"}:
-        return f"is as fast, within {within}, as"
-    if set(counts) <= {"slower", "faster"} and len(counts) == 1:
-        return f"is {levels[0]}, by more than {within}, than"
+        return f"{other} is as fast (within {within}) as {base} in {where}"
+    if len(counts) == 1 and levels[0] != "unclear":
+        return f"{other} is {levels[0]} (by more than {within}) than {base} in {where}"
     if set(counts) == {"unclear"}:
-        return f"is not clearly faster or slower (by {within} or more) than"
-    words = {"holds": "as fast", "slower": "slower", "faster": "faster", "unclear": "unclear"}
+        return f"{other} is not measurably faster or slower (by {within} or more) than {base} in {where}"
+    words = {"holds": "as fast", "slower": "slower", "faster": "faster", "unclear": "inconclusive"}
     parts = [f"{words[level]} in {count}" for level, count in counts.items()]
-    return f"is {listed(parts)}, set against"
+    return f"In {where}, {other} compared with {base} is {listed(parts)}"
 
 
 def _side(letter: str, path: Path) -> Side:
@@ -137,7 +143,7 @@ def _effects(base: Side, side: Side) -> dict[Key, dict[str, Any]]:
         if not _same_size(base, side, key):
             # The ratio would be one of sizes.
             nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
-            result |= nothing | {"level": "cant_tell", "why": "what was moved differs in size, or its size isn’t known"}
+            result |= nothing | {"level": "cant_tell", "why": "the amounts transferred differ, or aren’t known"}
         found[key] = result
     return found
 
@@ -171,7 +177,8 @@ def _facts(side: Side) -> list[tuple[str, str]]:
     run = side.run
     return [
         ("measured on", run.source),
-        (f"one {run.experiment.operation[0]} moves", moved_words(run)),
+        (f"per {run.experiment.operation[0]}", moved_words(run)),
+        *(("stand-in", f"{one.short} for {listed(names)}") for one, names in run.stand_ins(run.cell_keys()).items()),
         (run.experiment.operation[1], f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),
         ("started", environment.moment(run.manifest.get("started_at")) or "unknown"),
@@ -191,8 +198,8 @@ def _grid(pair: Pair) -> Grid:
         Column("Cliff’s delta"),
         Column("95 %"),
         *(Column(f"{experiment.speed.unit} per {experiment.worker[0]}", letter) for letter in (base, other)),
-        *(Column("most at once", letter) for letter in (base, other)),
-        Column("says", words=True),
+        *(Column("peak concurrency", letter) for letter in (base, other)),
+        Column("result", words=True),
     ]
     rows = [[*coordinates(key, told), *_row(pair, key, found)] for key, found in pair.effects.items()]
     return Grid(pair.name, f"{other} against {base}, cell by cell", columns, single_lines(rows), heads=len(heads))
@@ -209,7 +216,7 @@ def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
         *ratio(found["cliffs_delta"], "{:+.2f}"),
         *(number(value, value and f"{value:,.{experiment.speed.digits}f}") for value in speeds),
         *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
-        words("= alike" if found["level"] == "holds" else LEVELS[found["level"]], found["level"]),
+        words("= as fast" if found["level"] == "holds" else LEVELS[found["level"]], found["level"]),
     ]
 
 
@@ -235,7 +242,7 @@ def _alone(pair: Pair) -> list[str]:
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
         missing = sorted(side.cells.keys() - other.cells.keys())
         if missing:
-            found.append(f"Only {side.letter} has {listed([key.words for key in missing])}.")
+            found.append(f"Only in {side.letter}: {listed([key.words for key in missing])}.")
     return found
 
 

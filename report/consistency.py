@@ -27,24 +27,27 @@ def disagreements(
     for row in (cells.checked(row, experiment) for row in rows):
         key = Key.of_figures(experiment.axes, row)
         if key in seen:
-            found.append(f"{key.words}: the saved query has more than one row.")
+            found.append(f"{key.words}: the saved query returned more than one row.")
             continue
         seen.add(key)
         own = spreads.get(key)
         if own is None:
-            found.append(f"{key.words}: the saved query has a row, the records have no {experiment.operation[0]}.")
+            found.append(
+                f"{key.words}: the saved query returned a row, but the records have no {experiment.operation[0]}."
+            )
             continue
         took = (metrics or {}).get(key, {})
         pairs = {name: getattr(own, name) for name in ("count", *cells.SECONDS)}
         pairs |= {metric.name: took.get(metric.name) for metric in cells.taken(experiment)}
         found += [
-            f"{key.words}: the saved query says {name} = {cells.number_text(row[name])}, "
-            f"the records say {cells.number_text(value)}."
+            f"{key.words}: the saved query returned {name} = {cells.number_text(row[name])}, but the records give "
+            f"{cells.number_text(value)}."
             for name, value in pairs.items()
             if row[name] is not None and value is not None and not _alike(row[name], value)
         ]
     found += [
-        f"{key.words}: the records have {spreads[key].count} {experiment.operation[1]}, the saved query has no row."
+        f"{key.words}: the records have {spreads[key].count} {experiment.operation[1]}, but the saved query returned "
+        "no row."
         for key in sorted(spreads.keys() - seen)
     ]
     return found

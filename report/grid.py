@@ -1,7 +1,10 @@
 """A table of the page, apart from how it is drawn: columns, rows, and for each entry the value that it sorts by."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments import Axis
 from report.cell_key import Key, has_phrase, own_columns, phrase_label
@@ -14,8 +17,8 @@ LEVELS = {
     "holds": "✓ holds",
     "slower": "▼ slower",
     "faster": "▲ faster",
-    "unclear": "? unclear",
-    "cant_tell": "? can’t tell",
+    "unclear": "? inconclusive",
+    "cant_tell": "? not comparable",
     "mixed": "± mixed",
 }
 
@@ -34,12 +37,14 @@ class Entry:
     """One entry: its text, the number it sorts by (None: by its text; nothing to tell sorts last), and its looks.
 
     Looks are space-separated names: `bad` for what must not be, `short` for less than was meant, `again` for a
-    coordinate that the line above already shows, `wrapped` and `long` for words that may take several lines.
+    coordinate that the line above already shows, `wrapped` and `long` for words that may take several lines. `missing`
+    are the decimals that stand unseen behind it, so that the decimal points of its column are aligned.
     """
 
     text: str
     value: float | None = None
     looks: str = ""
+    missing: str = ""
 
     @property
     def nothing(self) -> bool:
@@ -67,6 +72,29 @@ class Grid:
     heads: int = 2
     looks: str = ""
 
+    def aligned(self) -> Grid:
+        """The same with the decimals that each number lacks of the longest in its column."""
+        rows = [*(row for group in self.groups for row in group), *([self.foot] if self.foot else [])]
+        columns = zip(*(map(_decimals, row.entries) for row in rows), strict=True)
+        longest = [max((one for one in column if one is not None), key=len, default="") for column in columns]
+
+        def filled(row: Row) -> Row:
+            return replace(row, entries=[_filled(*one) for one in zip(row.entries, longest, strict=True)])
+
+        groups = [[filled(row) for row in group] for group in self.groups]
+        return replace(self, groups=groups, foot=self.foot and filled(self.foot))
+
+
+def _decimals(entry: Entry) -> str | None:
+    """`.25` of 1.25, "" of 1; None of what isn't one number."""
+    found = re.fullmatch(r"\D*[\d,]+(\.\d+)?", entry.text) if entry.value is not None else None
+    return found and (found[1] or "")
+
+
+def _filled(entry: Entry, longest: str) -> Entry:
+    own = _decimals(entry)
+    return entry if own is None else replace(entry, missing=re.sub(r"\d", "0", longest[len(own) :]))
+
 
 def number(value: float | None, text: str | None = None, looks: str = "") -> Entry:
     """An entry that sorts by `value`; without a `text` a whole number with thousands set apart."""
@@ -85,7 +113,7 @@ def coordinates(key: Key, told: Collection[str], looks: str = "") -> list[Entry]
     named = [
         number(key[axis.name], _whole(key[axis.name], axis), looks)
         if axis.kind is int
-        else words(key[axis.name], looks)
+        else words(key.value_words(axis.name), looks)
         for axis in own_columns(key.axes, told)
     ]
     return [*named, words(key.way_words, looks)] if has_phrase(key.axes, told) else named

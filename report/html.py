@@ -7,8 +7,10 @@ from report import templating, unfinished
 from report.grid import LEVELS
 from report.measured import moved_words
 from report.phrases import duration
+from report.run import Run
 from report.sections import Block, Page
 from report.sections.environment import duration_s
+from report.statistics import knee, rules
 
 
 def page(read: Page, blocks: Sequence[Block]) -> str:
@@ -19,6 +21,7 @@ def page(read: Page, blocks: Sequence[Block]) -> str:
         "experiment": read.experiment,
         "verdict": numbers["verdict"],
         "level": LEVELS[numbers["verdict"]["level"]],
+        "basis": [("How sure", _how_sure(read)), ("Measured on", _where(run))],
         "facts": _facts(read),
         "problems": [*read.summary.problems, *read.book.problems],
         "warnings": [*unfinished.sentences(run), *_no_records(read), *run.warnings, *read.summary.warnings],
@@ -31,7 +34,33 @@ def _no_records(read: Page) -> list[str]:
     run = read.run
     if len(run.done) or len(run.errors) or len(run.warm_ups):
         return []
-    return ["There is not a single record in this run; what else it left is shown."]
+    return ["This run has no records; the report shows everything else that it left."]
+
+
+def _how_sure(read: Page) -> str:
+    """On how much the answer rests, and whether what was asked for ran at all."""
+    one, many = read.experiment.operation
+    counts = [cell["count"] for cell in read.numbers["cells"] if cell["count"]]
+    repeats = max((len(cell["repeats"]) for cell in read.numbers["cells"]), default=1)
+    if not counts:
+        sure = f"Not at all: no {one} succeeded."
+    elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
+        sure = "Not at all: a stand-in ran."
+    else:
+        runs = f"{repeats} repeats" if repeats > 1 else "no repeats"
+        least, most = min(counts), max(counts)
+        number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        needed = knee.MINIMUM_FOR_INTERVAL if read.experiment.knee else rules.MINIMUM_FOR_INTERVAL
+        sure = f"{number} {many if most > 1 else one} per cell"
+        few = "too few for intervals" if most < needed else "in some of them too few for intervals"
+        sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
+    doubts = " The figures are in doubt." if read.summary.problems or read.book.problems else ""
+    return f"{sure}{doubts} {read.numbers['verdict']['reached']}"
+
+
+def _where(run: Run) -> str:
+    """Where the figures come from; what isn't AWS says so."""
+    return f"{run.source}, not AWS" if run.not_aws else run.source
 
 
 def _facts(read: Page) -> list[tuple[str, str]]:
@@ -39,14 +68,13 @@ def _facts(read: Page) -> list[tuple[str, str]]:
     run, book, totals = read.run, read.book, read.numbers["totals"]
     took_s = duration_s(run)
     facts: list[tuple[str, Any]] = [
-        ("measured on", run.source),
-        (f"one {read.experiment.operation[0]} moves", moved_words(run)),
+        (f"per {read.experiment.operation[0]}", moved_words(run)),
         ("messages sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),
     ]
     if totals["warm_ups"]:
-        facts.append(("warm-ups, not in the figures", f"{totals['warm_ups']:,}"))
+        facts.append(("warm-ups, left out", f"{totals['warm_ups']:,}"))
     if took_s is not None:
-        facts.append(("run took", duration(took_s)))
+        facts.append(("duration", duration(took_s)))
     return facts

@@ -22,7 +22,7 @@ def read(path: Path, warnings: list[str]) -> Iterator[tuple[int, dict[str, Any]]
                 value = _DECODE(line.decode())  # json.loads takes half as long again
             except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
                 torn = not line.endswith(b"\n")
-                what = "the last line is torn (the writer was interrupted)" if torn else "not JSON"
+                what = "the last line is incomplete (the writer was interrupted)" if torn else "not JSON"
                 warnings.append(f"{path.name}, line {number}: {what}; left out.")
                 continue
             if isinstance(value, dict):

@@ -15,7 +15,7 @@ from report.statistics.selection import Cell, cells
 
 FILE = "failed_objects.jsonl"
 COUNTS = ("planned", "copied", "already_there", "failed")
-NOT_NAMED = "not named"
+NOT_NAMED = "no type"
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def differences(run: Run, found: list[CellObjects]) -> list[str]:
                 {name: told[name] for name in COUNTS if type(told.get(name)) is int}
             )
     return [
-        f"{one.key.words}: accounting.json says {name.replace('_', ' ')} = {stored[one.key][name]:,} objects, "
-        f"the records {one.counts[name]:,}."
+        f"{one.key.words}: accounting.json has {name.replace('_', ' ')} = {stored[one.key][name]:,} objects, but the "
+        f"records have {one.counts[name]:,}."
         for one in found
         if one.once and one.key in stored
         for name in COUNTS

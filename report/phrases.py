@@ -54,10 +54,15 @@ def share(value: float | None) -> str:
     return f"{min(max(value * 100, 0.1), 99.9):.1f} %"
 
 
+def percent(value: float | None) -> str:
+    """A share without its unit, for a column of percentages: `97.2`, `100`."""
+    return share(value).removesuffix(" %")
+
+
 def dollars(usd: float | None) -> str:
     """US dollars: cents from one dollar on, four significant digits or fewer below."""
     if usd is None:
-        return "price not known"
+        return "price unknown"
     return f"{usd:,.2f}" if usd >= 1 or usd == 0 else f"{usd:.4f}" if usd >= 0.0001 else "under 0.0001"
 
 

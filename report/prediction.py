@@ -45,11 +45,11 @@ def read(manifest: Mapping[str, Any], warnings: list[str]) -> Prediction | None:
     if stored is None:
         return None
     if not isinstance(stored, dict) or not isinstance(stored.get("cells"), dict):
-        warnings.append("run.json: the prediction has no cells by name; left out.")
+        warnings.append("run.json: the prediction has no named cells; left out.")
         return None
     cells = {name: _forecast(one) for name, one in stored["cells"].items()}
     if damaged := [name for name, one in cells.items() if one is None]:
-        warnings.append(f"run.json: what was predicted can’t be read of {some(damaged, NAMED)}; left out.")
+        warnings.append(f"run.json: the prediction of {some(damaged, NAMED)} can’t be read; left out.")
     seed = stored.get("seed")
     return Prediction(
         place=str(stored.get("place") or ""),

@@ -14,7 +14,7 @@ from experiments import EXPERIMENTS, Experiment, of_run
 from experiments.experiment import StandIn
 from experiments.place import endpoint_words
 from report import cells, jsonl, prediction
-from report.cell_key import Key
+from report.cell_key import Key, with_stand_ins
 from report.cell_settings import CellSettings, Difference
 from report.prediction import Prediction
 from report.records import UNKNOWN, Group, Names, Reader, Records
@@ -31,7 +31,7 @@ FILES = (
 
 
 class NoReport(ValueError):
-    """A results folder that can't be reported at all; the text is one line with the way out."""
+    """A results folder that can't be reported at all; the text is one line with the fix."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Run:
         return key.words + ("" if repeat is None else f", repeat {repeat}")
 
     def stand_ins(self, keys: Iterable[Key]) -> dict[StandIn, list[str]]:
-        """What stood in on the embedded AWS, and which values that these cells name it stood in the place of."""
+        """What ran as a stand-in on the embedded AWS, and which values that these cells name it replaced."""
         told = self.experiment.stand_ins.items() if self.target == "local" else ()
         named = sorted({(axis, key[axis]) for key in keys for axis, values in told if key[axis] in values})
         found: dict[StandIn, list[str]] = {}
@@ -174,17 +174,19 @@ def load(run_dir: Path) -> Run:
     """
     run_dir = Path(run_dir)
     if not run_dir.is_dir():
-        raise NoReport(f"{run_dir}: no such results folder; see `ls {run_dir.parent}` for those that there are.")
+        raise NoReport(f"{run_dir}: there is no such results folder; `ls {run_dir.parent}` lists those that exist.")
     if not any((run_dir / name).exists() for name in FILES):
-        raise NoReport(f"{run_dir}: not a results folder, it has none of {', '.join(FILES)}.")
+        raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {', '.join(FILES)}.")
     warnings: list[str] = []
     manifest, experiment = _manifest(run_dir, warnings)
+    if manifest.get("target") == "local":
+        experiment = with_stand_ins(experiment)
     names = Names()
     settings = CellSettings(manifest)
     reader = Reader(experiment, settings, names)
     for number, row in _rows(run_dir / "records.jsonl", warnings) or ():
         if not reader.add(row):
-            warnings.append(f"records.jsonl, line {number}: not a record (needs {reader.needs}); left out.")
+            warnings.append(f"records.jsonl, line {number}: not a valid record (it needs {reader.needs}); left out.")
     groups = reader.sorted_out()
     return Run(
         directory=run_dir,
@@ -220,7 +222,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Exper
         return manifest, of_run(manifest)
     except KeyError as error:
         raise NoReport(
-            f"{run_dir / 'run.json'}: experiment {error}, but this Stampede knows {', '.join(EXPERIMENTS)}; {wrote_it}"
+            f"{run_dir / 'run.json'}: experiment {error}, but this Stampede has {', '.join(EXPERIMENTS)}; {wrote_it}"
         ) from None
 
 
@@ -250,7 +252,9 @@ def read_json(path: Path, kind: type, warnings: list[str]) -> Any:
         warnings.append(f"{path.name} can't be read: {error}")
         return None
     if not isinstance(value, kind):
-        warnings.append(f"{path.name} holds a JSON {type(value).__name__}, not a {kind.__name__}; left out.")
+        warnings.append(
+            f"{path.name} contains a JSON {type(value).__name__} where a {kind.__name__} is needed; left out."
+        )
         return None
     return value
 

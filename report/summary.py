@@ -41,13 +41,13 @@ def summarised(run: Run) -> Summary:
     warnings: list[str] = []
     try:
         rows = [cells.checked(row, run.experiment) for row in _evaluated(run, events, warnings)]
-        origin = f"the saved query {name} over log_events.jsonl"
+        origin = f"the saved query {name}, run on log_events.jsonl"
         return Summary(rows, origin, consistency.disagreements(run.experiment, rows, own, took), warnings, True)
     except (insights.InsightsError, cells.CellsError, OSError) as error:
         if events.exists():
-            problems = [f"The saved query {name} gave no table: {error}"]
+            problems = [f"The saved query {name} failed: {error}"]
         else:
-            warnings = ["log_events.jsonl is missing, so the saved query could not be run again."]
+            warnings = ["log_events.jsonl is missing, so the saved query couldn’t be run again."]
     if run.stored_rows is not None:
         problems += consistency.disagreements(run.experiment, run.stored_rows, own, took)
         return Summary(run.stored_rows, "the cells.csv that the run wrote", problems, warnings, compared=True)

@@ -52,12 +52,12 @@ def to_rich(table: Beside, title: str | None = None) -> Group:
     grid.add_column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", overflow="fold")
     more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
     speed = table.experiment.speed.unit.replace("/", "\n/")
-    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "at\nonce", *more):
+    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "peak", *more):
         grid.add_column(name, justify="right", no_wrap=True)
     previous: Key | None = None
     for row in table.rows:
         key = row.key
-        named = [entry.text for entry in coordinates(key, table.told)[: len(axes)]]
+        named = [entry.text for entry in coordinates(key.plain, table.told)[: len(axes)]]
         where = f"{key.way_words}, {row.source}" if phrased and row.measured else row.source
         if previous is not None and key[axes[0].name] != previous[axes[0].name]:
             grid.add_section()
@@ -112,7 +112,17 @@ def to_markdown(table: Beside) -> str:
     names = (
         *(axis.unit or axis.label for axis in axes),
         *way,
-        *("where", "count", "min s", "p25 s", "avg s", "p75 s", "max s", table.experiment.speed.unit, "most at once"),
+        *(
+            "where",
+            "count",
+            "min s",
+            "p25 s",
+            "avg s",
+            "p75 s",
+            "max s",
+            table.experiment.speed.unit,
+            "peak concurrency",
+        ),
         *(f"{metric.label} {metric.unit}".strip() for metric in _taken(table)),
     )
     lines = [

@@ -22,6 +22,6 @@ def sentences(run: Run) -> list[str]:
     named = some([run.cell_words(cell) for cell in missing], NAMED)
     were = "was" if len(missing) == 1 else "were"
     return [
-        f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished: {named}. Their figures are "
-        f"missing or partial; `stampede sweep {run.experiment.name} --resume {run.run_id}` goes on with them."
+        f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished, so figures are missing or "
+        f"partial: {named}. To finish them, run `stampede sweep {run.experiment.name} --resume {run.run_id}`."
     ]

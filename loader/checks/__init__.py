@@ -54,11 +54,6 @@ def run(
     return findings
 
 
-def problems(plan: Plan, groups: Iterable[str] = BEFORE_A_SWEEP, estimated: Estimate | None = None) -> list[Finding]:
-    """Only what would make the sweep fail."""
-    return [finding for finding in run(plan, groups, estimated) if finding.status == PROBLEM]
-
-
 def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
     """The estimated cost, against the budget where there is one."""
     try:

@@ -61,12 +61,15 @@ def estimate(plan: Plan) -> Estimate:
     return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
-def refuse_if_impossible(
-    plan: Plan, estimated: Estimate | None = None, groups: Iterable[str] = checks.BEFORE_A_SWEEP
-) -> None:
-    """Raise UsageError, one line, where a check of `groups` finds that the sweep can't work. checks.ACCOUNT asks AWS
-    for a target of "aws", or the endpoint in its stead."""
-    problems = checks.problems(plan, groups, estimated)
+def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
+    """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
+    the endpoint in its stead."""
+    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated), plan)
+
+
+def refuse(findings: Iterable[Finding], plan: Plan) -> None:
+    """Raise UsageError, one line, where a finding is a problem."""
+    problems = [finding for finding in findings if finding.status == PROBLEM]
     if not problems:
         return
     same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"

@@ -11,7 +11,7 @@ import os
 import sys
 
 from experiments import EXPERIMENTS
-from experiments.finding import OK
+from experiments.finding import BUILD, OK
 from loader import checks
 from loader import target as targets
 from loader.checks import measurements, share
@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     estimate = doctor.estimate(plan)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
-        doctor.refuse_if_impossible(plan, estimate, [checks.PLAN])
+        # A program that isn't built yet changes nothing in plan, duration and cost.
+        doctor.refuse((one for one in checks.run(plan, [checks.PLAN], estimate) if one.way_out != BUILD), plan)
         for finding in measurements.check(estimate.cells, EXPERIMENTS[plan.experiment]):
             if finding.status != OK:
                 say(f"{finding.check}: {finding.sentence}", style="yellow")

@@ -17,13 +17,13 @@ from report.figures.throughput_per_function import ACROSS
 from report.phrases import bandwidth
 
 NAME = "aggregate_throughput"
-TITLE = "What all functions get together, against N"
+TITLE = "Aggregate throughput against N"
 READING = (
-    "All bytes of a cell over the time from its first start to its last end, ramp and tail included (filled), and "
-    "inside the full-overlap window only (hollow ring; none where N was never reached). The dashed line is the ideal: "
-    "N times what one gets at the smallest N. Both axes are logarithmic, so the ideal is straight and a constant "
-    "factor below it is a constant distance. One pass over a cell gives one aggregate and no interval; with repeats, "
-    "the bar reaches from the lowest repeat to the highest."
+    "Filled markers: all bytes of a cell over its elapsed time, ramp-up and tail included. Hollow rings: only "
+    "within full overlap; there is none where N was never reached. The dashed line is the ideal: the throughput at "
+    "the smallest N, scaled in proportion to N. Both axes are logarithmic, so a constant distance below the ideal "
+    "is a constant factor. A single pass over a cell has no interval; with repeats, the bar spans the lowest to the "
+    "highest repeat."
 )
 Ideals = Mapping[Key, Mapping[str, Any]]
 
@@ -31,7 +31,7 @@ Ideals = Mapping[Key, Mapping[str, Any]]
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     speeds = drawn.told(lambda cell: bandwidth(_whole(cell)) if _whole(cell) else None)
-    return f"Throughput of all functions together, by N, beside a line in proportion to N for the ideal: {speeds}."
+    return f"Aggregate throughput of all functions by N, with a line in proportion to N as the ideal: {speeds}."
 
 
 @drawing.styled
@@ -58,8 +58,8 @@ def draw(drawn: Drawn) -> Figure | None:
     axes.set_ylabel(label)
     ring = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": drawing.MUTED, "markersize": 9}
     legend = [
-        Line2D([], [], linestyle="none", label="in the window", **ring),
-        Line2D([], [], color=drawing.MUTED, linestyle=(0, (5, 3)), label="ideal: N times the first"),
+        Line2D([], [], linestyle="none", label="in full overlap", **ring),
+        Line2D([], [], color=drawing.MUTED, linestyle=(0, (5, 3)), label="ideal: in proportion to N"),
     ]
     drawing.legend_above(axes, legend)
     lasts = [[(key.n, _whole(cell) / factor) for key, cell in one.cells if _whole(cell)][-1] for one in groups]

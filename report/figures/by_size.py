@@ -15,13 +15,12 @@ from report.phrases import decimal_size
 from report.statistics.by_size import VERBS
 
 NAME = "by-size"
-TITLE = "Time and cost against the size of an object"
+TITLE = "Time and cost against object size"
 READING = (
-    "Upper part: the median time of the one over that of the other, so many times as fast; lower part: the same with "
-    "what moving one object cost. Above the line at 1 the choice of the title wins, below it the other one. Bars are "
-    "95 % intervals, large hollow marks are published figures. Between two measured sizes, which are the small marks, "
-    "time is taken to grow evenly with the bytes, which nobody measured; prices hold at any size. Both axes are "
-    "logarithmic."
+    "Upper part: how many times as fast; lower part: how many times as cheap one object is. Above the line at 1 the "
+    "first variant in the title wins, below it the second. Bars are 95 % intervals, large hollow markers are "
+    "published figures, small markers are measured sizes. Between them the time is interpolated, linearly in the "
+    "bytes; prices are exact at any size. Both axes are logarithmic."
 )
 PANEL_IN = 2.5
 # What each ratio is of, and at how many sizes a line is drawn.
@@ -37,7 +36,7 @@ def words(drawn: Drawn) -> str:
         costs = [f"{point['cheapness']['value']:.2f} at {decimal_size(point['size_bytes'])}"
                  for point in series["points"] if point["cheapness"]]  # fmt: skip
         parts.append(f"{series['words']}: {', '.join(at)}" + (f"; as cheap: {', '.join(costs)}" if costs else ""))
-    return f"Times as fast, and times as cheap, by the size of an object. {'. '.join(parts)}."
+    return f"Speedup and cost advantage by object size. {'. '.join(parts)}."
 
 
 @drawing.styled
@@ -66,7 +65,7 @@ def draw(series: Sequence[Mapping[str, Any]], published: Published) -> Figure | 
                               markeredgecolor=drawing.INK, label=f"published, {VERBS[moves]}"))  # fmt: skip
     for axes in grid:
         _scales(axes)
-    grid[-1].set_xlabel("size of one object (logarithmic)")
+    grid[-1].set_xlabel("object size (logarithmic)")
     drawing.legend_above(grid[0], handles)
     return figure
 

@@ -6,19 +6,19 @@ from report.figures import drawing
 from report.figures.series import Cell, Drawn
 
 NAME = "cold_starts"
-TITLE = "What a cold start adds"
+TITLE = "Time added by a cold start"
 READING = (
     "Each line is one cell: the mean of the first {many} of each function instance (cold) minus the mean of its "
-    "later ones (warm), with the 95 % interval. Right of the upright line cold {many} are slower. An interval that "
-    "crosses the line can’t tell. The time that a function needs to start up lies before the {one} and is in none "
-    "of these figures."
+    "later ones (warm), with the 95 % interval. Right of the vertical line cold {many} are slower; where the interval "
+    "crosses it, the two are too close to call. The function’s initialization ends before the {one} starts and isn’t "
+    "included."
 )
 
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     added = drawn.told(lambda cell: f"{_difference(cell)['value']:+.3f}" if _difference(cell) else None)
-    return f"Mean seconds of cold minus mean seconds of warm {drawn.operation[1]}, by cell: {added}."
+    return f"Mean seconds of cold minus those of warm {drawn.operation[1]}, by cell: {added}."
 
 
 @drawing.styled

@@ -11,10 +11,10 @@ from report.phrases import decimal_size
 from report.statistics.crossover import Place
 
 NAME = "crossings"
-TITLE = "What one function gets, against the size of one file"
+TITLE = "Throughput per function against file size"
 READING = (
-    "Each line is one choice; its ends were measured, the line between them is drawn straight, both axes being "
-    "logarithmic. Where two lines cross, neither is the faster; left of the crossing the one that is higher there is."
+    "Each line is one variant. Its ends were measured; the straight line between them is an interpolation on "
+    "logarithmic axes. Left of a crossing the upper line is faster, right of it the other line."
 )
 MOST_PANELS = 6
 
@@ -22,7 +22,7 @@ MOST_PANELS = 6
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     speeds = drawn.told(lambda cell: f"{cell['client']['mbit_per_s']:.0f}" if cell["client"]["mbit_per_s"] else None)
-    return f"Mbit/s of one function against the mean size of a file, a line a choice. Mbit/s: {speeds}."
+    return f"Mbit/s of one function against the mean file size, one line per variant: {speeds}."
 
 
 @drawing.styled
@@ -57,6 +57,6 @@ def draw(places: Sequence[Place]) -> Figure | None:
         axes.yaxis.set_minor_locator(NullLocator())
         axes.tick_params(axis="x", labelrotation=30)
     figure.supylabel("Mbit/s for one function", fontsize=11)
-    figure.supxlabel("mean size of one file (logarithmic)", fontsize=11)
+    figure.supxlabel("mean file size (logarithmic)", fontsize=11)
     figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure

@@ -139,7 +139,7 @@ def dodge(number: int, of: int, numbers: list[int]) -> float:
     return max(room, 2) ** (0.012 * (number - (of - 1) / 2))
 
 
-def n_axis(axes: Axes, numbers: list[int], label: str = "N, functions at once (logarithmic)") -> None:
+def n_axis(axes: Axes, numbers: list[int], label: str = "N (logarithmic)") -> None:
     """A logarithmic x axis, named `label`: a tick at each N that was run, as many labelled as there is room for."""
     axes.set_xscale("log")
     lowest, highest = min(numbers), max(numbers)

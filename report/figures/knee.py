@@ -16,12 +16,12 @@ from report.published import Theirs
 from report.statistics.knee import KNEE
 
 NAME = "knee"
-TITLE = "What comes through, against {label}"
+TITLE = "Throughput against {label}"
 READING = (
-    "Each marker is the median of a cell, the bar through it its 95 % interval (hollow: too few {many} for one). "
-    "Both axes are logarithmic: along the dotted line everything doubles together, and where a line bends away from it "
-    "more buys less. A ring marks the knee, beyond which more buys nothing that could be told; a line without a ring "
-    "still rises at its end. Grey is what was published, the bar there from the slowest to the fastest run."
+    "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {many} for an interval). Both "
+    "axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, the gain shrinks. "
+    "A ring marks the knee, beyond which there was no measurable gain; a line without a ring still rises at its "
+    "end. Published figures are grey; their bars span the slowest to the fastest run."
 )
 _RING = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.8, "linestyle": "none",
          "clip_on": False}  # fmt: skip

@@ -12,12 +12,12 @@ from report.figures.series import Cell, Drawn, Series
 from report.phrases import share
 
 NAME = "overlap_timeline"
-TITLE = "How many ran at once"
+TITLE = "Concurrency over time"
 READING = (
-    "One small plot a cell: time from its first start on, and how many {workers} were at it at that moment. The "
-    "dashed line is N. The full-overlap window, from the first to the last moment at which N ran at once, is shaded; "
-    "left of it is the ramp, right of it the tail. Figures “at N” describe N {workers} only inside it. The percentage "
-    "is the share of all {one} time that was spent with at least N running. Further repeats are thin lines."
+    "One plot per cell: the number of {workers} running, over the seconds since the first start. The dashed line is "
+    "N. Full overlap, from the first to the last moment at which N ran at once, is shaded; left of it is the "
+    "ramp-up, right of it the tail. Only within it do figures describe N {workers}. The percentage is the time at "
+    "full N: the share of all {one} time that was spent with at least N running. Further repeats are thin lines."
 )
 # Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.
 MOST_PANELS = 48
@@ -29,7 +29,7 @@ TITLE_LETTERS = {1: 80, 2: 32, 3: 20}
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     most = drawn.told(lambda cell: str(cell["parallelism"]["most_at_once"]) if cell["parallelism"] else None)
-    return f"Functions running at once over time, one small plot for each cell. Most at once: {most}."
+    return f"{drawn.experiment.worker[1].capitalize()} running over time, one plot per cell. Peak concurrency: {most}."
 
 
 @drawing.styled
@@ -115,5 +115,5 @@ def _legend() -> list[Patch | Line2D]:
     return [
         Line2D([], [], color=drawing.SERIES[0], linewidth=1.4, label="running"),
         Line2D([], [], color=drawing.INK, linewidth=1, linestyle=(0, (4, 3)), label="N"),
-        Patch(facecolor=drawing.MUTED, alpha=0.22, label="full-overlap window"),
+        Patch(facecolor=drawing.MUTED, alpha=0.22, label="full overlap"),
     ]

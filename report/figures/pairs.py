@@ -10,17 +10,17 @@ from report.figures import drawing
 from report.figures.series import Drawn
 
 NAME = "pairs"
-TITLE = "Median seconds for one {one}, side by side"
+TITLE = "Median seconds for one {one}, by variant"
 READING = (
-    "Each line is one cell, each marker the median of one of what was chosen from, with its 95 % interval where there "
-    "are enough {many} for one. The axis is logarithmic: equal distances are equal factors."
+    "Each line is one cell, each marker the median of one variant, with its 95 % interval where there are enough "
+    "{many}. The axis is logarithmic: equal distances are equal factors."
 )
 
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     medians = drawn.told(lambda cell: f"{cell['seconds']['median_s']:.3g}" if cell["count"] else None)
-    return f"Median seconds of one {drawn.operation[0]}, side by side. Seconds: {medians}."
+    return f"Median seconds of one {drawn.operation[0]}, by variant: {medians}."
 
 
 @drawing.styled

@@ -20,10 +20,10 @@ from report.statistics.rules import SHORTEST_S
 NAME = "predicted_seconds"
 TITLE = "Seconds for one {one}: measured over predicted"
 READING = (
-    "Each line is one cell. At 1 the mean {one} took what the model predicted, right of it longer, left of it less. "
-    "The shaded bar is the range that the model stated, the line through the marker what the measured mean’s own "
-    "interval leaves open. Filled: they touch; hollow: the model missed. On the right the seconds, predicted → "
-    "measured. The axis is logarithmic."
+    "Each line is one cell. At 1 the mean {one} took as long as predicted, right of 1 longer, left of 1 shorter. The "
+    "shaded bar is the predicted range, the line through the marker the interval of the measured mean. A filled marker "
+    "means that they overlap, a hollow one a miss. The seconds on the right are predicted → measured. The axis is "
+    "logarithmic."
 )
 # Beyond this the picture is longer than anyone scrolls: those furthest off are drawn, and the table has them all.
 MOST_LINES = 40
@@ -103,5 +103,5 @@ def _legend() -> list[Line2D | Patch]:
     return [
         Patch(facecolor=drawing.MUTED, alpha=0.22, label="predicted"),
         Line2D([], [], label="measured", **mark),
-        Line2D([], [], label="a miss", markerfacecolor=drawing.PAPER, **mark),
+        Line2D([], [], label="miss", markerfacecolor=drawing.PAPER, **mark),
     ]

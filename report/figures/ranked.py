@@ -9,10 +9,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from report.figures import drawing
 from report.figures.series import Series
 
-TITLE = "What one {worker} gets, the best on top"
+TITLE = "Throughput per {worker}, ranked"
 READING = (
-    "Each line is what one {one} got through, for one {worker}, with the 95 % interval of the mean "
-    "(hollow marker: too few {many} for one)."
+    "Each line is the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few {many} for an "
+    "interval)."
 )
 LABEL_LETTERS = 64
 Line = tuple[str, float, Mapping[str, float] | None, Series]

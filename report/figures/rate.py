@@ -15,11 +15,11 @@ from report.figures.series import Drawn
 from report.trajectories import Trajectory
 
 NAME = "rate"
-TITLE = "The rate over time"
+TITLE = "Copy rate over time"
 READING = (
-    "Two small plots a cell, of its median {one}: above, objects copied a second, and filled the calls a second that "
-    "S3 answered with SlowDown; below, how many calls were in flight. A pace that finds the limit climbs, is turned "
-    "down, backs off and climbs again; a fixed one stays where it was told to."
+    "Two plots per cell, of its median {one}. Above: objects copied per second, and filled, calls per second that S3 "
+    "answered with SlowDown. Below: calls in flight. An adaptive pace rises until S3 throttles it, backs off and rises "
+    "again; a fixed pace stays at its setting."
 )
 MOST_CELLS, COLUMNS, CELL_IN = 8, 2, 2.35
 TITLE_LETTERS = 30
@@ -39,7 +39,10 @@ def _numbers(one: Trajectory) -> list[int]:
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    return "Objects copied a second, calls turned down a second, and calls in flight, over time; the table has figures."
+    return (
+        "Objects copied per second, calls throttled per second, and calls in flight, over time; the "
+        "table has the figures."
+    )
 
 
 @drawing.styled
@@ -90,10 +93,10 @@ def _plain(axes: Axes) -> None:
 
 def _legend(limit_per_s: float | None) -> list[Line2D | Patch]:
     entries: list[Line2D | Patch] = [
-        Line2D([], [], color=COPIED, label="copied a second"),
-        Patch(facecolor=SLOWED, alpha=0.45, label="SlowDown a second"),
+        Line2D([], [], color=COPIED, label="copied per second"),
+        Patch(facecolor=SLOWED, alpha=0.45, label="SlowDown per second"),
         Line2D([], [], color=FLYING, label="calls in flight"),
     ]
     if limit_per_s:
-        entries.append(Line2D([], [], label=f"{limit_per_s:,.0f} a second and prefix (S3’s guide)", **_LIMIT))
+        entries.append(Line2D([], [], label=f"{limit_per_s:,.0f} per second and prefix (S3’s guide)", **_LIMIT))
     return entries

@@ -13,9 +13,9 @@ from report.phrases import listed
 
 NAME = "run_ratios"
 READING = (
-    "Each line is one cell that both runs have: the median {one} of the later run over that of the first one, with "
-    "its 95 % interval. Left of 1 the later run is faster, right of it slower; in the shaded band the difference is "
-    "less than {within} %. The axis is logarithmic: half and double lie equally far from 1."
+    "Each line is one common cell: the median {one} of the later run divided by that of the first, with its 95 % "
+    "interval. Left of 1 the later run is faster, right of 1 slower; in the shaded band the difference is less than "
+    "{within} %. The axis is logarithmic: half and double are equally far from 1."
 )
 
 

@@ -12,12 +12,12 @@ from report.figures.panels import MOST_TOGETHER, panels
 from report.figures.series import Cell, Drawn, Series
 
 NAME = "seconds"
-TITLE = "Seconds for one {one}, by N"
+TITLE = "Seconds for one {one}"
 READING = (
-    "Each box is one cell. The box holds the middle half of its {many} (p25 to p75), the line in it is the median, "
-    "the marker the mean; the whiskers reach to the fastest and the slowest {one}. Cells with fewer than {few} "
-    "{many} also show each of them as a dot: there, a box promises more than it knows. Boxes at one height for "
-    "every N mean that a {worker} is not slowed down by its neighbours."
+    "Each box is one cell. The box spans the middle half of its {many} (p25 to p75), the line in it is the median, "
+    "the marker the mean; the whiskers extend to the fastest and the slowest {one}. Cells with fewer than {few} "
+    "{many} also show each of them as a dot, because so few make a box unreliable. Boxes at the same height for "
+    "every N mean that the {workers} don’t slow each other down."
 )
 Times = Mapping[Key, Sequence[float]]
 

@@ -14,14 +14,13 @@ from report.figures.series import Cell, Drawn, Series
 from report.phrases import speed
 
 NAME = "throughput_per_function"
-TITLE = "What one function gets, against N"
+TITLE = "Throughput per function against N"
 READING = (
-    "Each marker is what one {one} moved over its mean time, for one function; the bar through it is the 95 % "
-    "interval of the mean (hollow marker: too few {many} for one). The dashed line is the ideal: every function "
-    "gets as much as at the smallest N. Where markers stay on it, throughput per function holds; where they fall "
-    "below, functions share something that has run out."
+    "Each marker is the bytes of one {one} over the mean time, the bar the 95 % interval (hollow marker: too few "
+    "{many} for an interval). The dashed line is the ideal: the throughput at the smallest N. Markers on it mean "
+    "that throughput per function holds; markers below it mean that the functions share a limit."
 )
-ACROSS = "N, functions at once (logarithmic)"
+ACROSS = "N (logarithmic)"
 _DASHED = {"linewidth": 1.1, "linestyle": (0, (5, 3))}
 # The published speed of a cell, in Mbit/s, and whose it is.
 Theirs = Mapping[Key, tuple[str, float]]
@@ -30,7 +29,7 @@ Theirs = Mapping[Key, tuple[str, float]]
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     speeds = drawn.told(lambda cell: speed(_speed(cell)) if _speed(cell) is not None else None)
-    return f"Mbit/s of one function, by N, beside a flat line for the ideal. Mean Mbit/s: {speeds}."
+    return f"Mean Mbit/s of one function by N, with a flat line as the ideal: {speeds}."
 
 
 @drawing.styled

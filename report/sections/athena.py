@@ -44,7 +44,9 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
             number(usd, None if usd is None else dollars(usd)),
         ]
         lines.append((cell, entries))
-    columns = [Column("count"), Column("median", "s, in all"), Column("as fast", f"× {base}"), Column("95 %"),
+    columns = [Column("count"), Column("median", "s, total"), Column("speedup", f"× {base}"), Column("95 %"),
                Column("queue", "s"), Column("planning", "s"),
-               Column("engine", "s"), Column("scanned", "MB"), Column("a query", "USD")]  # fmt: skip
-    return page.grid("queries", "What Athena says of its queries: the median in all, and means", columns, lines)
+               Column("engine", "s"), Column("scanned", "MB"), Column("per query", "USD")]  # fmt: skip
+    return page.grid(
+        "queries", "Athena’s own times of its queries: the median total, and means of its parts", columns, lines
+    )

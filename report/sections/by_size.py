@@ -26,13 +26,15 @@ def render(page: Page) -> Block | None:
         return None
     choice, _, base = choice_of(page.experiment)
     axis = next(one for one in page.experiment.axes if one.name == choice)
-    ours = series[0]["ours"] if series else next((one for one in axis.allowed if one != base), "another one")
+    ours = series[0]["ours"] if series else next((one for one in axis.allowed if one != base), "the other")
     theirs = list(_published(page))
-    drawn = picture(figure, figure.draw(series, [one[:3] for one in theirs]), page.drawn)
+    is_curve = any(len(one["points"]) > 1 for one in series)
+    drawn = picture(figure, figure.draw(series if is_curve else (), [one[:3] for one in theirs]), page.drawn)
+    named = page.key(series[0]["points"][0]).value_words(choice) if series else ours
     return page.block(
         "by_size",
-        "For which size",
-        [drawn and replace(drawn, title=f"How many times as fast and as cheap {ours} is as {base}")],
+        "By object size",
+        [drawn and replace(drawn, title=f"Speed and cost of {'the ' * (named != ours)}{named} relative to {base}")],
         ours=ours,
         sentences=[*map(_sentence, series), *lacking],
         published=_published_words(theirs),
@@ -40,7 +42,7 @@ def render(page: Page) -> Block | None:
         storage=_storage(page, ours, base),
         sessions=_sessions(page),
         priced=any(one["cost"] for one in series),
-        grid=_grid(page, series, ours, base) if series else None,
+        grid=_grid(page, series, named, base) if series else None,
     )
 
 
@@ -54,7 +56,7 @@ def _lacking(page: Page) -> list[str]:
              if key[axis] in moves and key not in paired]  # fmt: skip
     told = list(dict.fromkeys(alone))
     few = listed(told) if len(told) <= MOST_LACKING else f"{told[0]}, and {len(told) - 1} more"
-    return [f"Nothing to set against each other, because one of both wasn’t measured: {few}."] if told else []
+    return [f"Without a counterpart, and so not compared: {few}."] if told else []
 
 
 def _sessions(page: Page) -> str:
@@ -63,7 +65,7 @@ def _sessions(page: Page) -> str:
     if not found:
         return ""
     ends = dict.fromkeys(f"{took:.1f}" for took in (found[0], found[-1]))
-    return f"CreateSession is apart: {' to '.join(ends)} ms a message, in none of these times and costs."
+    return f"CreateSession took {' to '.join(ends)} ms per message; it isn’t part of these times and costs."
 
 
 def _sentence(one: Figures) -> str:
@@ -90,7 +92,7 @@ def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
 def _published_words(theirs: list[tuple[str, int, float, str]]) -> str:
     if not theirs:
         return ""
-    told = [f"{VERBS[moves]} {decimal_size(size_bytes)} {faster:.2f} × as fast"
+    told = [f"{VERBS[moves]} {decimal_size(size_bytes)} was {faster:.2f} × as fast"
             for moves, size_bytes, faster, _ in theirs]  # fmt: skip
     return f"{theirs[0][3]}: {listed(told)}."
 
@@ -101,15 +103,15 @@ def _storage(page: Page, ours: str, base: str) -> str:
     if ours not in found or base not in found:
         return ""
     kept = [found[name].gb_month_usd for name in (ours, base)]
-    times = f": {kept[0] / kept[1]:.3g} times as much" if kept[1] else ""
-    return f"Storage is apart: a GB kept for a month costs {kept[0]:g} USD on {ours} and {kept[1]:g} on {base}{times}."
+    times = f", {kept[0] / kept[1]:.3g} times as much" if kept[1] else ""
+    return f"Storage comes on top: a GB-month costs {kept[1]:g} USD on {base} and {kept[0]:g} USD on {ours}{times}."
 
 
 def _grid(page: Page, series: list[Figures], ours: str, base: str) -> Grid:
     lines = [(point, _entries(point)) for one in series for point in one["points"]]
-    columns = [Column("count"), Column("as fast", "×"), Column("95 %"), Column("a million", f"USD, {ours}"),
-               Column("a million", f"USD, {base}"), Column("as cheap", "×"), Column("95 %")]  # fmt: skip
-    return page.grid("by-size", f"{ours} against {base}, by the size of an object", columns, lines)
+    columns = [Column("count"), Column("speedup", "×"), Column("95 %"), Column("a million", f"USD, {ours}"),
+               Column("a million", f"USD, {base}"), Column("cost advantage", "×"), Column("95 %")]  # fmt: skip
+    return page.grid("by-size", f"{ours} against {base}, by object size", columns, lines)
 
 
 def _entries(point: Figures) -> list[Entry]:

@@ -37,7 +37,7 @@ FIELDS = (
     Field("objects", "Objects, each written once", "1,000,000", "a whole number of 1 or more, such as 1,000,000"),
     Field("size", "Size of one object", "10", "a number above 0, such as 10 or 0.5"),
     Field("reads", "Objects read a month", "10,000,000", "a whole number of 0 or more, such as 10,000,000"),
-    Field("months", "Months kept", "1", "a number above 0, such as 12 or 0.5"),
+    Field("months", "Months stored", "1", "a number above 0, such as 12 or 0.5"),
 )
 
 
@@ -80,13 +80,13 @@ def answer(tariffs: Mapping[str, Tariff], numbers: Numbers) -> str:
     (one, ours), (other, theirs) = tariffs.items()
     totals = {name: bill(tariff, numbers).total_usd for name, tariff in tariffs.items()}
     least = min(totals, key=lambda name: totals[name])
-    says = f"{least} is the cheaper one here" if totals[one] != totals[other] else "Both cost the same here"
+    says = f"{least} costs less here" if totals[one] != totals[other] else "Both cost the same here"
     reads = even_reads(ours, theirs, numbers)
     if reads is None:
-        return f"{says}, and so at any number of reads."
+        return f"{says}, and at any number of reads."
     each = {name: prices.moved_usd(tariff, "read", numbers.size_bytes) for name, tariff in tariffs.items()}
     many = min(each, key=lambda name: each[name])
-    return f"{says}; {many} is it from about {_rounded(reads)} reads a month on."
+    return f"{says}; from about {_rounded(reads)} reads a month, {many} costs less."
 
 
 def render(page: Page) -> Block | None:
@@ -97,14 +97,14 @@ def render(page: Page) -> Block | None:
     numbers, cost = Numbers(), page.run.manifest["cost"]
     return page.block(
         "calculator",
-        "Your own numbers",
+        "Cost calculator",
         fields=FIELDS,
         units=UNITS,
         unit="KB",
         tariffs=json.dumps({name: astuple(tariff) for name, tariff in tariffs.items()}),
         rows=_rows(tariffs, numbers),
         answer=answer(tariffs, numbers),
-        where=f"{cost.get('prices_region') or 'an unknown region'}, {cost.get('prices_date') or 'of an unknown date'}",
+        where=f"{cost.get('prices_region') or 'an unknown region'}, {cost.get('prices_date') or 'date unknown'}",
     )
 
 
@@ -114,5 +114,5 @@ def _rows(tariffs: Mapping[str, Tariff], numbers: Numbers) -> Sequence[tuple[str
 
 
 def _rounded(reads: float) -> str:
-    """Three digits, which is more than list prices know."""
+    """Three digits, which is more than list prices are worth."""
     return quantity(float(f"{reads:.3g}"))

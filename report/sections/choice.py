@@ -1,4 +1,4 @@
-"""Which is the fastest? Every way, or whatever else was chosen, against one of them."""
+"""Which is the fastest? Every variant against one of them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def render(page: Page) -> Block | None:
     others = [row for row in rows if row not in first]
     return page.block(
         "choice",
-        "Which is the fastest",
+        "Ranking",
         pictures,
         grid=_grid(page, "choice-most", first),
         others=_grid(page, "choice-others", others) if others else None,
@@ -60,12 +60,12 @@ def _grid(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> Gri
                 ],
             )
         )
-    against = [Column("against", words=True)] if len(bases) > 1 else []
-    columns = [*against, Column("as fast", "×"), Column("95 %"), Column("Cliff’s delta"), Column("95 %"),
-               *(Column(f"{metric.label} a GiB", "×") for metric in _spent(page)), Column("says", words=True),
+    against = [Column("baseline", words=True)] if len(bases) > 1 else []
+    columns = [*against, Column("speedup", "×"), Column("95 %"), Column("Cliff’s delta"), Column("95 %"),
+               *(Column(f"{metric.label} per GiB", "×") for metric in _spent(page)), Column("result", words=True),
                Column("against the fastest", words=True)]  # fmt: skip
-    which = "one of them" if len(bases) > 1 else bases.pop()
-    return page.grid(name, f"Each against {which}, with everything else alike", columns, lines)
+    which = "its baseline" if len(bases) > 1 else bases.pop()
+    return page.grid(name, f"Each against {which}, everything else being equal", columns, lines)
 
 
 def _taken(cells: dict[Key, Figures], metric: Metric, key: Key, base: Key) -> Entry:
@@ -79,4 +79,4 @@ def _fastest(one: Figures) -> Entry:
     if found is None:
         return words("the fastest", "faster") if one["all"]["level"] != "cant_tell" else words("")
     took = found["ratio_of_medians"]
-    return words("can’t tell" if took is None else f"{took['low']:.2f} to {took['high']:.2f} × as long")
+    return words("not comparable" if took is None else f"{took['low']:.2f} to {took['high']:.2f} × as long")

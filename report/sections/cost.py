@@ -9,7 +9,7 @@ from report.phrases import dollars, quantity
 from report.run import Run
 from report.sections.page import Block, Page
 
-COLUMNS = [Column("service", words=True), Column("what", words=True), Column("quantity"), Column("unit", words=True),
+COLUMNS = [Column("service", words=True), Column("item", words=True), Column("quantity"), Column("unit", words=True),
            Column("per unit", "USD"), Column("cost", "USD")]  # fmt: skip
 
 
@@ -32,22 +32,26 @@ def headline(run: Run, cost: Mapping[str, Any]) -> str:
     """What the run cost, or would have."""
     total = f"about ${dollars(cost['total_usd'])}"
     if run.target == "local":
-        return f"Nothing here. On AWS this would have cost {total}."
+        return f"Nothing on this machine. On AWS this would have cost {total}."
     if run.target == "endpoint":
-        return f"What {run.source} bills isn’t known. On AWS all of this would have cost {total}."
+        return f"What {run.source} charges isn’t known. On AWS this would have cost {total}."
     return f"Estimated from the plan: {total}."
 
 
 def basis(cost: Mapping[str, Any]) -> str:
     """Which prices the estimate rests on, and what isn't in it."""
     priced_in, region = cost.get("prices_region") or cost.get("region"), cost.get("region")
-    prices = f"{priced_in or 'unknown region'}, {cost.get('prices_date') or 'of an unknown date'}"
-    elsewhere = f" The run was in {region}, whose prices aren’t known here." if region and region != priced_in else ""
+    prices = f"{priced_in or 'unknown region'}, {cost.get('prices_date') or 'date unknown'}"
+    elsewhere = f" The run was in {region}, whose prices aren’t known." if region and region != priced_in else ""
     if not elsewhere and isinstance(others := cost.get("prices_elsewhere"), list) and others:
-        elsewhere = f" Not known there, and as in us-east-1: {', '.join(map(str, others))}."
+        elsewhere = f" Unknown there, so priced as in us-east-1: {', '.join(map(str, others))}."
     unpriced = [item for item in _items(cost) if item.get("usd") is None]
-    lack = f" Without {', '.join(str(item.get('what')) for item in unpriced)}: price not known." if unpriced else ""
-    return f"List prices of {prices}.{elsewhere} Not counted: the free tier, retries, taxes.{lack}"
+    lack = (
+        f" Not included because the price is unknown: {', '.join(str(item.get('what')) for item in unpriced)}."
+        if unpriced
+        else ""
+    )
+    return f"List prices of {prices}.{elsewhere} Not included: the free tier, retries, taxes.{lack}"
 
 
 def grid(cost: Mapping[str, Any]) -> Grid:
@@ -64,7 +68,7 @@ def grid(cost: Mapping[str, Any]) -> Grid:
         for item in _items(cost)
     ]
     total = cost["total_usd"]
-    foot = Row([words("all"), *[BLANK] * 4, number(total, dollars(total))])
+    foot = Row([words("total"), *[BLANK] * 4, number(total, dollars(total))])
     return Grid("bill", "Estimated cost by service, in US dollars", COLUMNS, single_lines(rows), foot)
 
 

@@ -6,4 +6,4 @@ from report.sections.page import Block, Page
 def render(page: Page) -> Block:
     """The section."""
     rules = [(name.replace("_", " "), text) for name, text in page.numbers["rules"].items() if isinstance(text, str)]
-    return page.block("counting", "How it was counted", rules=rules)
+    return page.block("counting", "Definitions", rules=rules)

@@ -1,5 +1,6 @@
 """Which to choose for the size of one's files: where the lines of two choices cross."""
 
+from report.cell_key import STAND_IN
 from report.figures import crossings, picture
 from report.phrases import size_words
 from report.sections.page import Block, Page
@@ -14,17 +15,20 @@ def render(page: Page) -> Block | None:
         return None
     drawn = picture(crossings, crossings.draw(found), page.drawn)
     sentences = [sentence for place in found for sentence in _sentences(place)]
-    return page.block("crossover", "For which size", [drawn], sentences=sentences)
+    return page.block("crossover", "By file size", [drawn], sentences=sentences)
 
 
 def _sentences(place: Place) -> list[str]:
+    def named(name: str) -> str:
+        return f"the {name}" if name.endswith(STAND_IN) else name
+
     if place.crossings:
         return [
-            f"With {place.words}: {below} is the faster up to about {size_words(round(size_bytes))} a file, {above} "
-            "from there on."
+            f"With {place.words}, {named(below)} is faster up to about {size_words(round(size_bytes))} per file, and "
+            f"{named(above)} beyond that."
             for size_bytes, below, above in place.crossings
         ]
     ranked = sorted(place.lines, key=lambda name: -min(speed for _, speed in place.lines[name]))
     sizes = [size for size, _ in place.lines[ranked[0]]]
     between = f"{size_words(round(sizes[0]))} and {size_words(round(sizes[-1]))}"
-    return [f"With {place.words}: {ranked[0]} is the faster at both sizes, {between} a file."]
+    return [f"With {place.words}, {named(ranked[0])} is faster at both sizes, {between} per file."]

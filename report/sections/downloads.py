@@ -33,7 +33,9 @@ def render(page: Page) -> Block:
         ("statistics.json", statistics.to_text(dict(page.numbers)), "application/json"),
     )
     found = [embedded(label, f"{run.run_id}.{label}", text, kind) for label, text, kind in texts]
-    return page.block("downloads", "Files", files=[*found, *filter(None, [records(run.directory, run.run_id)])])
+    return page.block(
+        "downloads", "Download the data", files=[*found, *filter(None, [records(run.directory, run.run_id)])]
+    )
 
 
 def embedded(label: str, file_name: str, text: str, kind: str) -> Download:
@@ -51,7 +53,7 @@ def records(folder: Path, run_id: str) -> Download | None:
         return None
     size = path.stat().st_size
     if size > LARGEST_EMBEDDED_BYTES:
-        note = f"{size / 1e6:,.1f} MB, the file beside this page"
+        note = f"{size / 1e6:,.1f} MB, a file in the same folder"
         return Download("records.jsonl", f"{run_id}.records.jsonl", "records.jsonl", note)
     packed = base64.b64encode(gzip.compress(path.read_bytes(), mtime=0)).decode()
     name = f"{run_id}.records.jsonl"

@@ -25,7 +25,7 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("target", TARGETS.get(run.target) or (run.source if run.not_aws else run.target)),
         ("region", run.region or ""),
         ("started", moment(run.manifest.get("started_at"))),
-        ("finished", moment(run.manifest.get("finished_at")) or "not noted: the run may have been interrupted"),
+        ("finished", moment(run.manifest.get("finished_at")) or "unknown: the run may have been interrupted"),
         ("results format", str(run.manifest.get("format", ""))),
         ("Stampede", str(run.manifest.get("stampede_version", ""))),
     ]

@@ -12,7 +12,7 @@ from report.sections.page import Block, Page
 
 # Long enough to recognise a body, short enough for a phone.
 BODY_LENGTH = 200
-NO_ORDER = "not a work order"
+NO_ORDER = "not a message of this run"
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ def _attempts(page: Page) -> Grid:
         bad = {name: "bad" if name in ("errors", "warm_up_errors") and cell[name] else "" for name in names}
         lines.append((cell, [number(cell[name], looks=bad[name]) for name in names]))
     many = page.experiment.operation[1]
-    columns = [Column("sent"), Column(many), Column("needed a retry"), Column("error records"), Column("duplicates"),
+    columns = [Column("sent"), Column(many), Column("retried"), Column("error records"), Column("duplicates"),
                Column("warm-ups"), Column("failed warm-ups")]  # fmt: skip
     grid = page.grid("attempts", f"{many.capitalize()}, retries and errors", columns, lines)
     totals = page.numbers["totals"]
     sums = [number(totals["downloads" if name == "count" else name]) for name in names]
-    return replace(grid, foot=Row([words("all"), *[BLANK] * (grid.heads - 1), *sums]))
+    return replace(grid, foot=Row([words("total"), *[BLANK] * (grid.heads - 1), *sums]))

@@ -20,9 +20,8 @@ def render(page: Page) -> Block | None:
     drawn = picture(figure, figure.draw(page.drawn, published.every_cell(page.experiment)), page.drawn)
     return page.block(
         "knee",
-        "How many at once pay",
+        f"Gain from {what}",
         [drawn and replace(drawn, title=drawn.title.replace("{label}", label))],
-        what=what,
         sentences=[_sentence(page, name, one, alone=len(found) == 1) for one in found],
         more=max(0, len(found) - figure.MOST_SERIES),
         grid=_grid(page, name, found),
@@ -33,9 +32,11 @@ def render(page: Page) -> Block | None:
 def _sentence(page: Page, name: str, one: Figures, *, alone: bool) -> str:
     told, gained = one["words"] if alone else f"{one['place']}: {one['words']}", one["against_smallest"]
     first = page.key({**one, name: one["points"][0][name]})
-    also = f" There it is {gained['value']:.3g} × the speed with {first.value_words(name)}." if gained else ""
+    here = page.key({**one, name: one["knee"]}).value_words(name)
+    gain = f"{here} gives {gained['value']:.3g} × the throughput of {first.value_words(name)}." if gained else ""
+    also = f" {gain[0].upper()}{gain[1:]}" if gain else ""
     if any(point["interval"] is None for point in one["points"]):
-        also += " That is too few for an interval: another run may say otherwise."
+        also += " These are too few for an interval, so another run may differ."
     return f"{told[0].upper()}{told[1:]}.{also}"
 
 
@@ -52,13 +53,13 @@ def _grid(page: Page, name: str, found: list[Figures]) -> Grid:
                 words(_where(point[name], one)),
             ]
             lines.append((one | {name: point[name]}, entries))
-    columns = [Column("count"), Column("median", unit), Column("95 %", unit), Column("as fast", "×"), Column("95 %"),
-               Column("says", words=True)]  # fmt: skip
-    return page.grid("knees", f"{unit} by {label}, and against the smallest of its series", columns, lines)
+    columns = [Column("count"), Column("median", unit), Column("95 %", unit), Column("speedup", "×"), Column("95 %"),
+               Column("result", words=True)]  # fmt: skip
+    return page.grid("knees", f"{unit} by {label}, and relative to the smallest of its series", columns, lines)
 
 
 def _where(value: int, one: Figures) -> str:
     """How a point lies to the knee."""
     if value == one["knee"]:
-        return "the knee" if one["level"] == KNEE else "the best"
-    return "beyond" if value > one["knee"] else "more pays"
+        return "knee" if one["level"] == KNEE else "best"
+    return "beyond the knee" if value > one["knee"] else "below the knee"

@@ -19,10 +19,10 @@ def render(page: Page) -> Block | None:
     lines = [(cell, entries) for cell, entries in lines if entries]
     if not lines or page.experiment.a_month is None:
         return None
-    columns = [Column("kept a month", "USD"), Column("one million", "USD"),
-               *(Column(f"{reads:,}", "reads, USD") for reads in READS)]  # fmt: skip
-    caption = f"A month of so many {page.experiment.operation[1]} on AWS, with the data kept all the month"
-    return page.block("monthly", "The bill", grid=page.grid("monthly", caption, columns, lines))
+    columns = [Column("stored data", "USD a month"), Column("per million", f"{page.experiment.operation[1]}, USD"),
+               *(Column(f"{reads:,}", f"{page.experiment.operation[1]}, USD") for reads in READS)]  # fmt: skip
+    caption = f"Monthly cost on AWS by number of {page.experiment.operation[1]}, storage included"
+    return page.block("monthly", "Monthly cost", grid=page.grid("monthly", caption, columns, lines))
 
 
 def _entries(page: Page, key: Key, cell: Figures, known: Mapping[str, float]) -> list[Entry]:

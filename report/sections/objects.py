@@ -46,13 +46,13 @@ def _grid(page: Page, found: list[CellObjects]) -> Grid:
             *([number(one.per_s, one.per_s and f"{one.per_s:,.0f}")] if several else []),
         ]
         lines.append((cells[one.key], entries))
-    names = ("planned", "copied", "already there", "failed", "missing", "copied again", "messages open")
-    columns = [*map(Column, names), *([Column("together", "a s")] if several else [])]
+    names = ("planned", "copied", "already there", "failed", "missing", "copied again", "unfinished messages")
+    columns = [*map(Column, names), *([Column("aggregate", "per s")] if several else [])]
     heads = len(page.grid("", "", [], lines[:1]).columns)
     sums = [sum(one.counts[name] or 0 for one in found) for name in COUNTS]
     others = [sum(one.missing or 0 for one in found), sum(one.again for one in found), sum(one.open for one in found)]
     foot = Row([words("all cells"), *[BLANK] * (heads - 1), *map(number, [*sums, *others]), *[BLANK] * several])
-    return page.grid("objects-cells", "Objects by cell, warm-ups left out", columns, lines, foot)
+    return page.grid("objects-cells", "Objects by cell, without warm-ups", columns, lines, foot)
 
 
 def _reasons(page: Page, failures: Failures) -> Grid:
@@ -67,8 +67,8 @@ def _reasons(page: Page, failures: Failures) -> Grid:
             words(_short(one.example.get("error_message"))),
         ]
         lines.append((cells[one.key], entries))
-    columns = [Column("reason", words=True), Column("objects"), Column("such as", words=True),
-               Column("to", words=True), Column("says", words=True)]  # fmt: skip
+    columns = [Column("error", words=True), Column("objects"), Column("first source", words=True),
+               Column("destination", words=True), Column("message", words=True)]  # fmt: skip
     return page.grid("objects-reasons", "Why objects failed", columns, lines)
 
 
@@ -87,19 +87,19 @@ def _problems(found: list[CellObjects], failures: Failures) -> list[str]:
     problems = []
     if missing := [one for one in found if one.missing]:
         count = sum(one.missing or 0 for one in missing)
-        problems.append(f"Of {count:,} objects, in {len(missing)} cells, the records don’t say what became of them.")
+        problems.append(f"The fate of {count:,} objects in {len(missing)} cells is missing from the records.")
     named = Counter[object]()
     for reason in failures.reasons:
         named[reason.key] += reason.count
     failed = sum(one.counts["failed"] or 0 for one in found)
     if failed != named.total():
-        where = f"{FILE} names {named.total():,}" if failures.there else f"{FILE} isn’t there"
-        problems.append(f"The records count {failed:,} failed objects; {where}.")
+        where = f"{FILE} lists {named.total():,}" if failures.there else f"{FILE} is missing"
+        problems.append(f"The records count {failed:,} failed objects, but {where}.")
     if unfinished := sum(one.open for one in found):
         problems.append(
-            f"Messages that never came to their end: {unfinished:,}. What they planned isn’t in the other columns, and "
-            "part of it may have been copied."
+            f"Unfinished messages: {unfinished:,}. Their objects aren’t in the other columns; some may have been "
+            "copied."
         )
     if failures.unreadable:
-        problems.append(f"{failures.unreadable:,} lines of {FILE} can’t be read.")
+        problems.append(f"Unreadable lines in {FILE}: {failures.unreadable:,}.")
     return problems

@@ -2,7 +2,7 @@
 
 from report.figures import overlap_timeline, picture
 from report.grid import Column, Entry, Grid, number
-from report.phrases import share, speed
+from report.phrases import percent, speed
 from report.sections.page import Block, Figures, Page
 
 
@@ -10,7 +10,7 @@ def render(page: Page) -> Block:
     """The section."""
     return page.block(
         "overlap",
-        "Overlap",
+        "Concurrency reached",
         [picture(overlap_timeline, overlap_timeline.draw(page.drawn), page.drawn)],
         left_out=overlap_timeline.left_out(page.drawn),
         grid=_grid(page),
@@ -19,17 +19,17 @@ def render(page: Page) -> Block:
 
 def _grid(page: Page) -> Grid:
     columns = [
-        Column("most at once"),
-        Column("mean at once"),
-        Column("N reached after", "s"),
-        Column("window", "s"),
-        Column("span", "s"),
-        Column("time at N"),
-        Column(f"{page.experiment.operation[0]} time at N"),
-        Column("together", "Mbit/s"),
-        Column("in the window", "Mbit/s"),
+        Column("peak concurrency"),
+        Column("mean concurrency"),
+        Column("time to N", "s"),
+        Column("full overlap", "s"),
+        Column("elapsed", "s"),
+        Column("at full N", "% of elapsed"),
+        Column("time at full N", "%"),
+        Column("aggregate", "Mbit/s"),
+        Column("in full overlap", "Mbit/s"),
     ]
-    caption = f"Overlap that was reached, and what all {page.experiment.worker[1]} got together"
+    caption = f"Concurrency reached, and the aggregate throughput of all {page.experiment.worker[1]}"
     lines = [(cell, _overlap(cell["parallelism"], page.key(cell).n)) for cell in page.numbers["cells"]]
     return page.grid("parallelism", caption, columns, lines)
 
@@ -44,8 +44,8 @@ def _overlap(found: Figures | None, n: int) -> list[Entry]:
         _from_ms(found["time_to_full_ms"]),
         _from_ms(window.get("length_ms")),
         _from_ms(found["span_ms"]),
-        number(found["share_of_span_at_full"], share(found["share_of_span_at_full"])),
-        number(found["share_of_download_time_at_full"], share(found["share_of_download_time_at_full"])),
+        number(found["share_of_span_at_full"], percent(found["share_of_span_at_full"])),
+        number(found["share_of_download_time_at_full"], percent(found["share_of_download_time_at_full"])),
         number(found["mbit_per_s"], speed(found["mbit_per_s"])),
         number(window.get("mbit_per_s"), speed(window.get("mbit_per_s"))),
     ]

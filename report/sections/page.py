@@ -25,7 +25,7 @@ Figures = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Block:
-    """A section of the page: its id, how the navigation names it, its HTML, and the pictures in it."""
+    """A section of the page: its id, its heading, in the navigation too, its HTML, and the pictures in it."""
 
     name: str
     heading: str
@@ -79,7 +79,7 @@ class Page:
         one, many = self.experiment.operation
         worker, workers = self.experiment.worker
         context = {"run": self.run, "numbers": self.numbers, "one": one, "many": many} | more
-        context |= {"worker": worker, "workers": workers}
+        context |= {"worker": worker, "workers": workers, "heading": heading}
         named = {picture.name: picture for picture in pictures if picture}
         html = rendered(f"sections/{name}.html.j2", context | {"pictures": named})
         return Block(name, heading, html, list(named.values()))

@@ -1,4 +1,4 @@
-"""Did it go as predicted? What the model said before the run beside what was measured, and how well it could know."""
+"""Did it go as predicted? What the model expected before the run, what was measured, and what the model rests on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +14,13 @@ from report.statistics.prediction import between, percent, text
 
 # Of these a prediction knows no more than the runs that they come from, or less.
 UNSURE = ("guessed", "fitted")
-TIMES = {"avg_s": ("seconds", "s"), "span_s": ("span", "s")}
-OVERLAP = {"most_at_once": ("at once", ""), "time_to_n_s": ("time to N", "s"), "share_at_n": ("share at full N", "%")}
-OWNERS = {"aws": "AWS’s parameters", "local": "parameters of another machine, as this one wasn’t calibrated"}
+TIMES = {"avg_s": ("seconds", "s"), "span_s": ("elapsed time", "s")}
+OVERLAP = {"most_at_once": ("peak concurrency", ""), "time_to_n_s": ("time to N", "s"),
+           "share_at_n": ("time at full N", "%")}  # fmt: skip
+OWNERS = {
+    "aws": "the parameters for AWS",
+    "local": "the parameters of another machine, because this one wasn’t calibrated",
+}
 
 
 def render(page: Page) -> Block:
@@ -35,8 +39,8 @@ def render(page: Page) -> Block:
         basis=_basis(predicted),
         left_out=predicted_seconds.left_out(page.drawn),
         without=measured > len(rows),
-        times=_grid(page, "predicted-times", f"Mean {one} and span", TIMES, "binds"),
-        overlap=_grid(page, "predicted-overlap", "How many ran at once", OVERLAP),
+        times=_grid(page, "predicted-times", f"Mean {one} and elapsed time", TIMES, {"binds": "bottleneck"}),
+        overlap=_grid(page, "predicted-overlap", "Concurrency", OVERLAP),
         known=_known(predicted.parameters),
         unsure=_unsure(predicted.parameters),
     )
@@ -47,8 +51,8 @@ def _basis(predicted: Prediction) -> str:
     owner = OWNERS.get(predicted.place) or f"the parameters of {predicted.place or 'an unknown place'}"
     own, more = sum(one.source.startswith(CALIBRATION) for one in predicted.parameters), ""
     if own:
-        owner = "this machine’s parameters"
-        more = f"; a calibration at the start of the run gave {own} of them, the others are of another machine"
+        owner = "the parameters of this machine"
+        more = f"; {own} of them come from a calibration at the start of the run, the others from another machine"
     on = moment(predicted.date)
     seed = "" if predicted.seed is None else f", seed {predicted.seed}"
     return f"Predicted with {owner}{f' on {on}' if on else ''}{seed}{more}."
@@ -61,33 +65,36 @@ def _also(rows: Sequence[Figures]) -> str:
         known = [row[name]["inside"] for row in rows if row[name] and row[name]["inside"] is not None]
         if known:
             told.append(f"{label} in {sum(known)} of {len(known)}")
-    return f"Of the other figures these lie within their ranges: {listed(told)}." if told else ""
+    return f"Other figures that match their ranges: {listed(told)}." if told else ""
 
 
-def _grid(page: Page, name: str, caption: str, figures: Mapping[str, tuple[str, str]], more: str = "") -> Grid:
-    """Three columns for each of `figures`, and one for `more`, what else is said of a cell by name, in words."""
+def _grid(
+    page: Page, name: str, caption: str, figures: Mapping[str, tuple[str, str]], more: Mapping[str, str] | None = None
+) -> Grid:
+    """Four columns for each of `figures`, and one for each of `more`, texts of a cell by name, with its heading."""
     columns = [
         column
         for label, unit in figures.values()
-        for column in (Column(f"{label} predicted", unit), Column("measured", unit), Column("off by"))
+        for column in (Column(f"{label} predicted", unit), Column("range"), Column("measured", unit), Column("off by"))
     ]
     lines = []
     for row in page.numbers["prediction"]["cells"]:
         entries = [entry for name in figures for entry in _beside(name, row[name])]
-        lines.append((row, [*entries, words(row[more], "wrapped")] if more else entries))
-    grid = page.grid(name, caption, [*columns, Column(more, words=True)] if more else columns, lines)
+        lines.append((row, [*entries, *(words(row[one], "wrapped") for one in more or ())]))
+    grid = page.grid(name, caption, [*columns, *(Column(one, words=True) for one in (more or {}).values())], lines)
     return replace(grid, looks="wordy")
 
 
 def _beside(name: str, row: Figures | None) -> list[Entry]:
     """Predicted with its range, measured, and the difference, marked where the model missed."""
     if row is None:
-        return [number(None)] * 3
+        return [number(None)] * 4
     predicted, told = text(name, row["predicted"]), between(name, row)
     off = "" if row["difference"] is None else percent(row["difference"])
     missed = "✗ " if row["inside"] is False else ""
     return [
-        Entry(predicted if told in ("", predicted) else f"{predicted} ({told})", row["predicted"]),
+        Entry(predicted, row["predicted"]),
+        Entry(told or NOTHING, row["low"], "interval"),
         Entry(text(name, row["measured"]), row["measured"]),
         Entry((missed + off).strip() or NOTHING, row["difference"], "bad" if missed else ""),
     ]
@@ -96,9 +103,9 @@ def _beside(name: str, row: Figures | None) -> list[Entry]:
 def _known(parameters: Sequence[Parameter]) -> str:
     """How well known what it rests on is, in a sentence."""
     if not parameters:
-        return "Which parameters it rests on isn’t stored with this run."
+        return "The parameters aren’t stored with this run."
     counts = [f"{count} {known}" for known in KNOWN if (count := sum(one.known == known for one in parameters))]
-    return f"It rests on {len(parameters)} parameters: {listed(counts)}."
+    return f"The prediction uses {len(parameters)} parameters: {listed(counts)}."
 
 
 def _unsure(parameters: Sequence[Parameter]) -> Grid | None:
@@ -118,6 +125,6 @@ def _unsure(parameters: Sequence[Parameter]) -> Grid | None:
         if one.known == known
     ]
     columns = [Column("parameter", words=True), Column("value"), Column("range"),
-               *(Column(name, words=True) for name in ("unit", "known", "source", "of"))]  # fmt: skip
-    caption = "Parameters of the model that are only guessed or fitted"
+               *(Column(name, words=True) for name in ("unit", "basis", "source", "date"))]  # fmt: skip
+    caption = "Model parameters that are only guessed or fitted"
     return Grid("unsure", caption, columns, single_lines(rows), heads=1, looks="wordy") if rows else None

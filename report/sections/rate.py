@@ -5,7 +5,7 @@ from report.cell_key import told_apart
 from report.figures import picture
 from report.figures import rate as figure
 from report.grid import Column, Entry, Grid, number
-from report.phrases import NOTHING, share
+from report.phrases import NOTHING, percent
 from report.sections.page import Block, Page
 from report.trajectories import SETTLED_S, Trajectory, trajectories
 
@@ -47,10 +47,10 @@ def _grid(page: Page, found: list[Trajectory]) -> Grid:
             number(float(most), f"{most:,.0f}"),
         ]
         lines.append((cells[one.key], entries))
-    columns = [Column("message"), Column("for", "s"), Column("copied", "a s"), Column("SlowDown", "of calls"),
-               Column(f"after {SETTLED_S} s", "a s"), Column("SlowDown", "of calls"), Column("fastest", "a s"),
-               Column("most in flight")]  # fmt: skip
-    return page.grid("rates", f"The median {page.experiment.operation[0]} of each cell over its time", columns, lines)
+    columns = [Column("message"), Column("length", "s"), Column("copied", "per s"), Column("SlowDown", "% of calls"),
+               Column(f"after {SETTLED_S} s", "per s"), Column("SlowDown", "% of calls"), Column("peak", "per s"),
+               Column("peak in flight")]  # fmt: skip
+    return page.grid("rates", f"The median {page.experiment.operation[0]} of each cell", columns, lines)
 
 
 def _rate(one: Trajectory, from_s: float) -> list[Entry]:
@@ -58,4 +58,4 @@ def _rate(one: Trajectory, from_s: float) -> list[Entry]:
     if found is None:
         return [Entry(NOTHING)] * 2
     per_s, slow = found
-    return [number(per_s, f"{per_s:,.0f}"), number(slow, share(slow), "bad" if slow > 0.02 and from_s else "")]
+    return [number(per_s, f"{per_s:,.0f}"), number(slow, percent(slow), "bad" if slow > 0.02 and from_s else "")]

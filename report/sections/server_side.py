@@ -44,7 +44,7 @@ def render(page: Page) -> Block | None:
     own = [row for row in rows if role and row.get("role") == role]
     return page.block(
         "server_side",
-        "S3’s own count",
+        "S3 access logs",
         beside=_beside(seen(own), _said(run)),
         operations=_operations(rows, role),
         asked_at=moment(told.get("asked_at")),
@@ -88,13 +88,13 @@ def _said(run: Run) -> Count:
 def _beside(s3: Count, records: Count) -> Grid:
     named = (
         ("requests", s3.requests, records.requests),
-        ("bytes moved", s3.moved, records.moved),
-        ("errors, and requests sent again", s3.errors, records.errors),
+        ("bytes transferred", s3.moved, records.moved),
+        ("errors, and retried requests", s3.errors, records.errors),
         ("503 SlowDown", s3.throttled, records.throttled),
     )
     rows = [[words(label), number(one), number(other), *_difference(one, other)] for label, one, other in named]
-    columns = [Column("what", words=True), Column("S3 saw"), Column("records say"), Column("difference"), Column("%")]
-    return Grid("server-side-beside", "What S3 saw of the run’s own requests, and what its records say", columns,
+    columns = [Column("figure", words=True), Column("S3’s logs"), Column("records"), Column("difference"), Column("%")]
+    return Grid("server-side-beside", "The run’s own requests, in S3’s logs and in the records", columns,
                 single_lines(rows), heads=1)  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def _operations(rows: Sequence[Mapping[str, Any]], role: str | None) -> Grid:
                Column("error", words=True), Column("requests"), Column("bytes sent"),
                Column("objects’ sizes", "bytes")]  # fmt: skip
     groups: list[list[Row]] = single_lines(lines)
-    return Grid("server-side-operations", "Every operation that S3 logged in that time", columns, groups, heads=2)
+    return Grid("server-side-operations", "All operations that S3 logged in that time", columns, groups, heads=2)
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from report.figures import picture
 from report.figures import seconds as boxes
 from report.grid import Column, Entry, Grid, interval, number
-from report.phrases import seconds, share, speed
+from report.phrases import percent, seconds, speed
 from report.sections.page import Block, Figures, Page
 
 
@@ -14,7 +14,7 @@ def render(page: Page) -> Block:
     inside = any(cell["inside_window"]["count"] for cell in page.numbers["cells"])
     return page.block(
         "spread",
-        "Spread",
+        "Distribution of times",
         [picture(boxes, boxes.draw(page.drawn, times), page.drawn)],
         distribution=_distribution(page),
         inside=_distribution(page, inside=True) if inside else None,
@@ -38,7 +38,7 @@ def _distribution(page: Page, inside: bool = False) -> Grid:
             interval(found["p99_interval"]),
         ]
         lines.append((cell, entries))
-    which = "only those entirely inside the full-overlap window" if inside else "all of them"
+    which = "only those entirely within full overlap" if inside else "all of them"
     names = ("p5", "median", "95 %", "mean", "95 %", "p95", "p99", "95 %")
     columns = [Column("count"), *(Column(name, "s") for name in names)]
     caption = f"Seconds for one {page.experiment.operation[0]}: {which}"
@@ -61,9 +61,9 @@ def _repeats(page: Page) -> Grid | None:
         if len(cell["repeats"]) > 1
         for one in cell["repeats"]
     ]
-    columns = [Column("repeat"), Column("count"), Column("median", "s"), Column("mean", "s"), Column("most at once"),
-               Column("their time at N"), Column("together", "Mbit/s")]  # fmt: skip
-    return page.grid("repeats", "Each repeat on its own", columns, lines, more_heads=1) if lines else None
+    columns = [Column("repeat"), Column("count"), Column("median", "s"), Column("mean", "s"),
+               Column("peak concurrency"), Column("time at full N", "%"), Column("aggregate", "Mbit/s")]  # fmt: skip
+    return page.grid("repeats", "Each repeat separately", columns, lines, more_heads=1) if lines else None
 
 
 def _overlap(found: Figures | None) -> list[Entry]:
@@ -72,6 +72,6 @@ def _overlap(found: Figures | None) -> list[Entry]:
     at_n = found["share_of_download_time_at_full"]
     return [
         number(found["most_at_once"]),
-        number(at_n, share(at_n)),
+        number(at_n, percent(at_n)),
         number(found["mbit_per_s"], speed(found["mbit_per_s"])),
     ]

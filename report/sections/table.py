@@ -5,7 +5,7 @@ from report.beside import Row as Line
 from report.cell_key import Key
 from report.cells import SECONDS
 from report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
-from report.phrases import seconds, share
+from report.phrases import percent, seconds
 from report.sections.page import Block, Page
 
 
@@ -15,7 +15,7 @@ def render(page: Page) -> Block:
     told = [metric for metric in experiment.metrics if metric.reading]
     return page.block(
         "table",
-        "Table",
+        "Measured and published",
         caption=page.beside.caption,
         beside=_beside(page) if page.beside.rows else None,
         published_readings=list(dict.fromkeys(table.reading for table in experiment.published if table.reading)),
@@ -35,7 +35,7 @@ def _beside(page: Page) -> Grid:
     for line in page.beside.rows:
         group = groups.setdefault(line.key, [])
         group.append(_row(page, line, again=bool(group)))
-    caption = f"Seconds for one {page.experiment.operation[0]} by cell, measured and published"
+    caption = f"Seconds for one {page.experiment.operation[0]}, measured and published"
     heads, speed = head_columns(page.experiment.axes, told), page.experiment.speed
     columns = [
         *heads,
@@ -43,25 +43,25 @@ def _beside(page: Page) -> Grid:
         Column("count"),
         *(Column(name, "s") for name in ("min", "p25", "avg", "p75", "max")),
         Column(speed.label, speed.unit),
-        Column("most at once"),
-        Column("time at N"),
+        Column("peak concurrency"),
+        Column("at full N", "% of elapsed"),
     ]
     return Grid("cells", caption, columns, list(groups.values()), heads=len(heads), looks="beside")
 
 
 def _row(page: Page, line: Line, *, again: bool) -> Row:
     told, speed = page.beside.told, page.experiment.speed
-    count, *times, got, _ = table.figures_text(page.beside, line)
+    count, *times, got, _ = (text.rstrip(table.FIGURE_SPACE) for text in table.figures_text(page.beside, line))
     most, at_n = line["most_at_once"], line["share_at_full_n"]
     short = most is not None and most < line.key.n
     entries: list[Entry] = [
-        *coordinates(line.key, told, "again" if again else ""),
+        *coordinates(line.key.plain, told, "again" if again else ""),
         words(line.source, "source"),
         number(line["count"], count),
         *(number(line[name], text) for name, text in zip(SECONDS, times, strict=True)),
         number(line[speed.name], got),
         number(most, looks="short" if short else ""),
-        number(at_n, share(at_n)),
+        number(at_n, percent(at_n)),
     ]
     return Row(entries, "ours" if line.measured else "theirs")
 
@@ -89,4 +89,4 @@ def _taken(page: Page) -> Grid | None:
     columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
     one, worker = page.experiment.operation[0], page.experiment.worker[0]
     article = "an" if one[0] in "aeiou" else "a"
-    return page.grid("taken", f"What {article} {one} took of the {worker}", columns, lines)
+    return page.grid("taken", f"What {article} {one} used of the {worker}", columns, lines)

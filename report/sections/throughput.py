@@ -7,7 +7,7 @@ from report import published
 from report.figures import aggregate_throughput, picture, ranked, throughput_per_function
 from report.grid import Column, Grid, level, number, ratio, words
 from report.measured import rate
-from report.phrases import listed, share, speed
+from report.phrases import listed, percent, speed
 from report.sections.page import Block, Page
 
 RATIO = (Column("Cliff’s delta"), Column("95 %"))
@@ -21,14 +21,28 @@ def render(page: Page) -> Block | None:
     if not swept and not grids and any(compare.kind == "choice" and page.numbers["comparisons"].get(compare.name)
                                        for compare in page.experiment.compare):  # fmt: skip
         return None
-    one = throughput_per_function.draw(page.drawn, _like_published(page))
+    is_single = sum(len(one.cells) for one in page.drawn.series) == 1
+    one = None if is_single else throughput_per_function.draw(page.drawn, _like_published(page))
     pictures = [picture(throughput_per_function, one, page.drawn, None if swept else ranked),
                 picture(aggregate_throughput, aggregate_throughput.draw(page.drawn), page.drawn)]  # fmt: skip
-    heading = "Does throughput per function hold?" if swept else "What one function gets"
     points = _points(page) if swept else []
     return page.block(
-        "throughput", "Throughput", pictures, heading=heading, points=points, theirs=_published_words(page), grids=grids
+        "throughput",
+        "Throughput",
+        pictures,
+        points=points,
+        alone=_alone(page),
+        theirs=_published_words(page),
+        grids=grids,
     )
+
+
+def _alone(page: Page) -> str:
+    """Why there is no curve; empty where there is one."""
+    if _is_swept(page):
+        return ""
+    [n] = page.drawn.concurrencies
+    return f"Only N = {n} ran, so there is no curve against N."
 
 
 def _is_swept(page: Page) -> bool:
@@ -51,7 +65,7 @@ def _points(page: Page) -> list[str]:
     points = []
     for one in page.numbers["verdict"]["per_memory"]:
         far = one["holds_up_to"]
-        holds = f" Up to N = {far} it holds." if far and one["level"] != "holds" else ""
+        holds = f" It holds up to N = {far}." if far and one["level"] != "holds" else ""
         points.append(one["words"] + holds)
     return points
 
@@ -65,11 +79,11 @@ def _published_words(page: Page) -> str | None:
         keys = [key for key, _ in one.cells if "avg_s" in theirs.get(key, (None, {}))[1]]
         if len(keys) > 1 and (keys[0].n, keys[-1].n) == (page.drawn.concurrencies[0], page.drawn.concurrencies[-1]):
             first, last = (theirs[key][1]["avg_s"] for key in (keys[0], keys[-1]))
-            ends.append(f"{last / first:.2f} × with {one.label}")
+            ends.append(f"{last / first:.2f} with {one.label}")
     if not ends:
         return None
     first, last = page.drawn.concurrencies[0], page.drawn.concurrencies[-1]
-    return f"Published means of all, from N = {first} to N = {last}: {listed(ends)}."
+    return f"The published mean changes from N = {first} to N = {last} by a factor of {listed(ends)}."
 
 
 def _of_scale(page: Page, compare: Compare) -> Grid | None:
@@ -78,10 +92,10 @@ def _of_scale(page: Page, compare: Compare) -> Grid | None:
         return None
     is_n = is_of_n(page.experiment, compare)
     label = next(axis.label for axis in page.experiment.axes if axis.name == compare.axes[0])
-    columns = [Column("against", words=True), Column("median ×", "all"), Column("95 %")]
+    columns = [Column("baseline", words=True), Column("median ×", "all"), Column("95 %")]
     if is_n:
-        columns += [Column("median ×", "in window"), Column("95 %"), *RATIO, Column("together", "Mbit/s"),
-                    Column("of ideal")]  # fmt: skip
+        columns += [Column("median ×", "full overlap"), Column("95 %"), *RATIO, Column("aggregate", "Mbit/s"),
+                    Column("of ideal", "%")]  # fmt: skip
     else:
         columns += RATIO
     lines = []
@@ -94,10 +108,10 @@ def _of_scale(page: Page, compare: Compare) -> Grid | None:
             entries += ratio(found["cliffs_delta"], "{:+.2f}")
             entries += [
                 number(ideal["mbit_per_s"], speed(ideal["mbit_per_s"])),
-                number(ideal["share_of_ideal"], share(ideal["share_of_ideal"])),
+                number(ideal["share_of_ideal"], percent(ideal["share_of_ideal"])),
             ]
         else:
             entries += ratio(found["cliffs_delta"], "{:+.2f}")
         lines.append((one, [*entries, level(found["level"])]))
-    caption = f"Each {label} against the smallest, with everything else alike"
-    return page.grid(compare.name, caption, [*columns, Column("says", words=True)], lines)
+    caption = f"Each {label} against the smallest, everything else being equal"
+    return page.grid(compare.name, caption, [*columns, Column("result", words=True)], lines)

@@ -66,8 +66,9 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     for (words, place), pairs in _series(_pairs(cells, experiment), experiment).items():
         key = pairs[0].ours.key
         what = moves[key[axis]]
-        ours = key.value_words(choice_of(experiment)[0])
-        told_of = f"{VERBS[what]} is {{}} on {ours}"
+        ours = key[choice_of(experiment)[0]]
+        named = key.value_words(choice_of(experiment)[0])
+        told_of = f"{VERBS[what]} is {{}} on {'the ' if named != ours else ''}{named}"
         times = [(_median(pair.ours, pair), _median(pair.base, pair)) for pair in pairs]
         costs = [bill.of(pair, what) for pair in pairs]
         priced = [one for one in costs if one]
@@ -78,7 +79,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
             "ours": ours,
             "points": [_point(*one) for one in zip(pairs, times, costs, strict=True)],
             "time": _even(pairs, times, ("faster", "slower"), told_of),
-            "cost": _even(pairs, priced, ("cheaper", "dearer"), told_of) if len(priced) == len(pairs) else None,
+            "cost": _even(pairs, priced, ("cheaper", "more expensive"), told_of) if len(priced) == len(pairs) else None,
         })  # fmt: skip
     return found
 

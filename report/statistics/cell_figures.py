@@ -33,7 +33,7 @@ class Measured:
 
 def measured(cell: Cell, experiment: Experiment) -> Measured:
     """Everything that can be said of one cell on its own."""
-    label = cell.key.words
+    label = cell.key.plain.words  # it seeds the resamples
     parts = cell.by_repeat()
     timed = {name: parallelism.measure(part) for name, part in parts.items()}
     overlapping = [one for one in timed.values() if one]

@@ -23,8 +23,8 @@ def cold_against_warm(records: Records, label: str, operation: str) -> dict[str,
     result: dict[str, Any] = {"cold": _figures(cold), "warm": _figures(warm)}
     needed = rules.MINIMUM_FOR_COMPARISON
     if min(len(cold), len(warm)) < needed:
-        why = f"{needed} measurements of each are needed; there are {len(cold)} cold and {len(warm)} warm"
-        words = f"Can’t tell cold from warm: {why}."
+        why = f"each needs {needed} measurements, but there are {len(cold)} cold and {len(warm)} warm"
+        words = f"Cold and warm can’t be compared: {why}."
         return result | {"difference_of_means_s": None, "difference_of_medians_s": None, "words": words, "why": why}
     means = difference(cold, warm, "mean_s", result)
     return result | {
@@ -54,10 +54,14 @@ def _figures(sample: Sample) -> dict[str, Any]:
 def _words(means: dict[str, float], one: str) -> str:
     low, high = means["low"], means["high"]
     if low > 0:
-        return f"The first {one} of a sandbox took {low:.3g} to {high:.3g} s longer on average than later ones."
+        return (
+            f"The first {one} of a function instance took {low:.3g} to {high:.3g} s longer on average than later ones."
+        )
     if high < 0:
-        return f"The first {one} of a sandbox took {-high:.3g} to {-low:.3g} s less on average than later ones."
+        return (
+            f"The first {one} of a function instance took {-high:.3g} to {-low:.3g} s less on average than later ones."
+        )
     return (
-        f"No difference to be seen between the first {one} of a sandbox and later ones: on average "
+        f"The first {one} of a function instance and later ones are too close to call: on average "
         f"{-low:.3g} s less to {high:.3g} s more."
     )

@@ -81,7 +81,7 @@ def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[s
         attribute = "everything" if name == "all" else "inside"
         found = effect(getattr(cell, attribute), getattr(base, attribute))
         if found["why"] is None and not same_size:
-            found |= {"level": "cant_tell", "why": "what was moved differs in size, or its size isn't known"}
+            found |= {"level": "cant_tell", "why": "the amounts transferred differ, or aren’t known"}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
     return result
 
@@ -115,20 +115,21 @@ class _Sentences:
         place = key.words_without(self._compare.axes, self._told)
         ours, theirs = (one.words_of(self._compare.axes) for one in (key, base))
         if found["level"] == "cant_tell":
-            return f"{ours} against {theirs} ({place}): can’t tell; {found['why']}."
+            return f"{ours} against {theirs} ({place}): unknown; {found['why']}."
         took = took_words(found["ratio_of_medians"])
         return (
-            f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long: {self._conclusion(found)}."
+            f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long{self._conclusion(found)}."
         )
 
     def _conclusion(self, found: dict[str, Any]) -> str:
         if self._is_n:
-            return conclusion(found, self._worker)
+            return f", so {conclusion(found, self._worker)}"
         if found["level"] == "holds":
-            return f"no difference beyond {_within()}"
+            return f" (no difference of more than {_within()})"
         if found["level"] not in ("slower", "faster"):
-            return _unclear(found["ratio_of_medians"], f"whether {self._label} matters")
-        return f"more {self._label}, {found['level']}" if self._compare.kind == "scale" else found["level"]
+            unclear = _unclear(found["ratio_of_medians"], "", "slower", "faster", "too close to call")
+            return f" ({unclear})"
+        return f" ({found['level']})"
 
 
 def took_words(ratio: dict[str, float]) -> str:
@@ -143,21 +144,22 @@ def conclusion(found: dict[str, Any], worker: str) -> str:
     ratio = found["ratio_of_medians"]
     low, high = 1 / ratio["high"], 1 / ratio["low"]
     if found["level"] == "holds":
-        return f"throughput per {worker} holds, within {_within()}"
+        return f"throughput per {worker} holds within {_within()}"
     if found["level"] == "slower":
-        return f"throughput per {worker} falls to {_about(low, high)}{share_words(low, high)}"
+        return f"throughput per {worker} falls to {_about(low, high)}"
     if found["level"] == "faster":
-        return f"throughput per {worker} rises to {share_words(low, high)}"
-    return _unclear(ratio, f"whether throughput per {worker} holds")
+        return f"throughput per {worker} rises to {_between(low, high)}"
+    throughput = f"throughput per {worker} "
+    return _unclear(ratio, throughput, "falls", "rises", f"it is too close to call whether {throughput}holds")
 
 
-def _unclear(ratio: dict[str, float], whether: str) -> str:
+def _unclear(ratio: dict[str, float], what: str, slower: str, faster: str, neither: str) -> str:
     within = _within()
     if ratio["low"] > 1:
-        return f"slower, but can’t tell whether by more than {within}"
+        return f"{what}{slower}, possibly by less than {within}"
     if ratio["high"] < 1:
-        return f"faster, but can’t tell whether by more than {within}"
-    return f"can’t tell {whether}, within {within}"
+        return f"{what}{faster}, possibly by less than {within}"
+    return f"{neither} within {within}"
 
 
 def _within() -> str:
@@ -171,13 +173,19 @@ def share_words(low: float, high: float) -> str:
     return f"{least} %" if least == most else f"{least} to {most} %"
 
 
+def _between(low: float, high: float) -> str:
+    words = share_words(low, high)
+    return f"between {words.replace(' to ', ' and ')}" if " to " in words else words
+
+
 def _about(low: float, high: float) -> str:
-    """`about a third, ` when a simple fraction lies in the interval, and the interval is narrow enough for it."""
+    """`about a third (32 to 35 %)` when a simple fraction lies in the interval, and the interval is narrow enough for
+    it; else `between 71 and 87 %`."""
     for share, words in ((3 / 4, "three quarters"), (2 / 3, "two thirds"), (1 / 2, "half"), (1 / 3, "a third"),
                          (1 / 4, "a quarter"), (1 / 5, "a fifth"), (1 / 10, "a tenth")):  # fmt: skip
         if low <= share * 1.02 and high >= share * 0.98 and high <= 1.15 * low:
-            return f"about {words}, "
-    return ""
+            return f"about {words} ({share_words(low, high)})"
+    return _between(low, high)
 
 
 def _down(value: float, digits: int) -> str:

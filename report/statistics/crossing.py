@@ -90,13 +90,13 @@ def _words(
         return f"{told_of.format(above)} for objects {side} about {at} ({ends}, 95 %), {below} {other}"
     if None in told:
         needed = rules.MINIMUM_FOR_COMPARISON
-        return f"can’t tell whether {told_of.format(above)}: at every size {needed} measurements of each are needed"
+        return f"it is unknown whether {told_of.format(above)}: each variant needs {needed} measurements at every size"
     if {*told} == {UNCLEAR}:
-        return f"can’t tell at any measured size whether {told_of.format(above)}"
+        return f"it is too close to call at every measured size whether {told_of.format(above)}"
     at = {which: listed([decimal_size(size) for size, one in zip(sizes, told, strict=True) if one == which])
           for which in (ABOVE, BELOW, UNCLEAR) if which in told}  # fmt: skip
     parts = [f"{name} at {at[which]}" for which, name in ((ABOVE, above), (BELOW, below)) if which in at]
-    first, *rest = [*parts, *([f"can’t tell at {at[UNCLEAR]}"] if UNCLEAR in at else [])]
+    first, *rest = [*parts, *([f"too close to call at {at[UNCLEAR]}"] if UNCLEAR in at else [])]
     name, _, places = first.partition(" at ")
     return "; ".join([f"{told_of.format(name)} at {places}", *rest])
 

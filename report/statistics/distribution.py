@@ -109,7 +109,7 @@ def mean(values: Sequence[float]) -> float:
 
 def too_few(name: str, needed: int, count: int) -> str:
     """Why a figure isn't told: `p99 needs 100 measurements; there are 50`."""
-    there = {0: "there is none", 1: "there is one"}.get(count, f"there are {count}")
+    there = {0: "there are none", 1: "there is one"}.get(count, f"there are {count}")
     return f"{name} needs {'a measurement' if needed == 1 else f'{needed} measurements'}; {there}"
 
 
@@ -117,5 +117,5 @@ def _no_speed(sizes: np.ndarray | None, times: np.ndarray) -> str | None:
     if not len(times):
         return "there is no measurement"
     if sizes is None:
-        return "a record doesn't say how many bytes arrived"
+        return "a record lacks the number of bytes"
     return rules.NO_TIME if times.min() < rules.SHORTEST_S else None

@@ -77,7 +77,7 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
 def _refusal(ours: Sample, base: Sample) -> str | None:
     needed = rules.MINIMUM_FOR_COMPARISON
     if min(len(ours), len(base)) < needed:
-        return f"both sides need {needed} measurements; there are {len(ours)} against {len(base)}"
+        return f"each side needs {needed} measurements, but they have {len(ours)} and {len(base)}"
     # The base of a resample can be its smallest value.
     return rules.NO_TIME if min(ours.values[0], base.values[0]) < rules.SHORTEST_S else None
 

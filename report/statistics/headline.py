@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.experiment import Compare, is_of_n
+from experiments.experiment import Compare, StandIn, is_of_n
 from report.cell_key import Key, told_apart
 from report.measured import speed_of
 from report.phrases import between, listed, quantity, speed
@@ -22,7 +22,9 @@ def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Seque
     statistics.json."""
     told = _Headline(run, cells)
     if not any(cell["count"] for cell in cells):
-        return f"Can’t tell what a {told.worker} gets: this run has no {told.one} on record."
+        return f"This run has no {told.one} on record, so what one {told.worker} gets is unknown."
+    if stand_ins := run.stand_ins(told.keys):
+        return _shortest_that_fits(told.of_stand_ins(stand_ins))
     if series := own.get("knees", {}).get("series"):
         return _shortest_that_fits(told.of_knees(series))
     if series := own.get("by_size"):
@@ -57,9 +59,14 @@ class _Headline:
         self._where = {"local": "On this machine", "unknown": "On an unknown target"}.get(
             run.target, f"On {run.source}"
         )
-        self._stand_ins = run.stand_ins(self._cells)
-        for one, names in self._stand_ins.items():
-            self._where += f", with {one.short} in place of {listed(names)}"
+        self.keys = list(self._cells)
+
+    def of_stand_ins(self, stand_ins: Mapping[StandIn, Sequence[str]]) -> list[str]:
+        """What ran in the place of what was asked for, and no claim at all: it would be read as one of that."""
+        ran = listed([one.short for one in stand_ins])
+        about = listed([name for names in stand_ins.values() for name in names])
+        says = f"ran on {ran} as a stand-in, so it says nothing about {about}"
+        return [f"This {says}; it shows that the whole path works.", f"This {says}."]
 
     def of_one(self) -> list[str]:
         """Nothing was swept: what a function gets."""
@@ -70,7 +77,7 @@ class _Headline:
             gets = f"gets {found}"
         interval = cell["mbit_per_s"]["per_function_interval"] if self._speed.how == "rate" else None
         also = f" ({between(interval, '{:,.0f}')}, 95 %)" if interval else ""
-        only = "; nothing was swept, so there is nothing to compare" if len(timed) == 1 else ""
+        only = "; only one cell ran, so there is nothing to compare" if len(timed) == 1 else ""
         return [
             f"{self._where}, one {self.worker} {gets}{also} with {key.words}{only}.",
             f"One {self.worker} {gets} with {key.words}.",
@@ -87,15 +94,15 @@ class _Headline:
         first, *rest = series
         if not rest:
             words = first["words"]
-            return [f"{self._where}, {words}.", f"{words[0].upper()}{words[1:]}.", _until(words, ", the best"),
+            return [f"{self._where}, {words}.", f"{words[0].upper()}{words[1:]}.", _until(words, ", and at best"),
                     _until(words, ": ")]  # fmt: skip
         starts = Counter(one["words"].partition(":")[0] for one in series)
         (most, count), *others = starts.most_common()
         if not others:
             where = "both" if len(series) == 2 else f"all {len(series)}"
             return [f"{self._where}, {most}, in {where} series.", f"{most[0].upper()}{most[1:]}."]
-        told = f"{most} in {count} of {len(series)} series"
-        also = [f"{words} in {number}" for words, number in others]
+        told = f"{most}, in {count} of {len(series)} series"
+        also = [f"{words}, in {number}" for words, number in others]
         return [f"{self._where}, {'; '.join([told, *also])}.", f"{self._where}, {told}; the others differ.",
                 f"{told[0].upper()}{told[1:]}."]  # fmt: skip
 
@@ -113,9 +120,6 @@ class _Headline:
         ours = f"{ours}, {places.pop()}," if len(places) == 1 and len(series) > len(shown) else ours
         claim = f"{ours} is {_where_it_is('faster', faster)}"
         whole = f"{claim}, and {_where_it_is('cheaper', cheaper)}" if cheaper else claim
-        for one, names in self._stand_ins.items():
-            begins = f"{one.short[0].upper()}{one.short[1:]} stood in: nothing follows for {listed(names)}."
-            return [f"{begins} Here {whole}.", f"{begins} Here {claim}.", begins]
         return [f"{self._where}, {whole}.", f"{whole}.", f"{claim}."]
 
     def of_choice(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
@@ -138,8 +142,8 @@ class _Headline:
         known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
         if not known:
             return [
-                f"Can’t tell which {self.one} is the fastest with {everywhere}: {mine[0]['all']['why']}.",
-                f"Can’t tell which {self.one} is the fastest: {mine[0]['all']['why']}.",
+                f"Which {self.one} is the fastest with {everywhere} is unknown: {mine[0]['all']['why']}.",
+                f"Which {self.one} is the fastest is unknown: {mine[0]['all']['why']}.",
             ]
         best = min([base, *known], key=lambda key: self._cells[key]["seconds"]["median_s"])
         if best == base:
@@ -157,7 +161,7 @@ class _Headline:
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
         claim += f" {base.words_of(compare.axes)}"
         cpu = self._taken(best, base)
-        who = names[0] if others == 0 else f"{with_others}, too close to tell apart,"
+        who = names[0] if others == 0 else f"{with_others}, too close to call between them,"
         start = f"{who} {'is' if others == 0 else 'are'} the fastest with {everywhere}"
         return [
             f"{self._where}, {start}: {claim}{cpu}.",
@@ -187,14 +191,14 @@ class _Headline:
         label = next(axis.label for axis in self._axes if axis.name == compare.axes[0])
         (first, count), *rest = Counter(filter(None, winners)).most_common()
         told = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
-        close = f"; too close to tell in {winners.count(None)}" if None in winners else ""
+        close = f"; too close to call in {winners.count(None)}" if None in winners else ""
         claim = f"which {label} is the fastest depends on {listed(differing) or 'what else was swept'}: {told}{close}."
         return [f"{self._where}, {claim}", f"W{claim[1:]}", f"W{claim[1:].partition(':')[0]}."]
 
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])
         ratio, theirs = known[next_best]["all"]["ratio_of_medians"], next_best.words_of(compare.axes)
-        verb = "takes" if ratio["low"] > 1 else "can’t be told from it and takes"
+        verb = "takes" if ratio["low"] > 1 else "is too close to call and takes"
         claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next"
         return [
             f"{self._where}, {claim}: its median {self.one} {verb} {took_words(ratio)} as long.",
@@ -208,7 +212,7 @@ class _Headline:
             ours, theirs = (self._cells[key]["client"][metric.name] for key in (best, base))
             if ours and theirs:
                 alike = 0.95 <= ours / theirs <= 1.05
-                return f", with {'as much' if alike else f'{ours / theirs:.2g} × its'} {metric.label}"
+                return f", with {'about the same' if alike else f'{ours / theirs:.2g} × its'} {metric.label}"
         return ""
 
     def of_scale(self, compare: Compare, rows: Sequence[Figures]) -> list[str]:
@@ -219,7 +223,7 @@ class _Headline:
         ends = [self._key(part).words_of(compare.axes) for part in (first["base"], first)]
         if not told:
             why = first["all"]["why"]
-            return [f"Can’t tell how {self.many} at {ends[1]} compare with {ends[0]}: {why}."]
+            return [f"How {self.many} at {ends[1]} compare with {ends[0]} is unknown: {why}."]
         if not self._is_n(compare):
             return self._of_other_scale(compare, told, ends)
         ratios = [one["all"]["ratio_of_medians"] for one in told]
@@ -231,10 +235,12 @@ class _Headline:
         if whole["level"] == "mixed":
             low, high = 1 / took["high"], 1 / took["low"]
             holds = sum(one["all"]["level"] == "holds" for one in told)
-            says = f"throughput per {self.worker} holds in {holds} of {len(told)} series; at worst and best it is"
-            return [f"{self._where}, {far} {says} {share_words(low, high)} of what it was."]
+            ranges = f"it is {share_words(low, high)} of that at {ends[0]}"
+            return [
+                f"{self._where}, throughput per {self.worker} holds in {holds} of {len(told)} series {far}; {ranges}."
+            ]
         says = conclusion(whole, self.worker)
-        claim = f"{says}{',' if ', within' in says else ''} {far}"
+        claim = f"{says}{',' if ', ' in says else ''} {far}"
         return [
             f"{self._where}, {claim}: the median {self.one} takes {took_words(took)} as long{apart}.",
             f"{self._where}, {claim}{apart}.",
@@ -245,7 +251,7 @@ class _Headline:
         """What must be said at once where fewer ran than the headline says."""
         overlaps = [(self._key(one).n, self._cells[self._key(one)]["parallelism"]) for one in rows]
         short = [(found["most_at_once"], n) for n, found in overlaps if found and found["most_at_once"] < n]
-        return f" (but at most {min(short)[0]} of {min(short)[1]} ran at once)" if short else ""
+        return f" (but no more than {min(short)[0]} of {min(short)[1]} ran at once)" if short else ""
 
     def _of_other_scale(self, compare: Compare, told: Sequence[Figures], ends: Sequence[str]) -> list[str]:
         ratios = [one["all"]["ratio_of_medians"] for one in told]
@@ -277,8 +283,8 @@ def _where_it_is(what: str, found: Sequence[tuple[str, str]]) -> str:
     if len(places) == 1 and not unclear:
         [told] = places
     if not told:
-        return f"at no size clearly {what}"
-    return f"{what} {told}" + (f" (can’t tell for {listed(unclear)})" if unclear else "")
+        return f"not measurably {what} at any size"
+    return f"{what} {told}" + (f" (too close to call for {listed(unclear)})" if unclear else "")
 
 
 def _until(words: str, end: str) -> str:

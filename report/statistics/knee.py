@@ -104,17 +104,12 @@ class _Series:
         limit, speed = self._keys[at].value_words(self._axis), f"{quantity(self._medians[at])} {self._unit}"
         each = self._each()
         if best is None:
-            return (
-                f"more {self._what} paid up to {limit}, the largest that was tried{each and ','}{each}: {speed} there"
-            )
+            return f"more {self._what} gave a gain up to {limit}, the largest tried{each}: {speed}"
         key, found = best
-        chance = "" if each or self._is_certain(at) else " that can be told from chance"
-        if at == 0:
-            gains = f"{limit}, the smallest that was tried, already {'got' if each else 'gets'} everything"
-        else:
-            gains = f"beyond {limit}, more {self._what} {'bought' if each else 'buy'} nothing"
-        beyond = f"{ratio_words(found)} as much with {key.value_words(self._axis)}, the best beyond it"
-        return f"{gains}{chance}{each}: {speed} there, and {beyond}"
+        gain = "no gain" if not each and self._is_certain(at) else "no measurable gain"
+        smallest = ", the smallest tried," if at == 0 else ","
+        beyond = f"at best {ratio_words(found)} as much, with {key.value_words(self._axis)}"
+        return f"beyond {limit}{smallest} more {self._what} gave {gain}{each}: {speed} there, and {beyond}"
 
     def _each(self) -> str:
         """How many operations a cell has, where they are too few for an interval."""
@@ -122,7 +117,7 @@ class _Series:
         if least >= MINIMUM_FOR_INTERVAL:
             return ""
         counts = str(least) if least == most else f"{least} to {most}"
-        return f" in {counts} {self._operation[most != 1]} each"
+        return f" (with {counts} {self._operation[most != 1]} each)"
 
     def _is_certain(self, at: int) -> bool:
         """Whether no interval beyond it leaves room for a gain."""
@@ -148,9 +143,10 @@ def _rule(experiment: Experiment) -> str:
     share = f"{rules.HOLDS_WITHIN:.0%}".replace("%", " %")
     one, many = experiment.operation
     return (
-        f"The knee is the smallest {label} that no larger one beats: one beats it where its median "
-        f"{experiment.speed.unit} is more than {share} higher and the 95 % interval of the ratio of medians lies above "
-        f"1. With fewer than {MINIMUM_FOR_INTERVAL} {many} in either there is no interval, the medians alone decide, "
-        f"and another {one} may decide otherwise. With {MINIMUM_FOR_INTERVAL} it is nearly their range, which has the "
-        "median in it in 94 of 100 cases. “Told from chance” stands where an interval leaves room for a gain."
+        f"The knee is the smallest {label} that no larger value beats. A larger value beats it if its median "
+        f"{experiment.speed.unit} is more than {share} higher and the 95 % interval of the ratio of medians lies "
+        f"above 1. With fewer than {MINIMUM_FOR_INTERVAL} {many} in either cell there is no interval: the medians "
+        f"alone decide, and another {one} may change the result. With {MINIMUM_FOR_INTERVAL} the interval is nearly "
+        "their range, which contains the median in 94 of 100 cases. “No gain” means that no interval leaves room "
+        f"for one of more than {share}; otherwise it is “no measurable gain”."
     )

@@ -24,10 +24,10 @@ EARLY_OR_LATE = 0.01
 NEVER = "never"
 SENTENCES = {
     "avg_s": "{measured} s for one {one} ({predicted} s predicted{off})",
-    "most_at_once": "{measured} at once ({predicted} predicted{off})",
+    "most_at_once": "a peak concurrency of {measured} ({predicted} predicted{off})",
     "time_to_n_s": "N reached after {measured} s ({predicted} s predicted{off})",
     "share_at_n": "{measured} % of the {one} time at full N ({predicted} % predicted{off})",
-    "span_s": "{measured} s from first start to last end ({predicted} s predicted{off})",
+    "span_s": "{measured} s elapsed ({predicted} s predicted{off})",
 }
 
 
@@ -155,7 +155,7 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     """In how many cells the seconds lay within their range, and where they were furthest off."""
     timed = [row for row in rows if row["avg_s"] and row["avg_s"]["low"] is not None]
     if not timed:
-        return "No cell has both a prediction with its range and a time, so there is nothing to set side by side."
+        return "No cell has both a prediction with a range and a time, so there is nothing to compare."
     outside = [row for row in timed if not row["avg_s"]["inside"]]
     worst = max(outside or timed, key=lambda row: _apart("avg_s", row))
     figures, held = worst["avg_s"], len(timed) - len(outside)
@@ -163,11 +163,11 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
             f"{text('avg_s', figures['measured'])} s measured"]  # fmt: skip
     told += [] if figures["difference"] is None else [percent(figures["difference"])]
     if len(timed) == 1:
-        says = "within its range" if held else "but not within its range"
-        return f"The model predicted the seconds of the one cell, {says}: {', '.join(told)}."
+        says = "matches" if held else "misses"
+        return f"The mean of the only cell {says} the predicted range: {', '.join(told)}."
     cells = f"{held or 'none'} of {len(timed)} cells" if outside else f"all {len(timed)} cells"
-    most = f"it {'missed most' if outside else 'was furthest off'} with {_named(worst, experiment)}"
-    return f"The model predicted the seconds of {cells} within its range; {most}: {', '.join(told)}."
+    most = f"the {'largest miss' if outside else 'largest difference'} is with {_named(worst, experiment)}"
+    return f"The mean matches the predicted range in {cells}; {most}: {', '.join(told)}."
 
 
 def misses(predicted: Figures | None, experiment: Experiment) -> list[str]:
@@ -215,7 +215,7 @@ def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
         return f"N never reached (after {predicted} s predicted)"
     if predicted == NEVER:
         what = "N reached after" if name == "time_to_n_s" else f"one {one} succeeded in"
-        return f"{what} {measured} s (never, by the prediction)"
+        return f"{what} {measured} s (never predicted)"
     off = "" if row["difference"] is None else f", {percent(row['difference'])}"
     return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=one)
 

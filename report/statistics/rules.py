@@ -24,7 +24,7 @@ NEARLY_FULL = 0.90
 
 # Records hold nine digits; a shorter time can't be divided by.
 SHORTEST_S = 1e-9
-NO_TIME = "one took no measurable time"
+NO_TIME = "an operation took no measurable time"
 
 
 def as_dict(experiment: Experiment) -> dict[str, Any]:
@@ -46,52 +46,54 @@ WORDS = {
     "quantile": "Linear between ranks: type 7 of Hyndman and Fan (1996), as in NumPy and in DuckDB's quantile_cont.",
     "interval": (
         f"95 % percentile bootstrap with {RESAMPLES} resamples of the {{many}}, its levels widened for small samples "
-        "(Hesterberg 2015): as wide as a t interval would be. That of p99 reaches to the ranks below and above it. "
-        "Cliff's delta: its own variance (Feng and Cliff 2004)."
+        "(Hesterberg 2015), which makes it as wide as a t interval. The interval of p99 extends to the adjacent ranks. "
+        "That of Cliff's delta comes from its own variance (Feng and Cliff 2004)."
     ),
     "seed": (
-        "Taken from the figures themselves, so the same records give the same intervals, whatever their order; another "
-        "version of NumPy may draw other resamples."
+        "Derived from the figures themselves, so the same records give the same intervals in any order; another "
+        "version of NumPy may draw different resamples."
     ),
     "independence": (
-        "The intervals take the {many} of a cell as independent of each other. They share {workers}, network and "
-        "minutes, so the intervals describe this run; only repeats say how much another run would differ."
+        "The intervals treat the {many} of a cell as independent. But they share {workers}, network and time, so the "
+        "intervals describe this run; only repeats show how much another run would differ."
     ),
     "duplicates": (
-        "A message delivered twice counts once, with its first successful record. The saved query can't tell them "
-        "apart and counts both."
+        "A redelivered message counts once, with its first successful record. The saved query can't tell the two "
+        "deliveries apart and counts both."
     ),
     "overlap": (
-        "Every attempt runs from its started_at_ms up to, not including, its finished_at_ms: failed and duplicate ones "
-        "occupied a {worker} too. On AWS the clocks of the {workers} differ a little, so a count above N can appear."
+        "Every attempt lasts from its started_at_ms up to, but not including, its finished_at_ms. Failed and "
+        "duplicate attempts count too, because they occupied a {worker}. On AWS the clocks of the {workers} differ "
+        "slightly, so a count can exceed N."
     ),
     "window": (
-        "The full-overlap window runs from the first to the last moment at which N ran at once. Between two messages a "
-        "{worker} is idle, so the overlap dips below N inside it. Long {many} fit into a short window less often: "
-        "with few {many} inside, their figures lean to the short ones."
+        "Full overlap lasts from the first to the last moment at which N ran at once. A {worker} is idle between two "
+        "messages, so concurrency dips below N in between. Long {many} fit into a short full overlap less often: where "
+        "only a few {many} lie within it, their figures favour short ones."
     ),
     "bandwidth": (
-        "All bytes that arrived, also those of failed and duplicate attempts, over the time from the first start to "
-        "the last end. Inside the window: the bytes of each attempt are taken as spread evenly over its duration."
+        "All bytes that arrived, including those of failed and duplicate attempts, divided by the elapsed time. Within "
+        "full overlap, the bytes of each attempt are assumed to arrive evenly over its duration."
     ),
     "repeats": (
-        "The {many} of all repeats are pooled. Overlap is counted for each repeat on its own and then added up: times, "
-        "{many} and bytes are summed before they are divided; the maximum is that of any repeat, the time to full N "
-        "the median of those repeats that reached it."
+        "The {many} of all repeats are pooled. Overlap is counted for each repeat separately and then combined: times, "
+        "{many} and bytes are summed before they are divided, the peak is the highest of any repeat, and the time to N "
+        "is the median of the repeats that reached it."
     ),
     "prediction": (
-        "What the model said before the run, with the range that its parameters leave. A miss is a figure whose own "
-        "interval doesn't touch that range: of the mean of the {many} the interval above, widened to the means of the "
-        "repeats; of the others all repeats. Share at full N: the part of the time of all attempts that lies inside "
-        "the full-overlap window, 0 where N never ran at once. More than N at once counts as N. No miss is a span off "
-        "by a millisecond, which is as fine as records tell time, nor a time to N by a hundredth of the span, nor a "
-        "share at full N by a hundredth: clocks and hand-overs do as much. Repeats: the mean of their spans."
+        "What the model expected before the run, with the range that its parameters allow. A miss is a figure whose "
+        "own interval doesn't overlap that range. For the mean of the {many} this is the interval above, widened to "
+        "the means of the repeats; for the other figures it is the range of the repeats. Time at full N is here the "
+        "share of all attempts' time that lies within full overlap, 0 where N never ran at once. A peak above N "
+        "counts as N. Clocks and hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of "
+        "the records, the time to N by a hundredth of the elapsed time, and the time at full N by one percentage "
+        "point. With repeats, the elapsed time is their mean."
     ),
 }
 
 
 def independence(experiment: Experiment) -> str:
-    """What the intervals don't know."""
+    """What the intervals leave out."""
     return _named(WORDS["independence"], experiment)
 
 

@@ -55,7 +55,7 @@ def _per_place(run: Run, cells: Sequence[Figures], against: Sequence[Figures]) -
     for key in keys:
         named = key.words_without((name_of_n,), told)
         place = {name: value for name, value in key.figures().items() if name != name_of_n}
-        words = f"{named}: there is only {key.value_words(name_of_n)}, so nothing can be told of N."
+        words = f"{named}: only {key.value_words(name_of_n)} ran, so the effect of N is unknown."
         found.setdefault(key.without((name_of_n,)), place | {"level": "cant_tell", "words": words, "holds_up_to": None})
     still_holds = dict.fromkeys(found, True)
     for one in against:
@@ -78,13 +78,13 @@ class _Words:
         """Whether N really ran at once, cell by cell where it didn't."""
         timed = [cell for cell in self._cells if cell["parallelism"]]
         if not timed:
-            return "Can’t tell how many ran at once: no record says when it ran."
+            return "The peak concurrency is unknown: no record has its start and end times."
         short, partly, over = [], [], []
         for cell in timed:
             found, named = cell["parallelism"], self._named(cell)
             n = self._key(cell).n
             if found["most_at_once"] < n:
-                short.append(f"at most {found['most_at_once']} of {n} with {named}")
+                short.append(f"{found['most_at_once']} of {n} with {named}")
             elif found["most_at_once"] > n:
                 over.append(f"{found['most_at_once']} with {named}")
             if 0 < found["reached_full"] < found["repeats"]:
@@ -92,7 +92,7 @@ class _Words:
         sentences = [
             f"{begins}: {some(cells, NAMED)}."
             for begins, cells in (
-                ("N was not reached everywhere", short),
+                ("Not every cell reached its N; peak concurrency", short),
                 ("Not every repeat reached its N", partly),
                 ("More than N ran at once", over),
             )
@@ -100,7 +100,7 @@ class _Words:
         ]
         if not sentences:
             everywhere = "Every cell" if len(timed) == len(self._cells) else "Every cell with records"
-            sentences.append(f"{everywhere} reached its N: that many did run at once.")
+            sentences.append(f"{everywhere} reached its N.")
         return " ".join(sentences)
 
     def caveats(self, against: Sequence[Figures], predicted: Figures | None) -> list[str]:
@@ -108,18 +108,20 @@ class _Words:
         found = []
         if self._run.target == "local":
             found.append(
-                "These figures describe this machine and its emulator, not AWS; memory size changes nothing here."
+                "These figures describe this machine and its emulator, not AWS; memory size has no effect on them."
             )
             for one, names in self._run.stand_ins(map(self._key, self._cells)).items():
                 short = one.short[0].upper() + one.short[1:]
-                found.append(f"{short} stood in for {listed(names)}: its figures say nothing of that storage.")
+                found.append(
+                    f"{short} is the stand-in for {listed(names)}; its figures say nothing about {listed(names)}."
+                )
         elif self._run.target == "endpoint":
-            found.append(f"These figures describe {self._run.source}: they are not AWS’s.")
+            found.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
-            found.append("Nothing on record says where this ran.")
+            found.append("Where this ran is not on record.")
         found += [*self._apart(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
-            found.append(f"The model missed by more than the uncertainty that it states: {some(missed, NAMED, '; ')}.")
+            found.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
         found += [*self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
             found.append(rules.independence(self._run.experiment))
@@ -133,7 +135,7 @@ class _Words:
         ]
         if not apart:
             return []
-        return [f"The means of the repeats lie apart, which the intervals don’t show: {some(apart, NAMED)}."]
+        return [f"The repeats differ more than the intervals show; highest over lowest mean: {some(apart, NAMED)}."]
 
     def _seldom_full(self) -> list[str]:
         seldom = []
@@ -145,7 +147,7 @@ class _Words:
         if not seldom:
             return []
         full = _percent(rules.NEARLY_FULL)
-        return [f"Little of the {self._one} time was spent with at least {full} of N running: {some(seldom, NAMED)}."]
+        return [f"At least {full} of N ran for only a small share of the {self._one} time: {some(seldom, NAMED)}."]
 
     def _pooled(self) -> list[str]:
         found = []
@@ -153,7 +155,9 @@ class _Words:
             ids = sorted({one["cell"] for one in cell["repeats"] if one["repeat"] is None})
             if len(ids) > 1:
                 axes = listed([axis.label for axis in self._run.experiment.axes])
-                found.append(f"{self._named(cell)} pools cells that differ in more than {axes}: {some(ids, NAMED)}.")
+                found.append(
+                    f"{self._named(cell)} pools cells that differ in something other than {axes}: {some(ids, NAMED)}."
+                )
         return found
 
     def _otherwise_inside(self, against: Sequence[Figures]) -> list[str]:
@@ -166,9 +170,7 @@ class _Words:
         ]
         if not found:
             return []
-        return [
-            f"Counting only {self._many} inside the full-overlap window, the median took {some(found, NAMED, '; ')}."
-        ]
+        return [f"Counting only {self._many} within full overlap, the median took {some(found, NAMED, '; ')}."]
 
     def _named(self, cell: Figures) -> str:
         return self._key(cell).words

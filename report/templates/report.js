@@ -67,7 +67,7 @@ function offerCopy(place) {
   button.addEventListener("click", async () => {
     const link = document.getElementById(place.dataset.copy);
     const text = new TextDecoder().decode(bytesOf(link.href));
-    button.textContent = await navigator.clipboard.writeText(text).then(() => "Copied", () => "The browser refused; take table.md");
+    button.textContent = await navigator.clipboard.writeText(text).then(() => "Copied", () => "The browser refused; download table.md");
   });
   place.append(button);
 }
@@ -100,12 +100,12 @@ function dollars(usd) {
 
 function ownAnswer([[one, ours], [other, theirs]], months) {
   const least = theirs.total < ours.total ? other : one;
-  const says = ours.total === theirs.total ? "Both cost the same here" : `${least} is the cheaper one here`;
+  const says = ours.total === theirs.total ? "Both cost the same here" : `${least} costs less here`;
   const perRead = (ours.eachRead - theirs.eachRead) * months;
   const reads = perRead ? (theirs.fixed - ours.fixed) / perRead : 0;
-  if (!(reads > 0)) return `${says}, and so at any number of reads.`;
+  if (!(reads > 0)) return `${says}, and at any number of reads.`;
   const many = theirs.eachRead < ours.eachRead ? other : one;
-  return `${says}; ${many} is it from about ${Number(reads.toPrecision(3)).toLocaleString("en-US", { maximumSignificantDigits: 4 })} reads a month on.`;
+  return `${says}; from about ${Number(reads.toPrecision(3)).toLocaleString("en-US", { maximumSignificantDigits: 4 })} reads a month, ${many} costs less.`;
 }
 
 // The numbers that were put in, by name, the size in bytes; null, and a hint, where one is none.

@@ -6,7 +6,10 @@ import re
 import pytest
 
 import report
+from experiments import EXPERIMENTS
+from tests.contract import synthetic
 from tests.unit.report import copied_run
+from tests.unit.report.sketches import pictures
 
 MESSY = {"failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}, "unfinished": 1, "warm_ups": 1}
 PAGES = {
@@ -284,3 +287,64 @@ def test_a_page_of_objects_a_knee_and_courses_loads_whole_and_never_scrolls_side
     assert tab.run("document.documentElement.scrollWidth") <= tab.run("innerWidth") == width
     sizes = tab.run("[...document.querySelectorAll('figure svg')].map(s => [s.clientWidth, s.clientHeight])")
     assert all(wide >= 340 and high >= 80 for wide, high in sizes)
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory):
+    """Builds the report of an experiment's local matrix, once for all tests; the page."""
+    built = {}
+
+    def build(experiment):
+        if experiment not in built:
+            folder = tmp_path_factory.mktemp(experiment) / "run"
+            synthetic.write(folder, EXPERIMENTS[experiment], per_n=10, predicted=2)
+            with pictures(svg=True, png=False):
+                built[experiment] = report.build(folder)
+        return built[experiment]
+
+    return build
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_first_screen_of_a_phone_has_the_answer_how_sure_it_is_and_where_it_was_measured(
+    matrix, open_tab, experiment
+):
+    tab = open_tab(matrix(experiment), 390)
+    places = tab.run(
+        "['h1', '.basis div:nth-child(1)', '.basis div:nth-child(2)'].map(one => document.querySelector(one))"
+        ".map(one => [one.getBoundingClientRect(), one.textContent.trim()])"
+        ".map(([box, text]) => [box.top, box.bottom, text])"
+    )
+    tops, bottoms, texts = zip(*places, strict=True)
+    assert min(tops) >= 0 and max(bottoms) <= tab.run("innerHeight") == 844
+    assert list(tops) == sorted(tops)
+    assert texts[1].startswith("How sure") and texts[2].startswith("Measured on")
+
+
+# Of each number of a table: its column, and where its decimal point stands, or would stand, from the right.
+POINTS = """[...document.querySelectorAll('table.sortable')].map((table, at) =>
+  [...table.querySelectorAll('td[data-value]')].filter(cell => /^[^\\d]*[\\d,]+(\\.\\d+)?$/.test(cell.textContent))
+  .map(cell => { const text = cell.firstChild, point = text.data.indexOf('.'), range = document.createRange();
+    const end = point < 0 ? text.data.length : point;
+    range.setStart(text, end - 1); range.setEnd(text, end);
+    return [`${at}.${cell.cellIndex}`, range.getBoundingClientRect().right, text.data]; })).flat()"""
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize("script", [True, False])
+def test_numbers_are_aligned_by_their_decimal_point_and_read_as_they_are(matrix, open_tab, experiment, script):
+    tab = open_tab(matrix(experiment), script=script)
+    tab.send("Emulation.setScriptExecutionDisabled", value=False)  # for asking
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    columns = {}
+    for column, right, text in tab.run(POINTS):
+        columns.setdefault(column, []).append((right, text))
+    assert len(columns) > 20
+    mixed = [texts for texts in columns.values() if len({len(text.partition(".")[2]) for _, text in texts}) > 1]
+    assert mixed  # else there would be nothing to align
+    for column in columns.values():
+        rights = [right for right, _ in column]
+        assert max(rights) - min(rights) < 0.6, column
+    padded = "document.querySelector('td[data-decimals]')"
+    copied = tab.run(f"(() => {{ getSelection().selectAllChildren({padded}); return String(getSelection()); }})()")
+    assert copied.strip() == tab.run(f"{padded}.textContent") == tab.run(f"{padded}.innerText")

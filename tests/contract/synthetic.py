@@ -3,7 +3,7 @@ declaration and nothing else: the real plan, records with the agreed keys, and a
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +59,28 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
 
 
 def write(
-    folder: Path, experiment: Experiment, settings: Sequence[str] = (), unmeasured: int = 0, predicted: int = 0
+    folder: Path,
+    experiment: Experiment,
+    settings: Sequence[str] = (),
+    unmeasured: int = 0,
+    predicted: int = 0,
+    takes: Callable[[Demand], float] | None = None,
+    per_n: int = PER_N,
+    repeats: int = 1,
+    **told: Any,
 ) -> Path:
     """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
     message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
-    The first `predicted` cells were predicted."""
+    The first `predicted` cells were predicted. `takes` gives the seconds of a cell's operations, else each cell's are
+    longer than those of the one before; run.json says also what is `told`."""
     folder.mkdir(parents=True)
-    plan = make_plan(experiment, "local", settings, messages_per_concurrency=PER_N)
+    plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
     cells = demands(plan, infra_defaults({}))
     measured = cells[: len(cells) - unmeasured]
     dice, made = random.Random(1), []
     for number, demand in enumerate(measured):
-        made += [one | {"run_id": folder.name} for one in _flood(experiment, demand, 1 + number / 4, dice)]
+        factor = takes(demand) if takes else 1 + number / 4
+        made += [one | {"run_id": folder.name} for one in _flood(experiment, demand, factor, dice)]
     sent = [{"cell": one.name, "seq": seq, "message_id": f"{one.name}-{seq}", "warm_up": 0}
             for one in measured for seq in range(one.messages)]  # fmt: skip
     counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
@@ -84,6 +94,7 @@ def write(
         "cells": [one for one in plan.as_dict()["cells"] if one["cell"] in {cell.name for cell in measured}],
         "cost": cost.estimate(plan).as_dict(),
     }
+    manifest |= told
     if predicted:
         manifest["prediction"] = prediction(cells[:predicted])
     files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
@@ -127,6 +138,8 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
             "sandbox_id": f"sandbox-{worker}",
             "cold_start": int(at < demand.concurrency),
         }
+        if experiment.speed.field == "objects_per_s":
+            happened["objects_per_s"] = demand.values["object_count"] / seconds
         if experiment.objects_account:
             happened |= _objects(demand, seconds, failed=int(at == 1))
         if at == 0:

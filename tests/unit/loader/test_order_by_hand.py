@@ -207,10 +207,10 @@ def test_the_emulator_starts_nothing_for_an_experiment_that_there_is_not(capsys)
 @pytest.mark.parametrize("verb", ["sweep", "doctor"])
 def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb, capsys):
     with pytest.raises(SystemExit) as left:
-        main([verb, "downlod"])
+        main([verb, "ftp"])
     err = capsys.readouterr().err
     assert (left.value.code, err.count("\n")) == (2, 1)
-    assert f"EXPERIMENT: invalid choice: 'downlod' (choose from {', '.join(map(repr, EXPERIMENTS))})" in err
+    assert f"EXPERIMENT: invalid choice: 'ftp' (choose from {', '.join(map(repr, EXPERIMENTS))})" in err
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ SIZED = replace(
     by_size=BySize("storage", "size_bytes", moves=("operation", OPERATIONS),
                    tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None),
     execution=lambda values: None,
-    stand_ins={"storage": {QUICK: StandIn("a general bucket", "“a general bucket”: no emulator has one.")}},
+    stand_ins={"storage": {QUICK: StandIn("a general purpose bucket", "“a general bucket”: no emulator has one.")}},
 )  # fmt: skip
 
 

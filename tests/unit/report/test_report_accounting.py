@@ -67,8 +67,9 @@ def test_counts_that_do_not_add_up_are_a_problem(make_run):
     rows[0]["succeeded"] = 8
     (folder / "accounting.json").write_text(json.dumps(rows))
     assert account_book(load(folder)).problems == [
-        "1024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and nothing is called unaccounted.",
-        "1024 MB, N = 1: accounting.json says succeeded = 8, counted again from the other files it is 10.",
+        "1024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and no message is listed as unaccounted "
+        "for.",
+        "1024 MB, N = 1: accounting.json has succeeded = 8, but the other files add up to 10.",
     ]
 
 
@@ -102,7 +103,7 @@ def test_errors_of_bodies_that_are_no_work_order_are_told_apart_by_message_id(ma
     with (folder / "records.jsonl").open("a") as file:
         file.writelines(json.dumps(stranger) + "\n" for stranger in strangers)
     stranger = failures(load(folder))[0]
-    assert (stranger.cell, stranger.records, stranger.messages) == ("not a work order", 3, 2)
+    assert (stranger.cell, stranger.records, stranger.messages) == ("not a message of this run", 3, 2)
 
 
 def test_warm_up_messages_are_accounted_for_too(make_run):

@@ -37,7 +37,7 @@ def test_the_table_on_disk_and_in_the_page_say_the_same(built_run):
     with (folder / "cells.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [int(row["count"]) for row in rows] == [10, 50, 100, 10, 50, 100]
-    assert "every figure agrees" in Page((folder / "report.html").read_text()).text
+    assert "all figures agree" in Page((folder / "report.html").read_text()).text
 
 
 def test_building_again_gives_the_same_bytes(make_run, slides):
@@ -51,7 +51,7 @@ def test_building_again_gives_the_same_bytes(make_run, slides):
 def test_the_saved_query_and_the_records_agree(make_run):
     run = load(make_run(failing={3}, retried={2}, duplicated={4}, lost={9}))
     found = summarised(run)
-    assert found.origin == "the saved query queries/download/methods.cwli over log_events.jsonl"
+    assert found.origin == "the saved query queries/download/methods.cwli, run on log_events.jsonl"
     assert (found.problems, found.warnings) == ([], [])
     assert [row["count"] for row in found.rows] == [cell.count for _, cell in sorted(spreads(run).items())]
 
@@ -73,7 +73,7 @@ def test_a_record_that_the_log_lacks_is_said_loudly(make_run):
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
     assert "The figures below are in doubt" in text
-    assert "1024 MB, N = 1: the saved query says count = 9, the records say 10." in text
+    assert "1024 MB, N = 1: the saved query returned count = 9, but the records give 10." in text
 
 
 def test_a_torn_last_log_event_is_a_warning_and_the_rest_is_counted(make_run):
@@ -82,8 +82,8 @@ def test_a_torn_last_log_event_is_a_warning_and_the_rest_is_counted(make_run):
     path.write_text(path.read_text()[:-20])  # the torn line is a REPORT line: no record is lost
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
-    assert "log_events.jsonl, line 1280: the last line is torn" in text
-    assert "every figure agrees" in text
+    assert "log_events.jsonl, line 1280: the last line is incomplete" in text
+    assert "all figures agree" in text
 
 
 def test_a_torn_log_event_in_the_middle_is_a_warning_too(make_run):
@@ -115,7 +115,7 @@ def test_without_log_events_and_cells_the_records_are_counted(make_run):
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
     assert "From records.jsonl, counted without the saved query." in text
-    assert "every figure agrees" not in text
+    assert "all figures agree" not in text
     counted = cells.from_counted(spreads(load(folder)), metrics(load(folder)))
     assert cells.read(folder / "cells.csv", DOWNLOAD) == [cells.checked(row, DOWNLOAD) for row in counted]
 
@@ -130,7 +130,7 @@ def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run
     monkeypatch.setattr("report.summary.insights.evaluate", refuse)
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
-    assert "The saved query queries/download/methods.cwli gave no table: line 2, column 5" in text
+    assert "The saved query queries/download/methods.cwli failed: line 2, column 5" in text
     assert "From records.jsonl" in text
 
 
@@ -142,7 +142,7 @@ def test_a_run_without_records_is_reported_in_words(make_run):
     report.build(folder)
     assert (folder / "cells.csv").read_text().splitlines() == [",".join(cells.header(DOWNLOAD))]
     assert list((folder / "figures").iterdir()) == []
-    assert "this run has no download on record" in Page((folder / "report.html").read_text()).text
+    assert "This run has no download on record" in Page((folder / "report.html").read_text()).text
 
 
 def test_only_records_are_enough_for_a_page(tmp_path, make_run, drawn):
@@ -172,8 +172,8 @@ def test_figures_that_differ_are_named_with_both_values(make_run):
     rows[1] |= {"count": 49, "max_s": 99.5}
     largest = cells.number_text(spreads(run)[key(1024, 5)].max_s)
     assert consistency.disagreements(DOWNLOAD, rows, spreads(run)) == [
-        "1024 MB, N = 5: the saved query says count = 49, the records say 50.",
-        f"1024 MB, N = 5: the saved query says max_s = 99.5, the records say {largest}.",
+        "1024 MB, N = 5: the saved query returned count = 49, but the records give 50.",
+        f"1024 MB, N = 5: the saved query returned max_s = 99.5, but the records give {largest}.",
     ]
 
 
@@ -182,11 +182,11 @@ def test_cells_on_one_side_only_are_named(make_run):
     rows = cells.from_counted(own)
     missing, extra = rows[:1], [*rows, rows[0] | {"concurrency": 7}, rows[0]]
     assert consistency.disagreements(DOWNLOAD, missing, own) == [
-        "1024 MB, N = 5: the records have 50 downloads, the saved query has no row."
+        "1024 MB, N = 5: the records have 50 downloads, but the saved query returned no row."
     ]
     assert consistency.disagreements(DOWNLOAD, extra, own) == [
-        "1024 MB, N = 7: the saved query has a row, the records have no download.",
-        "1024 MB, N = 1: the saved query has more than one row.",
+        "1024 MB, N = 7: the saved query returned a row, but the records have no download.",
+        "1024 MB, N = 1: the saved query returned more than one row.",
     ]
 
 

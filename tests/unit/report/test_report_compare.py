@@ -40,7 +40,7 @@ def test_every_shared_cell_has_its_ratio_of_medians(make_run, tmp_path):
         medians = [statistics.median(run.done.by_cell()[cell]["seconds"]) for run in runs]
         assert row[4:7] == [f"{medians[0]:.3f}", f"{medians[1]:.3f}", f"{medians[1] / medians[0]:.2f}"]
         assert row[-1] == "▼ slower"
-    assert "B is slower, by more than 10 %, than A in the 6 cells that both have: its median download" in found.text
+    assert "B is slower (by more than 10 %) than A in the 6 common cells: its median download" in found.text
 
 
 def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
@@ -51,7 +51,7 @@ def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
 
 def test_runs_that_are_alike_bring_no_reservation(pages):
     found = pages()
-    assert "these runs are not alike" not in found.text
+    assert "more than one thing differs" not in found.text
     assert found.faults == []
     assert sorted(set(found.ids)) == sorted(found.ids)
     assert set(found.labelled_by) <= set(found.ids)
@@ -59,23 +59,23 @@ def test_runs_that_are_alike_bring_no_reservation(pages):
 
 def test_another_target_is_said_loudly(pages):
     text = pages(target="aws").text
-    assert "B against A: these runs are not alike" in text
+    assert "B against A: more than one thing differs" in text
     assert "Different targets: this machine and AWS, us-east-1." in text
 
 
 def test_another_object_is_said_loudly_and_gives_no_ratio(pages):
     found = pages(object_bytes=1024**3)
-    assert "Different sizes: 64 MiB and 1 GiB. Don’t compare their seconds." in found.text
+    assert "Different sizes: 64 MiB and 1 GiB. Don’t compare seconds." in found.text
     assert {row[6] for row in rows_of(found)} == {"–"}
-    assert {row[-1] for row in rows_of(found)} == {"? can’t tell"}
-    assert "what was moved differs in size" in found.text
+    assert {row[-1] for row in rows_of(found)} == {"? not comparable"}
+    assert "the amounts transferred differ" in found.text
 
 
 def test_cells_of_one_run_only_are_named(pages):
     found = pages(concurrencies=(5, 50), memories=(1024,))
     assert [row[:2] for row in rows_of(found)] == [["1024", "5"]]
-    assert "Only B has 1024 MB, N = 50." in found.text
-    assert "Only A has 1024 MB, N = 1, 1024 MB, N = 10, 2048 MB, N = 1," in found.text
+    assert "Only in B: 1024 MB, N = 50." in found.text
+    assert "Only in A: 1024 MB, N = 1, 1024 MB, N = 10, 2048 MB, N = 1," in found.text
 
 
 def test_runs_with_nothing_in_common_say_so(pages):
@@ -86,8 +86,8 @@ def test_runs_with_nothing_in_common_say_so(pages):
 
 def test_too_few_downloads_can_not_be_told(pages):
     found = pages(memories=(1024,), concurrencies=(1,), per_n=9)
-    assert rows_of(found)[0][-1] == "? can’t tell"
-    assert "both sides need 10 measurements; there are 9 against 10" in found.text
+    assert rows_of(found)[0][-1] == "? not comparable"
+    assert "each side needs 10 measurements, but they have 9 and 10" in found.text
 
 
 def test_what_else_differs_is_listed(pages):
@@ -118,7 +118,10 @@ def test_three_runs_are_each_set_against_the_first(make_run, tmp_path):
 
 
 def test_missing_cells_of_a_run_are_named(pages):
-    assert "B: 1 of 6 planned cells was not finished: 2048 MB, N = 10." in pages(unfinished=1).text
+    assert (
+        "B: 1 of 6 planned cells was not finished, so figures are missing or partial: 2048 MB, N = 10."
+        in pages(unfinished=1).text
+    )
 
 
 @pytest.mark.parametrize("which", [[], ["one"]])
@@ -129,7 +132,7 @@ def test_fewer_than_two_runs_are_refused(make_run, tmp_path, which):
 
 def test_a_run_against_itself_is_refused(make_run, tmp_path):
     folder = make_run("one")
-    with pytest.raises(report.NoReport, match="names the same results folder twice"):
+    with pytest.raises(report.NoReport, match="a results folder is named twice"):
         report.compare([folder, folder.parent / "." / "one"], tmp_path)
 
 
@@ -144,15 +147,15 @@ def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
-        (["holds"], "B is as fast, within 10 %, as A in the one cell that both have: its median download took"),
-        (["faster"] * 3, "B is faster, by more than 10 %, than A in the 3 cells that both have: its median"),
-        (["unclear"], "B is not clearly faster or slower (by 10 % or more) than A in the one cell that both have"),
+        (["holds"], "B is as fast (within 10 %) as A in the only common cell: its median download took"),
+        (["faster"] * 3, "B is faster (by more than 10 %) than A in the 3 common cells: its median"),
+        (["unclear"], "B is not measurably faster or slower (by 10 % or more) than A in the only common cell"),
         (
             ["holds", "holds", "slower"],
-            "B is as fast in 2 and slower in 1, set against A in the 3 cells that both have",
+            "In the 3 common cells, B compared with A is as fast in 2 and slower in 1",
         ),
-        (["holds", "cant_tell"], "B is as fast, within 10 %, as A in 1 of the 2 cells that both have"),
-        (["cant_tell"], "Can’t tell whether B is faster or slower than A in the one cell that both have."),
+        (["holds", "cant_tell"], "B is as fast (within 10 %) as A in 1 of the 2 common cells"),
+        (["cant_tell"], "Whether B is faster or slower than A is unknown in the only common cell."),
     ],
 )
 def test_the_headline_is_a_sentence_whatever_the_cells_say(make_run, levels, words):

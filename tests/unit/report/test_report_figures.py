@@ -133,7 +133,7 @@ def test_what_all_series_have_in_common_is_in_no_label(built_run):
     svg = (folder / "figures" / "throughput_per_function.svg").read_text()
     assert ">stream</text>" in svg
     assert "1024 MB" not in svg
-    assert "What one function gets, against N (1024 MB)" in (folder / "report.html").read_text()
+    assert "Throughput per function against N (1024 MB)" in (folder / "report.html").read_text()
 
 
 def test_the_full_overlap_window_is_shaded_where_n_was_reached_only(numbers):

@@ -111,7 +111,7 @@ def test_a_local_page_says_that_it_describes_this_machine_and_not_aws(clean):
 
 def test_the_page_opens_with_the_verdict(built_run, clean):
     headline = json.loads((built_run() / "statistics.json").read_text())["verdict"]["headline"]
-    assert clean.text.index(headline) < clean.text.index("Beside the published figures")
+    assert clean.text.index(headline) < clean.text.index("measured and published")
 
 
 def test_the_page_shows_the_statistics_of_every_cell(built_run, clean):
@@ -141,14 +141,14 @@ def test_errors_and_dead_letters_are_shown_escaped(built_run):
 
 def test_duplicates_are_told_where_the_two_ways_of_counting_differ(read):
     text = read(**MESSY).text
-    assert "The saved query counts a message that was delivered twice twice" in text
+    assert "The saved query counts a redelivered message twice" in text
     assert "(6 duplicates)" in text
-    assert "delivered twice twice" not in read().text
+    assert "counts a redelivered message twice" not in read().text
 
 
 def test_warm_ups_are_shown_as_a_number_and_counted_in_no_figure(read):
     found = read(**REPEATED)
-    assert "warm-ups, not in the figures 64" in found.text
+    assert "warm-ups, left out 64" in found.text
     lines = [row for row in found.rows if len(row) == 12 and row[2] == "this machine"]
     assert [row[3] for row in lines] == ["20", "100", "200"] * 2
 
@@ -170,17 +170,19 @@ def test_text_from_the_run_can_not_become_markup(make_run):
 
 def test_a_run_without_a_download_gives_words_and_no_picture(read):
     found = read(**NOTHING)
-    assert "Can’t tell what a function gets: this run has no download on record." in found.text
-    assert "There is not a single record in this run; what else it left is shown." in found.text
-    assert "No download finished, so there is no picture." in found.text
+    assert "This run has no download on record, so what one function gets is unknown." in found.text
+    assert "This run has no records; the report shows everything else that it left." in found.text
+    assert "No download succeeded, so there is no picture." in found.text
     assert "svg" not in found.tags
     assert [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"] == ["0"] * 6
 
 
 def test_planned_cells_that_were_not_finished_are_named_at_the_top_and_the_rest_is_shown(read):
     found = read(unfinished=2)
-    sentence = "2 of 6 planned cells were not finished: 2048 MB, N = 5 and 2048 MB, N = 10."
-    assert found.text.index(sentence) < found.text.index("Does throughput per function hold?")
+    sentence = (
+        "2 of 6 planned cells were not finished, so figures are missing or partial: 2048 MB, N = 5 and 2048 MB, N = 10."
+    )
+    assert found.text.index(sentence) < found.text.index("Throughput per function against N")
     assert "stampede sweep download --resume synthetic-1" in found.text
     counts = [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"]
     assert counts == ["10", "50", "100", "10", "0", "0"]
@@ -192,18 +194,22 @@ def test_a_torn_last_record_is_named_at_the_top_and_the_rest_is_shown(make_run):
     path.write_text(path.read_text()[:-40])
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
-    torn = "records.jsonl, line 320: the last line is torn (the writer was interrupted); left out."
-    assert text.index(torn) < text.index("Does throughput per function hold?")
+    torn = "records.jsonl, line 320: the last line is incomplete (the writer was interrupted); left out."
+    assert text.index(torn) < text.index("Throughput per function against N")
     assert "downloads 319" in text
 
 
 def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_run):
     run = load(make_run())
-    doubt = ["1024 MB, N = 5: the saved query says count = 49, the records say 50."]
+    doubt = ["1024 MB, N = 5: the saved query returned count = 49, but the records give 50."]
     read = sections.Page(run, numbers_of(run), Summary([], "a query", problems=doubt), table_of(run, []))
     text = Page(page(read, [sections.renderer("table")(read)])).text
-    assert text.index("The figures below are in doubt") < text.index("says count = 49") < text.index("Beside the")
-    assert "every figure agrees" not in text
+    assert (
+        text.index("The figures below are in doubt")
+        < text.index("returned count = 49")
+        < text.index("Seconds for one download, measured and published")
+    )
+    assert "all figures agree" not in text
 
 
 def test_the_environment_is_shown(clean):
@@ -222,7 +228,7 @@ def test_large_records_stay_beside_the_page(built_run, monkeypatch):
     monkeypatch.setattr(downloads, "LARGEST_EMBEDDED_BYTES", 1000)
     found = downloads.records(built_run(), "one")
     assert (found.address, found.file_name, found.plain) == ("records.jsonl", "one.records.jsonl", "")
-    assert found.note.endswith("MB, the file beside this page")
+    assert found.note.endswith("MB, a file in the same folder")
 
 
 def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_run, clean):

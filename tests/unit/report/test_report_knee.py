@@ -33,8 +33,8 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
     assert found["best_beyond"]["parallel_limit"] == 100
     assert found["against_smallest"]["value"] == 18
     assert found["words"] == (
-        "beyond a limit of 50, more parallel calls buy nothing: 180 calls/s there, and 1.01 × (0.97 to 1.03) as much "
-        "with a limit of 100, the best beyond it"
+        "beyond a limit of 50, more parallel calls gave no gain: 180 calls/s there, and at best 1.01 × (0.97 to 1.03) "
+        "as much, with a limit of 100"
     )
 
 
@@ -43,17 +43,15 @@ def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_told_as_
     found = knee(copied_run.write(tmp_path / "run", speeds))
     assert found["knee"] == 10
     assert found["best_beyond"]["value"] > 1.1 and found["best_beyond"]["low"] < 1
-    assert found["words"].startswith("a limit of 10, the smallest that was tried, already gets everything that can be "
-                                     "told from chance: 95 calls/s there, and 1.3")  # fmt: skip
+    assert found["words"].startswith("beyond a limit of 10, the smallest tried, more parallel calls gave no measurable "
+                                     "gain: 95 calls/s there, and at best 1.3")  # fmt: skip
 
 
 def test_a_gain_that_an_interval_leaves_room_for_is_not_called_nothing(tmp_path):
     speeds = {1: [20] * 5, 50: [100, 90, 110, 95, 105], 100: [101, 60, 150, 95, 104]}
     found = knee(copied_run.write(tmp_path / "run", speeds))
     assert found["best_beyond"]["value"] < 1.1 < found["best_beyond"]["high"]
-    assert found["words"].startswith(
-        "beyond a limit of 50, more parallel calls buy nothing that can be told from chance:"
-    )
+    assert found["words"].startswith("beyond a limit of 50, more parallel calls gave no measurable gain:")
 
 
 def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
@@ -72,7 +70,7 @@ def test_where_everything_scales_it_says_so(tmp_path):
     [series] = found["knees"]["series"]
     assert (series["level"], series["knee"], series["best_beyond"]) == ("scales", 100, None)
     assert found["verdict"]["headline"] == (
-        "On this machine, more parallel calls paid up to a limit of 100, the largest that was tried: 700 calls/s there."
+        "On this machine, more parallel calls gave a gain up to a limit of 100, the largest tried: 700 calls/s."
     )
 
 
@@ -82,11 +80,11 @@ def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     [series] = found["knees"]["series"]
     assert (series["knee"], [point["interval"] for point in series["points"]]) == (800, [None] * 3)
     assert found["verdict"]["headline"].startswith(
-        "On this machine, beyond a limit of 800, more parallel calls bought nothing in 1 copy run each: 3,050 calls/s"
+        "On this machine, beyond a limit of 800, more parallel calls gave no measurable gain (with 1 copy run each): "
     )
     page = Page(report.build(folder).read_text())
-    assert "That is too few for an interval" in page.text
-    assert "They share hosts, network" in page.text
+    assert "These are too few for an interval" in page.text
+    assert "But they share hosts, network" in page.text
     assert page.faults == []
 
 
@@ -99,7 +97,7 @@ def test_each_series_has_its_own_knee_and_the_headline_counts_them(tmp_path):
     found = numbers(folder)
     assert [(one["pace"], one["knee"]) for one in found["knees"]["series"]] == [("adaptive", 100), ("fixed", 10)]
     headline = found["verdict"]["headline"]
-    assert "beyond a limit of 10, more parallel calls buy nothing in 1" in headline and len(headline) <= 200
+    assert "beyond a limit of 10, more parallel calls gave no gain, in 1" in headline and len(headline) <= 200
 
 
 def test_five_runs_have_an_interval_of_nearly_their_range_and_four_none(tmp_path):
@@ -170,9 +168,7 @@ def test_what_a_host_gets_is_said_of_hosts(tmp_path):
     made = [copied_run.write(tmp_path / name, {100: [per_s] * 12}, **hosts) for name, per_s in (("a", 600), ("b", 500))]
     found = numbers(made[0])
     told = Page(report.build(made[0]).read_text()).text
-    assert found["verdict"]["headline"].startswith(
-        "On this machine, throughput per host holds, within 10 %, from N = 1"
-    )
+    assert found["verdict"]["headline"].startswith("On this machine, throughput per host holds within 10 % from N = 1")
     page = Page(compare_runs.compare(made, tmp_path).read_text()).text
     assert "calls/s per host" in page and "600.0" in page
     assert "function" not in page + told and "Mbit/s per" not in page

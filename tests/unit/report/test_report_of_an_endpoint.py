@@ -33,7 +33,7 @@ def test_every_row_of_the_table_names_the_endpoint_and_the_caption_says_whose_fi
     found = table_of(run.load(written()))
     assert {row.source for row in found.rows if row.measured} == {NAMED}
     assert found.caption[0].startswith(f"Rows marked “{NAMED}” were measured there")
-    assert "are not AWS’s figures" in found.caption[0]
+    assert "they aren’t AWS’s figures" in found.caption[0]
     assert f"| {NAMED} |" in table.to_markdown(found)
 
 
@@ -41,7 +41,7 @@ def test_the_verdict_the_headline_and_the_file_of_numbers_say_it(written):
     numbers = statistics.statistics(run.load(written()))
     assert numbers["target"] == "endpoint"
     assert numbers["verdict"]["headline"].startswith(f"On {NAMED}, ")
-    assert numbers["verdict"]["caveats"][0] == f"These figures describe {NAMED}: they are not AWS’s."
+    assert numbers["verdict"]["caveats"][0] == f"These figures describe {NAMED}, not AWS."
 
 
 def test_the_page_says_where_it_was_measured_and_what_of_the_cost_is_known(written):
@@ -49,7 +49,7 @@ def test_the_page_says_where_it_was_measured_and_what_of_the_cost_is_known(writt
     found = run.load(written(cost=estimates.estimate(plan).as_dict(), plan=plan.as_dict()))
     page = page_of(found)
     text = html.page(page, [cost.render(page), environment.render(page)])
-    assert f"What {NAMED} bills isn’t known. On AWS all of this would have cost about $" in text
+    assert f"What {NAMED} charges isn’t known. On AWS this would have cost about $" in text
     assert ("target", NAMED) in environment.groups(found)[0][1]
     targets = [text for _, lines in environment.groups(found) for label, text in lines if label == "target"]
     assert targets == [NAMED]  # and not what --target was

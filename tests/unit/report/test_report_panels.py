@@ -19,7 +19,9 @@ def changed_manifest(folder, **change):
 
 def test_locally_the_cost_is_what_it_would_have_been_on_aws(make_run):
     run = load(make_run())
-    assert cost.headline(run, cost.estimate(run)) == "Nothing here. On AWS this would have cost about $0.8786."
+    assert (
+        cost.headline(run, cost.estimate(run)) == "Nothing on this machine. On AWS this would have cost about $0.8786."
+    )
     aws = load(make_run("two", target="aws"))
     assert cost.headline(aws, cost.estimate(aws)) == "Estimated from the plan: about $0.8786."
 
@@ -28,12 +30,12 @@ def test_the_cost_names_its_prices_and_what_it_lacks(make_run):
     run = load(make_run())
     words = cost.basis(cost.estimate(run))
     assert "List prices of us-east-1, 2026-05." in words
-    assert "Without provisioned pollers: price not known." in words
+    assert "Not included because the price is unknown: provisioned pollers." in words
     elsewhere = changed_manifest(run.directory, cost=run.manifest["cost"] | {"region": "eu-west-1"})
-    assert "The run was in eu-west-1, whose prices aren’t known here." in cost.basis(cost.estimate(elsewhere))
+    assert "The run was in eu-west-1, whose prices aren’t known." in cost.basis(cost.estimate(elsewhere))
     some = {"region": "eu-west-1", "prices_region": "eu-west-1", "prices_elsewhere": ["s3_get", "s3_put"]}
     partly = changed_manifest(run.directory, cost=run.manifest["cost"] | some)
-    assert "Not known there, and as in us-east-1: s3_get, s3_put." in cost.basis(cost.estimate(partly))
+    assert "Unknown there, so priced as in us-east-1: s3_get, s3_put." in cost.basis(cost.estimate(partly))
 
 
 def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):
@@ -42,7 +44,7 @@ def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):
     rows = Page((folder / "report.html").read_text()).rows
     assert ["Lambda", "compute", "52,650", "GB-s", "0.0000166667", "0.8775"] in rows
     assert ["Lambda", "provisioned pollers", "1.5", "poller-hour", "–", "–"] in rows
-    assert ["all", "", "", "", "", "0.8786"] in rows
+    assert ["total", "", "", "", "", "0.8786"] in rows
 
 
 @pytest.mark.parametrize("stored", [None, {}, [], {"total_usd": "much", "items": []}, {"total_usd": 1.0}])
@@ -91,12 +93,14 @@ def test_a_run_of_before_there_was_an_order_is_measured_by_its_matrix(make_run):
 
 def test_a_repeat_that_is_missing_is_named(make_run):
     run = load(make_run(repeats=2, unfinished=1))
-    assert unfinished.sentences(run)[0].startswith("1 of 12 planned cells was not finished: 2048 MB, N = 10, repeat 2.")
+    assert unfinished.sentences(run)[0].startswith(
+        "1 of 12 planned cells was not finished, so figures are missing or partial: 2048 MB, N = 10, repeat 2."
+    )
 
 
 def test_many_missing_cells_are_counted(make_run):
     sentence = unfinished.sentences(load(make_run(repeats=2, unfinished=11)))[0]
-    assert sentence.startswith("11 of 12 planned cells were not finished: ")
+    assert sentence.startswith("11 of 12 planned cells were not finished, so figures are missing or partial: ")
     assert " and 5 more." in sentence
 
 
@@ -115,7 +119,7 @@ def test_a_share_is_all_or_nothing_only_when_it_is(value, text):
 
 @pytest.mark.parametrize(
     ("usd", "text"),
-    [(None, "price not known"), (12.345, "12.35"), (0.8786, "0.8786"), (0.00001, "under 0.0001"), (0, "0.00")],
+    [(None, "price unknown"), (12.345, "12.35"), (0.8786, "0.8786"), (0.00001, "under 0.0001"), (0, "0.00")],
 )
 def test_dollars_keep_their_meaning_when_small(usd, text):
     assert phrases.dollars(usd) == text

@@ -30,7 +30,7 @@ def test_a_torn_last_line_is_named_and_everything_else_kept(make_run, name):
     path = folder / name
     path.write_text(path.read_text()[:-40])
     run = load(folder)
-    assert run.warnings == [f"{name}, line 320: the last line is torn (the writer was interrupted); left out."]
+    assert run.warnings == [f"{name}, line 320: the last line is incomplete (the writer was interrupted); left out."]
     assert len(run.done) + len(run.sent.cell) == 639
 
 
@@ -71,7 +71,7 @@ def test_a_record_that_can_not_be_used_is_named(make_run, change):
     run = load(folder)
     assert len(run.done) == 9
     assert len(run.warnings) == 1
-    assert run.warnings[0].startswith("records.jsonl, line 1: not a record")
+    assert run.warnings[0].startswith("records.jsonl, line 1: not a valid record")
 
 
 def test_every_missing_file_is_named(make_run):
@@ -112,7 +112,7 @@ def test_a_run_of_an_experiment_that_this_version_does_not_know_is_one_clear_err
     folder = make_run()
     manifest = json.loads((folder / "run.json").read_text()) | {"experiment": "upload", "stampede_version": "9.9"}
     (folder / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(NoReport, match=r"experiment 'upload', but this Stampede knows download, .*9\.9"):
+    with pytest.raises(NoReport, match=r"experiment 'upload', but this Stampede has download, .*9\.9"):
         load(folder)
 
 
@@ -122,7 +122,7 @@ def test_a_folder_that_is_not_there_is_one_clear_error(tmp_path):
 
 
 def test_a_folder_without_a_run_is_one_clear_error(tmp_path):
-    with pytest.raises(NoReport, match="not a results folder"):
+    with pytest.raises(NoReport, match="isn’t a results folder"):
         load(tmp_path)
 
 
@@ -186,8 +186,8 @@ def test_a_record_of_other_settings_than_its_cell_is_a_problem_and_in_no_figure(
     run = load(folder)
     assert (len(run.done), len(run.foreign)) == (39, 1)
     [problem] = account_book(run).problems
-    assert "1 records ran under other settings (memory_size 2048 where the cell has 1024)" in problem
-    assert "are in no figure" in (folder / "report.html").read_text()
+    assert "1 records come from other settings (memory_size 2048 where the cell has 1024)" in problem
+    assert "left out of all figures" in (folder / "report.html").read_text()
 
 
 def test_cells_that_differ_in_another_variable_have_a_row_each(make_run):

@@ -96,7 +96,7 @@ def test_a_figure_of_the_client_that_differs_is_named(folder):
     [row] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 5)]
     row["retries"] = 8
     assert consistency.disagreements(DOWNLOAD, rows, spreads(run), metrics(run)) == [
-        "1024 MB, N = 5, crt: the saved query says retries = 8, the records say 7."
+        "1024 MB, N = 5, crt: the saved query returned retries = 8, but the records give 7."
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys)
 
 def test_the_page_tells_the_ways_apart_and_what_they_took(built):
     page = (built / "report.html").read_text()
-    assert "What a download took of the function" in page
+    assert "What a download used of the function" in page
     assert page.count("ranges to tmp") > 5
     assert ">crt</text>" in page  # the pictures' series
 

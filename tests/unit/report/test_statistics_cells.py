@@ -61,7 +61,7 @@ def test_planned_cells_without_records_are_there_and_say_why_there_is_nothing(tm
     assert [(cell["concurrency"], cell["count"], cell["sent"]) for cell in numbers["cells"]] == [(1, 0, 0), (5, 0, 0)]
     figures = numbers["cells"][0]["seconds"]
     assert figures["median_s"] is None
-    assert figures["why"]["median_s"] == "median needs a measurement; there is none"
+    assert figures["why"]["median_s"] == "median needs a measurement; there are none"
     assert numbers["cells"][0]["parallelism"] is None
     assert numbers["verdict"]["level"] == "cant_tell"
 
@@ -142,7 +142,7 @@ def test_cold_downloads_that_take_longer_are_found_and_few_of_them_are_not_judge
     few = statistics.statistics(load(handmade_run.write(tmp_path / "few", made[3:])))["cells"][0]["cold"]
     assert few["difference_of_means_s"] is None
     assert few["words"] == (
-        "Can’t tell cold from warm: 10 measurements of each are needed; there are 9 cold and 30 warm."
+        "Cold and warm can’t be compared: each needs 10 measurements, but there are 9 cold and 30 warm."
     )
 
 
@@ -150,7 +150,9 @@ def test_cold_and_warm_alike_are_said_to_show_no_difference(tmp_path):
     made = [
         one | {"cold_start": at % 2} for at, one in enumerate(lasting([0.5 + at // 2 % 7 / 50 for at in range(60)]))
     ]
-    assert only_cell(tmp_path, made)["cold"]["words"].startswith("No difference to be seen")
+    assert only_cell(tmp_path, made)["cold"]["words"].startswith(
+        "The first download of a function instance and later ones are too close to call"
+    )
 
 
 def test_the_same_records_give_the_same_text_whatever_their_order(tmp_path):

@@ -38,7 +38,7 @@ def test_a_ramp_takes_time_and_leaves_the_early_download_outside_the_window():
     #                  1100 -- 1500
     found, figures = measured(2, [record(0, 1000, n=2), record(400, 1400, n=2, seq=1), record(1100, 1500, n=2, seq=2)])
     assert figures["time_to_full_ms"] == 400
-    assert figures["ramp"] == "all 2 ran at once 0.4 s after the first start"
+    assert figures["ramp"] == "all 2 ran 0.4 s after the first start"
     assert found.window_ms == (400, 1400)
     assert (found.inside["started_at_ms"] - ORIGIN_MS).tolist() == [400]
     assert figures["at_full_ms"] == 900
@@ -55,7 +55,7 @@ def test_a_ramp_takes_time_and_leaves_the_early_download_outside_the_window():
 
 def test_an_n_that_is_never_reached_is_said_in_words():
     _, figures = measured(10, [record(0, 1000, n=10, seq=seq) for seq in range(7)])
-    assert figures["ramp"] == "never: at most 7 of 10 ran at once"
+    assert figures["ramp"] == "never: the peak concurrency was 7 of 10"
     assert figures["time_to_full_ms"] is None
     assert figures["window"] is None
     assert figures["share_of_download_time_at_full"] == 0

@@ -45,7 +45,7 @@ def one_cell(tmp_path, records, n=2, **changes):
 
 
 def misses(numbers):
-    return [words for words in numbers["verdict"]["caveats"] if words.startswith("The model missed by more")]
+    return [words for words in numbers["verdict"]["caveats"] if words.startswith("The prediction missed by more")]
 
 
 def test_a_run_as_predicted_is_inside_every_range_and_no_caveat(tmp_path):
@@ -56,8 +56,7 @@ def test_a_run_as_predicted_is_inside_every_range_and_no_caveat(tmp_path):
     assert (row["binds"], misses(numbers)) == ("the client's CPU", [])
     assert not any("predicted" in words for words in warnings)
     assert numbers["prediction"]["words"] == (
-        "The model predicted the seconds of the one cell, within its range: 1.00 s predicted (0.900 to 1.10), "
-        "1.00 s measured, 0 %."
+        "The mean of the only cell matches the predicted range: 1.00 s predicted (0.900 to 1.10), 1.00 s measured, 0 %."
     )
 
 
@@ -76,12 +75,12 @@ def test_misses_are_a_caveat_the_furthest_off_first_and_three_at_most(tmp_path):
     } | {CELL.format(5): forecast(most_at_once=9, span_s=10.0)}  # fmt: skip
     numbers, _ = predicted(tmp_path, records, cells)
     assert misses(numbers) == [
-        "The model missed by more than the uncertainty that it states: 5 at once (8 to 10 predicted, −44 %) with "
-        "1024 MB, N = 5; 1.00 s for one download (0.643 to 0.786 s predicted, +40 %) with 1024 MB, N = 4; 1.00 s for "
-        "one download (0.692 to 0.846 s predicted, +30 %) with 1024 MB, N = 3; 1 more."
+        "The prediction missed by more than its stated uncertainty: a peak concurrency of 5 (8 to 10 predicted, −44 %) "
+        "with 1024 MB, N = 5; 1.00 s for one download (0.643 to 0.786 s predicted, +40 %) with 1024 MB, N = 4; 1.00 s "
+        "for one download (0.692 to 0.846 s predicted, +30 %) with 1024 MB, N = 3; 1 more."
     ]
     assert numbers["prediction"]["words"].startswith(
-        "The model predicted the seconds of 2 of 5 cells within its range; it missed most with 1024 MB, N = 4: "
+        "The mean matches the predicted range in 2 of 5 cells; the largest miss is with 1024 MB, N = 4: "
     )
 
 
@@ -143,8 +142,8 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
     said = forecast(avg_s=None, ranges={"avg_s": None})
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): said})
     assert misses(numbers) == [
-        "The model missed by more than the uncertainty that it states: one download succeeded in 1.00 s (never, by the "
-        "prediction) with 1024 MB, N = 2."
+        "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (never "
+        "predicted) with 1024 MB, N = 2."
     ]
     assert predicted_seconds.draw(drawn(EXPERIMENTS["download"], numbers)) is None
 
@@ -164,7 +163,7 @@ def test_cells_without_a_record_and_those_that_nobody_knows_are_in_no_prediction
 @pytest.mark.parametrize("stored", [[], "x", {"cells": [1]}, {"seed": 1}])
 def test_a_prediction_without_cells_is_named_and_left_out(tmp_path, stored):
     run = load(handmade_run.write(tmp_path / "run", waves(), prediction=stored))
-    assert "run.json: the prediction has no cells by name; left out." in run.warnings
+    assert "run.json: the prediction has no named cells; left out." in run.warnings
     assert statistics.statistics(run)["prediction"] is None
 
 
@@ -177,16 +176,16 @@ def test_a_prediction_without_cells_is_named_and_left_out(tmp_path, stored):
 def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
     cells = {CELL.format(1): forecast() | damage, CELL.format(2): forecast()}
     numbers, warnings = predicted(tmp_path, [*waves(1), *waves()], cells)
-    assert f"run.json: what was predicted can’t be read of {CELL.format(1)}; left out." in warnings
+    assert f"run.json: the prediction of {CELL.format(1)} can’t be read; left out." in warnings
     assert [row["concurrency"] for row in numbers["prediction"]["cells"]] == [2]
 
 
 @pytest.mark.parametrize(
     ("place", "source", "words"),
     [
-        ("local", f"{CALIBRATION} at the start", "this machine’s parameters, seed 1; a calibration"),
-        ("local", "docs", "parameters of another machine, as this one wasn’t calibrated, seed 1."),
-        ("aws", "docs", "AWS’s parameters, seed 1."),
+        ("local", f"{CALIBRATION} at the start", "the parameters of this machine, seed 1; 1 of them"),
+        ("local", "docs", "parameters of another machine, because this one wasn’t calibrated, seed 1."),
+        ("aws", "docs", "the parameters for AWS, seed 1."),
     ],
 )
 def test_it_is_told_whose_parameters_they_are(place, source, words):
