@@ -124,10 +124,12 @@ class Check:
         begun = time.monotonic()
         done = self._shell(text, environment or {})
         where = " at the embedded AWS" if environment else ""
-        if done.returncode:
+        found_a_problem = done.returncode == 1 and "doctor" in text and environment  # an emulator may lack a service
+        if done.returncode and not found_a_problem:
             self.failed.append(text)
             return f"FAILED with {done.returncode}{where}: {text}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
-        return f"ran{where} in {time.monotonic() - begun:.0f} s: {text}"
+        status = ", exit status 1" if found_a_problem else ""
+        return f"ran{where} in {time.monotonic() - begun:.0f} s{status}: {text}"
 
     def _shell(self, text: str, environment: dict[str, str]) -> subprocess.CompletedProcess:
         return subprocess.run(
@@ -148,7 +150,7 @@ def main(chosen: str = "") -> int:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(check.clone)], check=True)
         try:
             chosen_ones = [command for command in every_command() if chosen in command.text]
-            for command in [Command("README.md", "make setup"), *chosen_ones]:
+            for command in [Command("README.md", "make setup functions"), *chosen_ones]:
                 print(f"{command.document}: {command.text}", flush=True)
                 print(f"    {check.carry_out(command)}", flush=True)
         finally:
