@@ -45,7 +45,7 @@ def _how_sure(read: Page) -> str:
     if not counts:
         sure = f"Not at all: no {one} succeeded."
     elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
-        sure = "Not at all: a stand-in ran."
+        sure = "Nothing is claimed: a stand-in ran."
     else:
         runs = f"{repeats} repeats" if repeats > 1 else "no repeats"
         least, most = min(counts), max(counts)

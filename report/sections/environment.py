@@ -38,11 +38,11 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _short(part: object) -> object:
-    """`part` without the list of the cells, which is as long as the run, and run.json has it; nor what --target was:
-    the run's own says more."""
+    """`part` without the lists of the cells and of their settings, which are as long as the run, and run.json has them;
+    nor what --target was: the run's own says more."""
     if not isinstance(part, Mapping):
         return part
-    return {name: value for name, value in part.items() if name not in ("order", "cells", "target")}
+    return {name: value for name, value in part.items() if name not in ("order", "cells", "rest", "target")}
 
 
 def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:

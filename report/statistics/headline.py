@@ -198,11 +198,11 @@ class _Headline:
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])
         ratio, theirs = known[next_best]["all"]["ratio_of_medians"], next_best.words_of(compare.axes)
-        verb = "takes" if ratio["low"] > 1 else "is too close to call and takes"
-        claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next"
+        close = "" if ratio["low"] > 1 else ", too close to call"
+        claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next{close}"
         return [
-            f"{self._where}, {claim}: its median {self.one} {verb} {took_words(ratio)} as long.",
-            f"{claim} and {verb} {took_words(ratio)} as long.",
+            f"{self._where}, {claim}: its median {self.one} takes {took_words(ratio)} as long.",
+            f"{claim}: {took_words(ratio)} as long.",
             f"{base.words_of(compare.axes)} is the fastest; {theirs} comes next, {took_words(ratio)}.",
         ]
 

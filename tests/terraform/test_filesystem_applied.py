@@ -186,7 +186,7 @@ def test_the_published_figures_stand_beside_and_the_page_has_its_own_sections(sw
     _, _, folder = swept
     page = (folder / "report.html").read_text()
     assert all(f'id="{name}"' in page for name in ("choice", "crossover", "reads", "monthly"))
-    assert "Not everything is there" not in page
+    assert 'id="warnings"' not in page
     assert "The figures below are in doubt" not in page
     with (folder / "cells.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 8
