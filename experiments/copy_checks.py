@@ -130,7 +130,7 @@ def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
         f"{prices['s3_batch_job']:.2f} per job, {1e6 * prices['s3_batch_object']:.2f} per million objects, and the "
         f"same {requests:.2f} for COPY requests as a copy run)",
         "alternative: UpdateObjectEncryption (January 2026) re-encrypts objects in place, without copying them",
-        "limit: CopyObject refuses objects above 5 GiB, which are reported as failed; `aws s3 cp` copies them in parts",
+        "limit: CopyObject refuses objects above 5 GB, which are reported as failed; `aws s3 cp` copies them in parts",
     ]
 
 

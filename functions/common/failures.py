@@ -27,7 +27,7 @@ ERROR_TYPES = {
     "NoMemory": "the object doesn't fit into the function's memory, which the sink `memory` needs",
     "NoData": "there is nothing to read: nothing is mounted, or the folder or the prefix is empty",
     "NoSuchBucket": "404 of a copy: its source or its destination bucket doesn't exist",
-    "ObjectTooLarge": "the object is above 5 GiB, the most that one CopyObject takes",
+    "ObjectTooLarge": "the object is above 5 GB, the most that one CopyObject takes",
     "ObjectDiffers": "another object already has the destination's key, so nothing was copied over it",
     "DestinationNotEmpty": "objects remained, or appeared again, after the destination was emptied",
     "MalformedRow": "a line of a manifest that isn't a valid row",

@@ -565,7 +565,7 @@ run "copy_too_small" {
   ]
 }
 
-# 5 GiB is the most that one CopyObject copies. The bucket's name has 64 characters.
+# 5 GB (5368709120 bytes) is the most that one CopyObject copies. The bucket's name has 64 characters.
 run "copy_and_express_too_large" {
   command = plan
 

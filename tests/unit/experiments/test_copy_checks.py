@@ -97,7 +97,7 @@ def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_lis
     # 0.25 a job, 2.1912 for the objects, 10.956 for as many COPY requests.
     assert "a list of 2,191,200 objects for 13.40 USD (0.25 per job, 1.00 per million objects" in batch
     assert "UpdateObjectEncryption" in encryption
-    assert "5 GiB" in limit
+    assert "5 GB" in limit
 
 
 def test_the_advice_on_hosts_sets_the_calls_of_kms_with_bucket_keys_against_those_without():

@@ -15,7 +15,7 @@ const (
 	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in the words of its documentation, this in S3's error.
 	LargestCopyBytes = 5 << 30
 	// TooLargeAdvice is the fix for a larger object.
-	TooLargeAdvice = "one CopyObject takes at most 5 GiB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; copies by S3 " +
+	TooLargeAdvice = "one CopyObject takes at most 5 GB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; copies by S3 " +
 		"Batch Operations have the same limit"
 )
 
