@@ -3,9 +3,12 @@
 import csv
 import io
 import json
+import os
 import sys
+from collections.abc import Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.measure import Measurement
 from rich.table import Table
@@ -21,51 +24,87 @@ from report.phrases import NOTHING
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
 PLAIN_WIDTH = 100
+# To how many columns the text of "where" may be folded before figures are left out.
+LEAST_WHERE = 14
+# Figures by importance, as places in the table: mean, speed, count, minimum and maximum, quartiles, peak.
+IMPORTANT = (3, 6, 0, 1, 5, 2, 4, 7)
 
 
 def print_table(table: Beside, form: str = "table") -> None:
     """Print `table` on stdout; `form` is table, csv, json or markdown. Raises ValueError for another form."""
     writers = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
     if form == "table":
-        console = Console(file=sys.stdout)
-        shown = to_rich(table)
+        # With NO_COLOR (https://no-color.org) neither bold nor dim.
+        console = Console(file=sys.stdout, color_system=None if os.environ.get("NO_COLOR") else "auto")
+        shown = to_rich(table, console.width if console.is_terminal else None)
         if not console.is_terminal:  # into a pipe, as wide as the table needs
             console.width = max(
                 PLAIN_WIDTH, Measurement.get(console, console.options.update(width=400), shown.renderables[0]).maximum
             )
-        console.print(shown)
+        with console.capture() as captured:
+            console.print(shown)
+        print("\n".join(line.rstrip() for line in captured.get().rstrip().split("\n")))
     elif form in writers:
         sys.stdout.write(writers[form](table))
     else:
         raise ValueError(f"form {form!r}: a table is printed as table, {', '.join(writers)}")
 
 
-def to_rich(table: Beside, title: str | None = None) -> Group:
-    """The table for the terminal, 80 columns wide, with its caption under it."""
+def to_rich(table: Beside, width: int | None = 80) -> Group:
+    """The table with its caption, for a terminal `width` columns wide; None is as wide as it needs. Figures that don't
+    fit are left out and named below."""
     # One space between columns, no edges: eleven columns fit into 80.
-    grid = Table(title=title, box=box.SIMPLE_HEAD, padding=0, show_edge=False, title_justify="left")
+    grid = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     axes, phrased = own_columns(table.experiment.axes, table.told), _is_phrased(table)
-    for axis in axes:
+    labels = [
+        "\n".join((axis.label if axis.unit == BYTES else axis.unit or axis.label).rsplit(" ", 1)) for axis in axes
+    ]
+    named = [[entry.text for entry in coordinates(row.key.plain, table.told)][: len(axes)] for row in table.rows]
+    for axis, label in zip(axes, labels, strict=True):
         side = "right" if axis.kind is int else "left"
-        name = "\n".join((axis.label if axis.unit == BYTES else axis.unit or axis.label).rsplit(" ", 1))
-        grid.add_column(name, justify=side, no_wrap=True, vertical="top" if phrased else "bottom")
+        grid.add_column(label, justify=side, no_wrap=True)
     grid.add_column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", overflow="fold")
     more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
     speed = table.experiment.speed.unit.replace("/", "\n/")
-    for name in ("count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "peak", *more):
-        grid.add_column(name, justify="right", no_wrap=True)
+    names = ["count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "peak", *more]
+    figures = [[*figures_text(table, row), *taken_text(table, row)] for row in table.rows]
+    taken = sum(_width(column) for column in zip(labels, *named, strict=True))
+    free = None if width is None else width - taken - LEAST_WHERE
+    shown = _fitting([_width(column) for column in zip(names, *figures, strict=True)], free)
+    for at in shown:
+        grid.add_column(names[at], justify="right", no_wrap=True)
     previous: Key | None = None
-    for row in table.rows:
+    for row, entries, texts in zip(table.rows, named, figures, strict=True):
         key = row.key
-        named = [entry.text for entry in coordinates(key.plain, table.told)[: len(axes)]]
         where = f"{key.way_words}, {row.source}" if phrased and row.measured else row.source
         if previous is not None and key[axes[0].name] != previous[axes[0].name]:
             grid.add_section()
         style = "bold" if row.measured else "dim"
-        shown = [""] * len(named) if key == previous else named
-        grid.add_row(*shown, where, *figures_text(table, row), *taken_text(table, row), style=style)
+        grid.add_row(
+            *([""] * len(entries) if key == previous else entries), where, *(texts[at] for at in shown), style=style
+        )
         previous = key
-    return Group(grid, "", *(Text(sentence, style="dim") for sentence in table.caption))
+    left_out = [name.replace("-\n", "").replace("\n", " ") for at, name in enumerate(names) if at not in shown]
+    note = [f"Not shown in {width} columns: {', '.join(left_out)}; --format csv has them."] if left_out else []
+    return Group(grid, "", *(Text(sentence, style="dim") for sentence in (*note, *table.caption)))
+
+
+def _fitting(widths: Sequence[int], free: int | None) -> list[int]:
+    """The places of the figures that fit into `free` characters, the important ones first."""
+    if free is None or sum(widths) <= free:
+        return list(range(len(widths)))
+    shown = []
+    for at in sorted(range(len(widths)), key=lambda at: IMPORTANT.index(at) if at in IMPORTANT else at):
+        if widths[at] > free:
+            break
+        free -= widths[at]
+        shown.append(at)
+    return sorted(shown)
+
+
+def _width(texts: Sequence[str]) -> int:
+    """Of a column with these texts, heading included, and the space before it."""
+    return 1 + max(cell_len(line) for text in texts for line in text.split("\n"))
 
 
 def figures_text(table: Beside, row: Row) -> tuple[str, ...]:
