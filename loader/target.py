@@ -208,6 +208,10 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}; {gone}")
+    if name == "ProxyConnectionError":
+        return RunError(
+            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer; check HTTPS_PROXY and the network"
+        )
     if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
         return RunError(
             f"{doing}: there is no such queue {where}; check --queue-name and --region, or apply the stack first"

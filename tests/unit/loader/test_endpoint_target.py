@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError, ProxyConnectionError
 
 from experiments import EXPERIMENTS
 from loader import endpoints
@@ -269,3 +269,8 @@ def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkey
 def test_an_endpoint_that_does_not_answer_is_told_so_with_its_address():
     error = targets.explain(EndpointConnectionError(endpoint_url=URL), "asking", Target("endpoint", OUTPUTS, URL))
     assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it running, and is AWS_ENDPOINT_URL right?"
+
+
+def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():
+    error = targets.explain(ProxyConnectionError(proxy_url="http://***:***@10.0.0.9"), "asking", Target("aws", OUTPUTS))
+    assert str(error) == ("asking: the proxy http://***:***@10.0.0.9 doesn't answer; check HTTPS_PROXY and the network")
