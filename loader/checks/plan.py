@@ -44,9 +44,8 @@ def matrix(cells: list[Demand], operations: str) -> Finding:
     """What the plan is; always ok."""
     most = max(cell.concurrency for cell in cells)
     messages = sum(cell.operations for cell in cells)
-    sizes = ", ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
-    workers = cells[0].workers
-    found = f"{cells_words(len(cells))}, at most {most} {workers} at once, {messages:,} {operations} of {sizes} MiB"
+    sizes = " or ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
+    found = f"{cells_words(len(cells))}, N up to {most:,}, {messages:,} {operations} of {sizes} MiB each"
     return Finding("matrix", OK, found)
 
 

@@ -166,7 +166,7 @@ def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
 def test_the_plan_of_hosts_says_hosts_and_has_no_rules_of_lambda(monkeypatch):
     monkeypatch.setattr(go_program, "missing", lambda architecture: "")
     found = {one.check: one for one in checks_plan.check(cells_of("copy_host"), EXPERIMENTS["copy_host"], "aws")}
-    assert found["matrix"].found == "7 cells, at most 1 hosts at once, 7 copy runs of 208,970 MiB"
+    assert found["matrix"].found == "7 cells, N up to 1, 7 copy runs of 208,970 MiB each"
     assert not found.keys() & {"memory", "trigger"}
     assert {one.status for one in found.values()} == {OK}
 
