@@ -43,7 +43,16 @@ EXAMPLES = (
 )
 EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 # A disk that takes nothing more, or not from us: nothing of this program can be wrong there.
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+DISK_ERRORS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.ENOTDIR,
+    errno.EEXIST,
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -166,6 +175,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text, status = f" {parsed.verb}: interrupted", EXIT_INTERRUPTED
     elif isinstance(error, UsageError | KeyPlanError):
         status = EXIT_USAGE
+    elif isinstance(error, shutil.Error):  # of copytree, which lists every file
+        text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
         where = error.filename or f"{parsed.results_dir} or {STATE_DIR}"
         text = f": can't write to {where} ({error.strerror}); free or change that disk; `sweep --resume` resumes a run"

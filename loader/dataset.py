@@ -30,6 +30,7 @@ from loader.errors import RunError, UsageError, one_line
 from loader.in_flight import in_flight
 from loader.progress import bar, say
 from loader.target import Target
+from report.phrases import size_words
 
 UPLOADS_AT_ONCE = 8
 # Heads and copies: S3 works and this machine waits. Far below what a prefix takes.
@@ -142,7 +143,7 @@ def _explained(target: Target, doing: str, one: DataObject) -> Iterator[None]:
 
 def _words(bucket: str, objects: Sequence[DataObject]) -> str:
     which = f"s3://{bucket}/{objects[0].key}" if len(objects) == 1 else f"{len(objects):,} objects in s3://{bucket}"
-    return f"{which}, {sum(one.size_bytes for one in objects) / MEBIBYTE:,.0f} MiB"
+    return f"{which}, {size_words(sum(one.size_bytes for one in objects))}"
 
 
 def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +81,7 @@ class Local:
                 raise
             try:  # a last line that is being written, or was when its writer was killed, isn't one yet
                 return evaluate(text, self.run.rows(log_columns.LINES))
-            except (EventsError, json.JSONDecodeError):
+            except (EventsError, RunError):
                 raise error from None
 
 

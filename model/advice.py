@@ -181,7 +181,7 @@ class _Asking:
         without = replace(self._scenario, without=(*self._scenario.without, bound.limit))
         free = self._ask(without)
         if not math.isnan(free.avg_s) and not math.isnan(now.avg_s):
-            yield Change(f"without that limit one takes {free.avg_s:.3g} s instead of {now.avg_s:.3g} s", without)
+            yield Change(f"without the bottleneck, one takes {free.avg_s:.3g} s instead of {now.avg_s:.3g} s", without)
         if self._found.work.network == "vpc":
             yield from self._subnets()
         yield from self._fewer_workers(bound)

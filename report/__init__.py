@@ -10,9 +10,13 @@ each, with their `figures`; `html` puts the page together and `rebuild` writes i
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from report.beside import Beside
 from report.run import NoReport, Run, load
+
+if TYPE_CHECKING:
+    from report.rebuild import Rebuilt
 
 __all__ = ["Beside", "NoReport", "Run", "build", "compare", "load", "rebuilt"]
 
@@ -23,11 +27,12 @@ def build(run_dir: Path) -> Path:
 
     Raises NoReport (one line) for a folder that can't be reported at all, OSError when it can't be written.
     """
-    return rebuilt(run_dir)[0]
+    return rebuilt(run_dir).page
 
 
-def rebuilt(run_dir: Path) -> tuple[Path, Beside]:
-    """As `build`, with the table of what was built, ready to be printed by `table.print_table`."""
+def rebuilt(run_dir: Path) -> "Rebuilt":
+    """As `build`, with the table of what was built, ready to be printed by `table.print_table`, and with what the page
+    says of missing or doubtful data."""
     # Plots and the query evaluator take a second to import, which a command that fails at once shouldn't cost.
     from report import rebuild
 

@@ -23,11 +23,21 @@ def page(read: Page, blocks: Sequence[Block]) -> str:
         "level": LEVELS[numbers["verdict"]["level"]],
         "basis": [("How sure", _how_sure(read)), ("Measured on", _where(run))],
         "facts": _facts(read),
-        "problems": [*read.summary.problems, *read.book.problems],
-        "warnings": [*unfinished.sentences(run), *_no_records(read), *run.warnings, *read.summary.warnings],
+        "problems": problems(read),
+        "warnings": warnings(read),
         "blocks": blocks,
     }
     return templating.page("templates/report.html.j2", context)
+
+
+def problems(read: Page) -> list[str]:
+    """What puts the figures in doubt."""
+    return [*read.summary.problems, *read.book.problems]
+
+
+def warnings(read: Page) -> list[str]:
+    """What of the run is missing or damaged."""
+    return [*unfinished.sentences(read.run), *_no_records(read), *read.run.warnings, *read.summary.warnings]
 
 
 def _no_records(read: Page) -> list[str]:
@@ -54,7 +64,7 @@ def _how_sure(read: Page) -> str:
         sure = f"{number} {many if most > 1 else one} per cell"
         few = "too few for intervals" if most < needed else "in some of them too few for intervals"
         sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
-    doubts = " The figures are in doubt." if read.summary.problems or read.book.problems else ""
+    doubts = " The figures are in doubt." if problems(read) else ""
     return f"{sure}{doubts} {read.numbers['verdict']['reached']}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from report import atomic, cells, html, statistics, table
 from report.beside import Beside, beside_published
@@ -13,9 +14,18 @@ from report.summary import summarised
 FIGURES = "figures"
 
 
-def build(run_dir: Path) -> tuple[Path, Beside]:
+class Rebuilt(NamedTuple):
+    """The path of report.html, its table, and what the page says first of the run: doubts, and what is missing."""
+
+    page: Path
+    table: Beside
+    problems: list[str]
+    warnings: list[str]
+
+
+def build(run_dir: Path) -> Rebuilt:
     """Write cells.csv, statistics.json, table.md, figures/*.svg and *.png, and report.html into the results folder
-    `run_dir`; the path of report.html, and the table.
+    `run_dir`.
 
     Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder that can't be
     reported at all, OSError when it can't be written.
@@ -31,7 +41,7 @@ def build(run_dir: Path) -> tuple[Path, Beside]:
     write_pictures(run.directory / FIGURES, [picture for block in blocks for picture in block.pictures])
     path = run.directory / "report.html"
     atomic.write_text(path, html.page(page, blocks))
-    return path, page.beside
+    return Rebuilt(path, page.beside, html.problems(page), html.warnings(page))
 
 
 def write_pictures(folder: Path, pictures: Iterable[Picture]) -> None:

@@ -84,8 +84,8 @@ def to_rich(table: Beside, width: int | None = 80) -> Group:
             *([""] * len(entries) if key == previous else entries), where, *(texts[at] for at in shown), style=style
         )
         previous = key
-    left_out = [name.replace("-\n", "").replace("\n", " ") for at, name in enumerate(names) if at not in shown]
-    note = [f"Not shown in {width} columns: {', '.join(left_out)}; --format csv has them."] if left_out else []
+    left_out = [name.replace("-\n", "").replace("\n", " ").strip() for at, name in enumerate(names) if at not in shown]
+    note = [f"not shown in {width} columns: {', '.join(left_out)}; --format csv has them"] if left_out else []
     return Group(grid, "", *(Text(sentence, style="dim") for sentence in (*note, *table.caption)))
 
 

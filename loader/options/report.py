@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loader.options.output import FORMATS, add_format_option
 
+COMPARISON = Path("comparison.html")
 DESCRIPTION = """Rebuild a run's table, figures and page from its stored records.
 
 It needs neither AWS nor a network. With two runs it writes a page that compares
@@ -30,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE.html",
         type=Path,
-        default=Path("comparison.html"),
-        help="where to write the comparison of two runs (default: %(default)s)",
+        help=f"where to write the comparison of two runs (default: {COMPARISON})",
     )
     add_format_option(parser, (*FORMATS, "markdown"))

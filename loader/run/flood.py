@@ -45,7 +45,7 @@ def flood(
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
     first = first_seq(folder, cell, knows_all_sent=knows_all_sent)
-    say(f"flooding {target['queue_name']} with {count} messages")
+    say(f"flooding {target['queue_name']} with {count:,} {'message' if count == 1 else 'messages'}")
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")
 

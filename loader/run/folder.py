@@ -96,11 +96,14 @@ class RunFolder:
     def read_json(self, name: str, default: Any = None) -> Any:
         """Read a JSON file of this run, or return `default` where it isn't there. Raises RunError for a damaged one."""
         try:
-            return json.loads((self.path / name).read_text())
+            found = json.loads((self.path / name).read_text())
         except FileNotFoundError:
             return default
         except ValueError as error:
             raise RunError(f"{self.path / name} isn't JSON ({error}); restore the file, or start a new run") from None
+        if default is not None and not isinstance(found, type(default)):
+            raise RunError(f"{self.path / name} holds something else than it should; restore it, or start a new run")
+        return found
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
@@ -131,9 +134,10 @@ class RunFolder:
         except FileNotFoundError:
             return
         with file:
-            for line in file:
-                if line.endswith("\n"):
-                    yield json.loads(line)
+            try:
+                yield from (json.loads(line) for line in file if line.endswith("\n"))
+            except ValueError as error:
+                raise RunError(f"{self.path / name} is damaged ({error}); restore it, or start a new run") from None
 
 
 def _make(path: Path, *, exist_ok: bool = False) -> None:

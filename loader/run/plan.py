@@ -171,7 +171,8 @@ def split_setting(option: str, text: str, known: Collection[str], has_no: str) -
     """The name and the text of the values of `name=values`; raises UsageError for another form or an unknown name."""
     name, equals, listed = text.partition("=")
     if not equals or not name or not listed:
-        raise UsageError(f"{option}: {text!r} isn't of the form VARIABLE=VALUE[,VALUE...]")
+        form = "VARIABLE=VALUE[,VALUE...]" if option == "--set" else "KEY=VALUE"
+        raise UsageError(f"{option}: {text!r} isn't of the form {form}")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"

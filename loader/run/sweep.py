@@ -44,6 +44,7 @@ from loader.sqs.sending import Outcome
 from loader.target import Target
 from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction
+from report.phrases import duration
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}
@@ -76,13 +77,15 @@ class SweepRun:
         Raises RunError when a cell fails, and whatever interrupts; the folder then holds all finished cells.
         """
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
+        if not left:
+            say(f"run {self._folder.run_id} is complete: nothing is left to run", style="bold")
+            return stored_accounts(self._folder)
         where = words(targets.place(self._plan.target))
         say(f"run {self._folder.run_id}: {cells_words(len(left))} to run on {where}", style="bold")
         try:
-            if left:
-                self._stack.open()
-                self._description.write()
-                self._on_the_open_stack(left)
+            self._stack.open()
+            self._description.write()
+            self._on_the_open_stack(left)
         finally:
             log_columns.store(self._folder, at_end=True)
         self._description.finish()
@@ -95,7 +98,9 @@ class SweepRun:
             server_side.collect(self._target, self._folder, kept=self._stack.keep)
         except KeyboardInterrupt:
             self._say_how_to_go_on()
-            self._stack.keep = self._stack.keep or not _wants_destroy()
+            # The embedded AWS ends with its sweep, and costs nothing: there is nothing to ask.
+            if self._plan.target == "aws":
+                self._stack.keep = self._stack.keep or not _wants_destroy()
             raise
         except BaseException:
             self._say_how_to_go_on()
@@ -222,12 +227,13 @@ class SweepRun:
         planned_done_s = sum(self._estimate.cell_seconds(cell) for cell in done)
         planned_left_s = sum(self._estimate.cell_seconds(cell) for cell in left)
         left_s = planned_left_s * (time.monotonic() - started) / planned_done_s
-        say(f"{cells_words(len(left))} left, about {left_s / 60:.1f} min", style="dim")
+        say(f"{cells_words(len(left))} left, about {duration(left_s)}", style="dim")
 
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
         command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.run_id}"
-        say(f"the finished cells are stored; resume with `{command}`", style="yellow")
+        stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
+        say(f"{stored}; resume with `{command}`", style="yellow")
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:

@@ -57,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     except InsightsError as error:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows, arguments.format, answer.columns)
+    if not answer.rows:
+        say("no rows: no line fits the query and its filters")
     return 0
 
 

@@ -12,29 +12,48 @@ from typing import TypeVar
 
 import report
 from loader.errors import RunError, UsageError
+from loader.options.report import COMPARISON
 from loader.progress import say
 from report.table import print_table
 
 T = TypeVar("T")
+# What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
+MOST_SENTENCES = 3
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr."""
+    """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr.
+
+    A run's id stands for its folder, as in the other verbs. Raises UsageError.
+    """
     if len(arguments.run_dirs) > 2:
         raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; give one, or two to compare")
-    if len(arguments.run_dirs) == 2:
-        page = _refusing(lambda: report.compare(arguments.run_dirs, arguments.output), arguments.output)
+    folders = [_folder(given, arguments.results_dir) for given in arguments.run_dirs]
+    if len(folders) == 2:
+        output = arguments.output or COMPARISON
+        page = _refusing(lambda: report.compare(folders, output), output)
         say(f"comparison: {page}")
         return 0
-    build_and_print(arguments.run_dirs[0], arguments.format)
+    if arguments.output is not None:
+        raise UsageError(f"--output: is for the comparison of two runs; one run's page is {folders[0]}/report.html")
+    build_and_print(folders[0], arguments.format)
     return 0
+
+
+def _folder(given: Path, results_dir: Path) -> Path:
+    return results_dir / given if not given.exists() and (results_dir / given).is_dir() else given
 
 
 def build_and_print(run_dir: Path, form: str) -> None:
     """Rebuild the report of `run_dir` and print its table. Raises UsageError for a folder that is no run's."""
-    page, table = _refusing(lambda: report.rebuilt(run_dir), run_dir)
-    print_table(table, form)
-    say(f"report: {page}")
+    found = _refusing(lambda: report.rebuilt(run_dir), run_dir)
+    print_table(found.table, form)
+    for heading, sentences in (("the figures are in doubt", found.problems), ("incomplete data", found.warnings)):
+        for sentence in sentences[:MOST_SENTENCES]:
+            say(f"{heading}: {sentence}", style="yellow")
+        if more := len(sentences[MOST_SENTENCES:]):
+            say(f"{heading}: {more} more in the report", style="yellow")
+    say(f"report: {found.page}")
 
 
 def _refusing(make: Callable[[], T], place: Path) -> T:

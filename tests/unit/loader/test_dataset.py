@@ -65,7 +65,7 @@ def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_lef
     assert sorted(stub.calls) == ["head"] * 20 + ["part"] * 15
     assert stub.bodies == [objects.part(1, 0, 1000)] * 15
     told = " ".join(capsys.readouterr().err.split())
-    assert "5 objects in s3://b, 0 MiB, seed 1: already there" in told
+    assert "5 objects in s3://b, 4.883 KiB, seed 1: already there" in told
     assert "uploading 15 objects in s3://b" in told
 
 
@@ -148,7 +148,7 @@ def test_a_dry_run_says_what_would_be_uploaded_and_what_copied(capsys):
     bucket = KeptObjects("aws", {"region": "us-east-1", "bucket_name": "b"}).begin()
     assert put_objects(bucket, copied(), dry_run=True) == 0
     told = " ".join(capsys.readouterr().err.split())
-    assert "would upload s3://b/master, 0 MiB" in told and "would copy 40 objects in s3://b" in told
+    assert "would upload s3://b/master, 1000 bytes" in told and "would copy 40 objects in s3://b" in told
     assert not bucket.kept
 
 

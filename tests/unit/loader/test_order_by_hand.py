@@ -95,7 +95,7 @@ def test_a_flood_by_hand_says_what_it_was_told(by_hand):
         ("reads", "colour=red", "have no key 'colour'; known: dataset, threads"),
         ("reads", "threads=many", "--order threads: must be a whole number of 1 or more, got 'many'"),
         ("reads", "threads=1,2", "--order threads: a flood has one value, got '1,2'; start a flood for each value"),
-        ("reads", "threads", "--order: 'threads' isn't of the form VARIABLE=VALUE"),
+        ("reads", "threads", "--order: 'threads' isn't of the form KEY=VALUE"),
         ("copy", "parallel_limit=0", "--order parallel_limit: must be a whole number from 1 to 10,000, got 0"),
         ("copy", "calls_per_s=100001", "--order calls_per_s: must be a whole number from 0 to 100,000, got 100001"),
         ("copy_host", "parallel_limit=100000", "must be a whole number from 1 to 10,000, got 100000"),

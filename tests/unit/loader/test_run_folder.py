@@ -72,3 +72,13 @@ def test_a_damaged_json_file_is_named(tmp_path):
     (folder.path / "run.json").write_text("{")
     with pytest.raises(RunError, match=r"r1/run\.json isn't JSON"):
         folder.read_json("run.json")
+
+
+def test_a_file_of_another_kind_and_a_damaged_line_are_named(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    (folder.path / "run.json").write_text("[]")
+    with pytest.raises(RunError, match=r"r1/run\.json holds something else"):
+        folder.read_json("run.json", {})
+    (folder.path / "sent.jsonl").write_bytes(b'{"a": 1}\n\xff\xfe\n')
+    with pytest.raises(RunError, match=r"r1/sent\.jsonl is damaged"):
+        list(folder.rows("sent.jsonl"))

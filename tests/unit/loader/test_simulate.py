@@ -78,7 +78,7 @@ def test_a_parameter_of_the_users_own_takes_the_place_of_the_models(simulate, tm
     assert slower[0]["avg_s"] > 2 * usual[0]["avg_s"]
     assert slower[0]["binds"] == "S3's GET rate: 20 a second for all"
     assert slower[0]["usd"] > 2 * usual[0]["usd"]  # functions are billed for as long as they wait
-    assert "without that limit one takes" in slower[0]["advice"]
+    assert "without the bottleneck, one takes" in slower[0]["advice"]
 
 
 def test_the_same_seed_has_the_same_answer_and_another_seed_another(simulate):

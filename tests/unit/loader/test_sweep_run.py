@@ -163,6 +163,16 @@ def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_
     assert log_columns.stored(folder.path / "log_events.jsonl") is not None, "the columns lack the late line"
 
 
+def test_a_run_that_is_complete_is_left_as_it_is_when_it_is_resumed(sweep, folder, capsys):
+    _, run = sweep(succeed)
+    accounts = run.run()
+    before = (folder.path / "run.json").read_bytes()
+    stack, again = sweep(succeed)
+    assert again.run() == accounts
+    assert (stack.orders, (folder.path / "run.json").read_bytes()) == ({}, before)
+    assert f"run {folder.run_id} is complete: nothing is left to run" in capsys.readouterr().err
+
+
 def test_each_cell_gets_the_object_of_its_own_size(sweep, put):
     _, run = sweep(succeed, "concurrency_value=1", "object_size_mb=1,4")
     run.run()

@@ -79,7 +79,8 @@ def test_of_a_shared_limit_it_is_said_what_it_costs_and_with_how_many_all_is_don
     words, changes = asked(cell)
     assert words == ["S3's GET rate: 5,500 a second for all"]
     free_s, now_s = map(
-        float, re.match(r"without that limit one takes ([\d.]+) s instead of ([\d.]+) s", changes[0].words).groups()
+        float,
+        re.match(r"without the bottleneck, one takes ([\d.]+) s instead of ([\d.]+) s", changes[0].words).groups(),
     )
     assert free_s == pytest.approx(10, rel=0.02)
     assert now_s == pytest.approx(course(cell).avg_s, rel=0.01)

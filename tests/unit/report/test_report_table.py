@@ -91,7 +91,7 @@ def test_a_terminal_too_narrow_for_all_figures_gets_the_important_ones_and_the_n
     assert lines[1].split() == ["MB", "N", "where", "count", "min", "s", "avg", "s", "/s"]
     assert max(map(len, lines)) <= 48 and "…" not in console.file.getvalue()
     note = " ".join(console.file.getvalue().split())
-    assert "Not shown in 48 columns: p25 s, p75 s, max s, peak; --format csv has them." in note
+    assert "not shown in 48 columns: p25 s, p75 s, max s, peak; --format csv has them" in note
 
 
 def test_csv_and_json_hold_every_digit(make_run):

@@ -1,0 +1,35 @@
+"""`stampede report` at the prompt: the table on stdout, and on stderr what stands against relying on it."""
+
+import pytest
+
+from loader.command_line import main
+from tests.unit.report import synthetic_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of one cell in tmp_path/results/r1."""
+    settings = synthetic_run.Synthetic(memories=(1024,), concurrencies=(1,))
+    return synthetic_run.write(tmp_path / "results" / "r1", settings)
+
+
+def test_a_runs_id_stands_for_its_folder(run, capsys):
+    assert main(["report", "r1", "--results-dir", str(run.parent)]) == 0
+    printed = capsys.readouterr()
+    assert "this machine" in printed.out
+    assert "in doubt" not in printed.err and "incomplete data" not in printed.err
+    assert f"report: {run}/report.html" in printed.err.replace("\n", "")
+
+
+def test_what_the_page_says_of_doubtful_and_missing_data_stands_on_stderr_too(run, capsys):
+    lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
+    (run / "records.jsonl").write_text("".join(lines[2:]) + "broken\n")
+    assert main(["report", str(run)]) == 0
+    err = capsys.readouterr().err
+    assert "the figures are in doubt: 1024 MB, N = 1: " in err
+    assert "incomplete data: records.jsonl, line " in err
+
+
+def test_an_output_for_one_run_is_refused(run, capsys):
+    assert main(["report", str(run), "--output", "x.html"]) == 2
+    assert capsys.readouterr().err.startswith("stampede: --output: is for the comparison of two runs")
