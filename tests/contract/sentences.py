@@ -1,4 +1,5 @@
-"""Every text that a report can show, from runs with SYNTHETIC figures: what test_sentences compares with sentences.txt.
+"""Every text that a report can show, from runs with SYNTHETIC figures: `make check` compares them with
+sentences.txt.
 
 `make sentences` writes that file anew. Texts that differ in numbers or names alone stand there once.
 """
@@ -6,6 +7,7 @@
 import ast
 import json
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -410,4 +412,7 @@ def every_text() -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(every_text())
+    if sys.argv[1:] != ["--check"]:
+        FILE.write_text(every_text())
+    elif every_text() != FILE.read_text():
+        sys.exit(f"{FILE.name}: a text of the report has changed; run `make sentences`, and read what differs")

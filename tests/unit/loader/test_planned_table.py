@@ -46,8 +46,8 @@ def test_csv_has_the_names_of_cells_their_coordinates_and_what_json_has(dry_run)
 
 @pytest.mark.parametrize(
     ("options", "warned"),
-    [((), False), (("--messages-per-concurrency", "3"), True),
-     (("--messages-per-concurrency", "5", "--repeats", "2"), False), (("--set", "operation=count"), False)],
+    [(("--messages-per-concurrency", "3"), True), (("--messages-per-concurrency", "5", "--repeats", "2"), False),
+     (("--set", "operation=count"), False)],
 )  # fmt: skip
 def test_too_few_measurements_for_a_conclusion_are_said_before_the_sweep(dry_run, options, warned):
     done = dry_run("express", *options)
