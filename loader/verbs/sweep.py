@@ -42,9 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
         # A program that isn't built yet changes nothing in plan, duration and cost.
-        doctor.refuse((one for one in checks.run(plan, [checks.PLAN], estimate) if one.way_out != BUILD), plan)
-        for finding in measurements.check(estimate.cells, EXPERIMENTS[plan.experiment]):
-            if finding.status != OK:
+        findings = [one for one in checks.run(plan, [checks.PLAN], estimate) if one.way_out != BUILD]
+        doctor.refuse(findings, plan)
+        for finding in findings:
+            if finding.check == measurements.CHECK and finding.status != OK:
                 say(f"{finding.check}: {finding.sentence}", style="yellow")
         print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
         for line in estimate.sentences():
