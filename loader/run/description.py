@@ -35,7 +35,7 @@ class RunDescription:
             "experiment": plan.experiment,
             **targets.place(plan.target),
             "started_at": stored.get("started_at") or _text(datetime.now(UTC)),
-            "finished_at": None,
+            "finished_at": stored.get("finished_at"),
             "plan": plan.as_dict(),
             "cells": stored.get("cells", []),
             "settings": stored.get("settings", {}),
@@ -51,6 +51,11 @@ class RunDescription:
     def finished(self) -> set[str]:
         """Names of the cells that are finished."""
         return {cell["cell"] for cell in self._values["cells"]}
+
+    @property
+    def has_end(self) -> bool:
+        """Whether the run has been noted as ended."""
+        return self._values["finished_at"] is not None
 
     @property
     def is_predicted(self) -> bool:

@@ -77,18 +77,21 @@ class SweepRun:
         Raises RunError when a cell fails, and whatever interrupts; the folder then holds all finished cells.
         """
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
-        if not left:
+        if left:
+            where = words(targets.place(self._plan.target))
+            say(f"run {self._folder.run_id}: {cells_words(len(left))} to run on {where}", style="bold")
+        else:
             say(f"run {self._folder.run_id} is complete: nothing is left to run", style="bold")
-            return stored_accounts(self._folder)
-        where = words(targets.place(self._plan.target))
-        say(f"run {self._folder.run_id}: {cells_words(len(left))} to run on {where}", style="bold")
         try:
-            self._stack.open()
-            self._description.write()
-            self._on_the_open_stack(left)
+            if left:
+                self._stack.open()
+                self._description.write()
+                self._on_the_open_stack(left)
         finally:
             log_columns.store(self._folder, at_end=True)
-        self._description.finish()
+        # A complete run keeps its end; one that was cut off after its last cell has none yet.
+        if left or not self._description.has_end:
+            self._description.finish()
         return stored_accounts(self._folder)
 
     def _on_the_open_stack(self, left: list[Cell]) -> None:

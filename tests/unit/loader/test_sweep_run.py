@@ -173,6 +173,15 @@ def test_a_run_that_is_complete_is_left_as_it_is_when_it_is_resumed(sweep, folde
     assert f"run {folder.run_id} is complete: nothing is left to run" in capsys.readouterr().err
 
 
+def test_a_run_that_was_cut_off_after_its_last_cell_gets_its_end_when_it_is_resumed(sweep, folder):
+    sweep(succeed)[1].run()
+    folder.write_json("run.json", folder.read_json("run.json") | {"finished_at": None})
+    stack, again = sweep(succeed)
+    again.run()
+    assert stack.orders == {}
+    assert folder.read_json("run.json")["finished_at"] is not None
+
+
 def test_each_cell_gets_the_object_of_its_own_size(sweep, put):
     _, run = sweep(succeed, "concurrency_value=1", "object_size_mb=1,4")
     run.run()
