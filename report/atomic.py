@@ -11,7 +11,14 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write `data` to `path` through a temporary file in the same folder. Raises OSError."""
+    """Write `data` to `path` through a temporary file in the same folder; write into a link, device or pipe directly.
+
+    Raises OSError.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        # A file renamed to /dev/stdout or /dev/full would replace it, if root asks for it.
+        path.write_bytes(data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -29,8 +29,10 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
     Beside the five columns of an event there is one for each key that holds a string, number or boolean in the JSON of
     the first events, so that a query reads only the fields that it names. `notes` are kept with the file, for
     `read_notes`. A file that is there already is replaced whole, or not at all. Raises EventsError for events that
-    can't be read, and for a path that can't be written.
+    can't be read, for a path that can't be written, and for one that isn't a file (a device would be replaced by one).
     """
+    if path.exists() and not path.is_file():
+        raise EventsError(f"{path} can't be written: it isn't a file")
     beside = path.with_name(f".{path.name}.part")
     kept = ", ".join(f"{_quoted(name)}: {sql_string(text)}" for name, text in (notes or {}).items())
     with connect() as connection:

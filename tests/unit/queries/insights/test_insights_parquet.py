@@ -1,6 +1,7 @@
 """Parquet: what export writes answers every query as the lines do, whether a field has a column or not."""
 
 import json
+import os
 
 import duckdb
 import pytest
@@ -109,3 +110,12 @@ def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
 
 def _literal(path):
     return str(path).replace("'", "''").replace("[", "[[]")
+
+
+def test_a_pipe_or_a_device_is_refused_and_stays_what_it_is(tmp_path):
+    """For root /dev/full would otherwise become a regular file, and every other program would lose it."""
+    pipe = tmp_path / "run.parquet"
+    os.mkfifo(pipe)
+    with pytest.raises(EventsError, match=r"run\.parquet can't be written: it isn't a file"):
+        export([event(record(), 0)], pipe)
+    assert pipe.is_fifo()
