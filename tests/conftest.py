@@ -11,7 +11,8 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
-os.environ["STAMPEDE_STATE_DIR"] = tempfile.mkdtemp(prefix="stampede-tests-")
+STATE = tempfile.TemporaryDirectory(prefix="stampede-tests-")  # goes with the process
+os.environ["STAMPEDE_STATE_DIR"] = STATE.name
 for name in [name for name in os.environ if name.startswith("AWS_") and name != "AWS_CA_BUNDLE"]:
     del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
