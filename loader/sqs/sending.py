@@ -5,8 +5,8 @@ connections. A retry after an *unknown* outcome (the connection broke, or a 5xx 
 a second copy of a message into the queue; a message that is confirmed after one counts as a possible duplicate, and one
 that is given up after one as failed, "maybe in the queue". Nothing else makes a second copy.
 
-A process that is killed, or interrupted twice, leaves up to `in_flight` batches that SQS may have taken and nobody confirmed; what was
-confirmed before has been given to `on_accepted`.
+A process that is killed, or interrupted twice, leaves up to `in_flight` batches that SQS may have taken and nobody
+confirmed; what was confirmed before has been given to `on_accepted`.
 """
 
 from __future__ import annotations

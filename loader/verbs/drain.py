@@ -75,8 +75,8 @@ def _stack_words(experiment: str | None, region: str | None) -> str:
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
-    """Print the account of what is stored, and say so. Raises UsageError where the run was never drained, RunError where
-    a message is unaccounted for."""
+    """Print the account of what is stored, and say so. Raises UsageError where the run was never drained, and RunError
+    where a message is unaccounted for."""
     if not (folder.path / "accounting.json").exists():
         raise UsageError(
             f"--run: the stack of run {folder.name} is gone, and no account is stored: the run was never drained"

@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
                 embedded.apply_copy(emulator.endpoint_url, variables)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(
-                    f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same command "
-                    "resumes, and `stampede emulator stop` removes both"
+                    f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
+                    "command resumes, and `stampede emulator stop` removes both"
                 ) from None
             disown("local")
     print(emulator.endpoint_url)

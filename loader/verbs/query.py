@@ -101,14 +101,14 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
 
 
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
-    """Raises UsageError for a name that isn't Parquet's, and when the lines would be written over themselves, or a run's
-    columns by others."""
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others, and for a name
+    that isn't Parquet's."""
     if export_to is None:
         return
     if export_to.resolve() in [path.resolve() for path in logs]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
     if export_to.suffix != ".parquet":
-        raise UsageError(f"--export: {export_to} doesn't end in .parquet, the only format of an export; use that ending")
+        raise UsageError(f"--export: {export_to} must end in .parquet: exports are Parquet files")
 
 
 def _exported(logs: tuple[Path, ...], export_to: Path) -> int:

@@ -57,8 +57,8 @@ def test_a_stack_without_a_run_is_refused_with_both_experiments(drained, applied
     applied("express")
     assert (main(["drain"]), drained) == (2, [])
     assert capsys.readouterr().err == (
-        "stampede: --run: the newest run of_copy is of copy in us-east-1, but the applied stack is express in us-east-1 "
-        "and has no run; use `stampede flood` first, or --run of_copy for the stored account\n"
+        "stampede: --run: the newest run of_copy is of copy in us-east-1, but the applied stack is express in "
+        "us-east-1 and has no run; use `stampede flood` first, or --run of_copy for the stored account\n"
     )
 
 
@@ -73,9 +73,7 @@ def test_a_run_whose_stack_is_gone_prints_its_stored_account(drained, applied, c
     assert (main(["drain", "--run", "of_filesystem"]), drained) == (0, [])
     printed = capsys.readouterr()
     assert printed.out.startswith(ACCOUNT)
-    assert printed.err == (
-        f"the stack of run of_filesystem is gone ({why}); this is the account stored with the run\n"
-    )
+    assert printed.err == (f"the stack of run of_filesystem is gone ({why}); this is the account stored with the run\n")
 
 
 def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(drained, applied, capsys):

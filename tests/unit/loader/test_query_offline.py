@@ -186,9 +186,7 @@ def test_a_place_that_cannot_be_written_is_one_line(logs, capsys):
 
 def test_an_export_of_another_format_is_refused_before_anything_is_read(logs, capsys):
     assert main(["query", "summary", "--logs", str(logs), "--export", "x.txt"]) == 2
-    assert capsys.readouterr().err == (
-        "stampede: --export: x.txt doesn't end in .parquet, the only format of an export; use that ending\n"
-    )
+    assert capsys.readouterr().err == ("stampede: --export: x.txt must end in .parquet: exports are Parquet files\n")
 
 
 def test_a_run_and_exported_lines_are_not_queried_together(logs, capsys):
