@@ -84,8 +84,8 @@ class _Version(argparse.Action):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted, 141 where nobody reads
-    stdout any more."""
+    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted, 141 where the reader
+    of stdout has left."""
     try:
         try:
             return _run(arguments)
