@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from experiments import EXPERIMENTS
+from loader.errors import EXIT_PIPE
 
 # What each verb does, as in README.
 VERBS = {
@@ -83,7 +84,19 @@ class _Version(argparse.Action):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted."""
+    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted, 141 where the reader
+    of stdout has left."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()  # after --help too; the interpreter's own flush at exit would print an error
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+
+
+def _run(arguments: list[str] | None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments:
         build_parser([]).print_help(sys.stderr)
@@ -92,8 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return importlib.import_module(f"loader.verbs.{parsed.verb}").run(parsed)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_RUN
+        raise
     except (Exception, KeyboardInterrupt) as error:
         return _exit_status(error, parsed)
 
@@ -172,7 +184,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     text, status = f": {one_line(error)}", EXIT_RUN
     # The RuntimeError is what DuckDB makes of Ctrl-C.
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
-        text, status = f" {parsed.verb}: interrupted", EXIT_INTERRUPTED
+        what_stays = f"; {error}" if isinstance(error, KeyboardInterrupt) and str(error) else ""
+        text, status = f" {parsed.verb}: interrupted{what_stays}", EXIT_INTERRUPTED
     elif isinstance(error, UsageError | KeyPlanError):
         status = EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file

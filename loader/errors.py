@@ -1,6 +1,12 @@
-"""The two ways in which a verb ends badly; the command line prints each as one line."""
+"""How a verb ends badly: two errors, which the command line prints as one line each, and a reader that has left."""
 
 from __future__ import annotations
+
+import signal
+
+# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
+# itself would end a sweep before its stack is taken down.
+EXIT_PIPE = 128 + signal.SIGPIPE
 
 
 class UsageError(Exception):

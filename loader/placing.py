@@ -14,12 +14,11 @@ from loader import target as targets
 from loader.errors import RunError
 from loader.progress import say
 from loader.target import Target
+from report.phrases import decimal_size
 
 # Lambda's longest invocation, and a little for the answer, on a connection that nothing on the way takes for a dead one
 # (Lambda guide, "Invoking a function synchronously"). Once: a second invocation would write beside the first.
 CONFIG = {"read_timeout": 910, "tcp_keepalive": True, "retries": {"mode": "standard", "total_max_attempts": 1}}
-# What of an answer is said.
-SAID = ("files", "objects", "requests", "bytes", "already_there", "seconds", "elapsed_seconds")
 
 
 def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None = None) -> list[dict[str, Any]]:
@@ -55,9 +54,21 @@ def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str
         result, why = _answer(target, name, event)
     if why:
         raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
-    told = ", ".join(f"{key} {result[key]}" for key in SAID if key in result)
-    say(f"{name}: {told or result}", style="dim")
+    say(f"{name}: {_words(result) or result}", style="dim")
     return result
+
+
+def _words(result: Mapping[str, Any]) -> str:
+    """What was seeded, like `50 objects, 51 requests, 500 KB, in 1.5 s`; "" where the answer doesn't say."""
+    counts = ((result[name], name) for name in ("files", "objects", "requests") if name in result)
+    parts = [f"{count:,} {name[:-1] if count == 1 else name}" for count, name in counts]
+    if "bytes" in result:
+        parts.append(decimal_size(result["bytes"]))
+    if "already_there" in result:
+        parts.append(f"{result['already_there']:,} already there")
+    if (took_s := result.get("seconds", result.get("elapsed_seconds"))) is not None:
+        parts.append(f"in {took_s:.1f} s")
+    return ", ".join(parts)
 
 
 def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

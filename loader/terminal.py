@@ -8,6 +8,8 @@ from typing import TextIO
 
 from rich.console import Console, RenderableType
 
+from loader.errors import EXIT_PIPE
+
 # In a pipe a line is as long as it needs to be.
 ENDLESS = 9999
 
@@ -17,10 +19,19 @@ def is_live(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+class _Console(Console):
+    """A console that ends the program as SIGPIPE would where nobody reads it any more, and is silent from then on."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        raise SystemExit(EXIT_PIPE)
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console for stdout or stderr, as wide as the terminal; endless where there is none."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(
+    return _Console(
         stderr=stderr,
         highlight=False,
         width=None if stream.isatty() else ENDLESS,

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="a saved query (NAME of the run's experiment, or EXPERIMENT/NAME), or a .cwli file",
     )
-    parser.add_argument("--run", metavar="RUN_ID", help="the run to query (default: the newest in --results-dir)")
+    lines = parser.add_mutually_exclusive_group()
+    lines.add_argument("--run", metavar="RUN_ID", help="the run to query (default: the newest in --results-dir)")
     parser.add_argument(
         "--where",
         metavar="KEY=VALUE",
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_condition,
         help="keep only lines whose field has this value; may be repeated (default: all lines)",
     )
-    parser.add_argument(
+    lines.add_argument(
         "--logs",
         metavar="FILE",
         action="append",

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -86,9 +86,19 @@ def calibrated(target: Target, known: Parameters) -> Parameters:
             style="yellow",
         )
         return known
-    told = ", ".join(f"{row.name} {row.value:.3g}" for row in rows)
-    say(f"calibrated this machine in {time.monotonic() - began_s:.1f} s: {told}", style="dim")
+    say(f"calibrated this machine in {time.monotonic() - began_s:.1f} s: {_words(rows)}", style="dim")
     return known.with_rows(rows)
+
+
+def _words(rows: Iterable[Parameter]) -> str:
+    """What `parameters` found."""
+    found = {row.name: row.value for row in rows}
+    return (
+        f"a client takes {found['client_slowness']:.3g} times the seconds of the model's machine; the embedded S3 "
+        f"takes {1000 * found['embedded_request_cpu_s']:.3g} ms of CPU for a request and "
+        f"{found['embedded_get_cpu_s_per_gib']:.3g} s for a GiB; all clients together get the work of "
+        f"{found['processors']:.3g} processors"
+    )
 
 
 def parameters(measured: Measured, known: Parameters, processors: int) -> list[Parameter]:

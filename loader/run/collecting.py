@@ -121,8 +121,8 @@ class Collecting:
             self._first_sent_ms[cell] = min(at_ms, self._first_sent_ms.get(cell, at_ms))
             self._newest_ms = max(self._newest_ms, at_ms)
         if not self._first_sent_ms:
-            run_id = self._folder.run_id
-            raise RunError(f"run {run_id} sent no messages; `stampede flood --run {run_id}` sends them")
+            folder = self._folder
+            raise RunError(f"run {folder.run_id} sent no messages; `stampede flood --run {folder.name}` sends them")
 
     def _read_records(self) -> None:
         """Enter the stored records. Those whose events alone are stored are added: a drain was killed between the two

@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,9 +37,15 @@ class RunFolder:
         self.path = path
 
     @property
-    def run_id(self) -> str:
-        """The run's id is its folder's name."""
+    def name(self) -> str:
+        """What --run takes: the folder's name, which is the run's id unless the folder was renamed."""
         return self.path.name
+
+    @cached_property
+    def run_id(self) -> str:
+        """The id that the run's messages and records carry: that of its run.json, else the folder's name. Raises
+        RunError for a damaged run.json."""
+        return self.read_json("run.json", {}).get("run_id", self.name)
 
     @classmethod
     def create(cls, results_dir: Path, run_id: str | None = None) -> RunFolder:

@@ -97,7 +97,7 @@ def collect(
         say(f"S3's access logs: {error}", style="yellow")
     found = requests((stored(folder) or {}).get("rows", ()), target["worker_role_name"])
     if found < expected:
-        query = f"stampede query {FILE.partition('.')[0]} --run {folder.run_id}"
+        query = f"stampede query {FILE.partition('.')[0]} --run {folder.name}"
         later = f"`{query}` reads lines that arrive later, even after hours"
         gone = "lines that arrive later are lost with the stack (--keep leaves it)"
         told = f"S3 has logged {found:,} of {expected:,} requests so far"

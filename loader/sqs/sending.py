@@ -5,8 +5,8 @@ connections. A retry after an *unknown* outcome (the connection broke, or a 5xx 
 a second copy of a message into the queue; a message that is confirmed after one counts as a possible duplicate, and one
 that is given up after one as failed, "maybe in the queue". Nothing else makes a second copy.
 
-A process that is killed leaves up to `in_flight` batches that SQS may have taken and nobody confirmed; what was
-confirmed before has been given to `on_accepted`.
+A process that is killed, or interrupted twice, leaves up to `in_flight` batches that SQS may have taken and nobody
+confirmed; what was confirmed before has been given to `on_accepted`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ MAX_BATCH_BYTES = 1_000_000
 IN_FLIGHT = 96
 MAX_ATTEMPTS = 8
 BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
+# After Ctrl-C the requests under way have this long to be confirmed.
+LEAVE_S = 2.0
 _IDS = tuple(map(str, range(MAX_ENTRIES)))
 _THROTTLES = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "TooManyRequestsException"})
 
@@ -122,7 +124,8 @@ def send(
 
     `on_accepted` is called with each batch's confirmed messages; what it raises ends the flood. Memory does not grow
     with the number of orders. After a refusal that retries can't mend (or MAX_ATTEMPTS failures of one batch) nothing
-    more is sent and the rest is counted as failed.
+    more is sent and the rest is counted as failed. Ctrl-C ends it with KeyboardInterrupt once the requests under way
+    are confirmed, after LEAVE_S at most; a second one at once.
     """
     return send_to(endpoint_of(target), queue_url, orders, on_accepted, in_flight=in_flight)
 
@@ -180,13 +183,22 @@ class _Flood:
 
     async def run(self, in_flight: int) -> None:
         """Send until the source is empty or the flood is stopped; counts what was never tried as failed."""
+        sending = asyncio.create_task(self._send(in_flight))
+        try:
+            await asyncio.shield(sending)
+        except asyncio.CancelledError:  # asyncio's answer to the first Ctrl-C
+            self._stop.set()
+            await asyncio.wait([sending], timeout=LEAVE_S)
+            raise
+        self.outcome.failed += sum(len(group) for group in self._source)
+
+    async def _send(self, in_flight: int) -> None:
         try:
             async with asyncio.TaskGroup() as senders:
                 for _ in range(in_flight):
                     senders.create_task(self._work())
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0] from None
-        self.outcome.failed += sum(len(group) for group in self._source)
 
     async def _work(self) -> None:
         connection = Connection(self._endpoint)

@@ -3,23 +3,91 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from loader import target as targets
-from loader.place import refuse_another
+from loader.errors import UsageError
+from loader.place import is_at, refuse_another
+from loader.progress import say
+from loader.run.accounting import CellAccount, check, stored_accounts
 from loader.run.drain import drain
 from loader.run.folder import RunFolder
 from loader.run.stack_lock import holding
 from loader.tables import print_rows
+from loader.target import Target
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for."""
+    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for. Where the
+    run's stack is gone, the account that is stored is printed."""
     folder = RunFolder.find(arguments.results_dir, arguments.run)
-    target = targets.resolve(arguments)
+    try:
+        target = targets.resolve(arguments)
+    except targets.NoStackError as error:
+        return _print_stored(folder, arguments.format, str(error))
+    if arguments.run is None:
+        folder = _newest_of(target, folder, arguments)
     refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
+    if not _is_of(target, folder):
+        applied = _stack_words(target["experiment"], target["region"])
+        return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
     with holding(target.option, "drain", folder.run_id):
-        drained = drain(target, folder, deadline_s=arguments.deadline_s)
-    # A table has no room for two accounts; the sentence of each cell tells both.
-    print_rows([one.as_row(objects=arguments.format != "table") for one in drained.accounts], arguments.format)
+        try:
+            drained = drain(target, folder, deadline_s=arguments.deadline_s)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"the messages in the queue are still being processed; `stampede drain --run {folder.name}` resumes"
+            ) from None
+    _print(drained.accounts, arguments.format)
     drained.check()
     return 0
+
+
+def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
+    """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
+    folders = (RunFolder(path.parent) for path in arguments.results_dir.glob("*/sent.jsonl"))
+    fitting = [one for one in folders if is_at(one.read_json("run.json", {}), target.place) and _is_of(target, one)]
+    if fitting:
+        found = max(fitting, key=lambda folder: (folder.path / "sent.jsonl").stat().st_mtime_ns)
+        if found.name != newest.name:
+            say(f"run {found.name}: the newest of the applied stack")
+        return found
+    stored = newest.read_json("run.json", {})
+    refuse_another("--run", newest.run_id, stored, target.place)
+    where = _stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
+    raise UsageError(
+        f"--run: the newest run {newest.name} is of {where}, but the applied stack is "
+        f"{_stack_words(target['experiment'], target['region'])} and has no run; use `stampede flood` first, or "
+        f"--run {newest.name} for the stored account"
+    )
+
+
+def _is_of(target: Target, folder: RunFolder) -> bool:
+    """Whether nothing in the run's description contradicts that its messages went to the applied stack."""
+    stored = folder.read_json("run.json", {})
+    account = stored.get("account", {})
+    noted = {"experiment": stored.get("experiment"), **{name: account.get(name) for name in ("account_id", "region")}}
+    return all(value is None or target.outputs.get(name, value) == value for name, value in noted.items())
+
+
+def _stack_words(experiment: str | None, region: str | None) -> str:
+    return f"{experiment or 'an unknown experiment'} in {region or 'an unknown region'}"
+
+
+def _print_stored(folder: RunFolder, form: str, why: str) -> int:
+    """Print the account of what is stored, and say so. Raises UsageError where the run was never drained, and RunError
+    where a message is unaccounted for."""
+    if not (folder.path / "accounting.json").exists():
+        raise UsageError(
+            f"--run: the stack of run {folder.name} is gone, and no account is stored: the run was never drained"
+        )
+    accounts = stored_accounts(folder)
+    say(f"the stack of run {folder.name} is gone ({why.partition(';')[0]}); this is the account stored with the run")
+    _print(accounts, form)
+    check(accounts)
+    return 0
+
+
+def _print(accounts: Sequence[CellAccount], form: str) -> None:
+    # A table has no room for two accounts; the sentence of each cell tells both.
+    print_rows([one.as_row(objects=form != "table") for one in accounts], form)

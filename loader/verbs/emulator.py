@@ -31,7 +31,13 @@ def run(arguments: argparse.Namespace) -> int:
             return _stop()
         emulator = embedded.start()
         if arguments.apply:
-            embedded.apply_copy(emulator.endpoint_url, variables)
+            try:
+                embedded.apply_copy(emulator.endpoint_url, variables)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
+                    "command resumes, and `stampede emulator stop` removes both"
+                ) from None
             disown("local")
     print(emulator.endpoint_url)
     say(

@@ -30,6 +30,7 @@ from loader.run.flood import check, flood, orders
 from loader.run.folder import FORMAT, RunFolder
 from loader.run.plan import cell_name
 from loader.run.stack_lock import holding
+from loader.sqs.sending import Outcome
 from loader.tables import print_rows
 from loader.target import Target
 from loader.verbs.order_option import order_of
@@ -58,23 +59,43 @@ def run(arguments: argparse.Namespace) -> int:
         refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
         note_run(folder.run_id)
         _describe(folder, target, cell, in_order)
-        prepared = prepare(target, folder, cell, load, knows_all_sent=False)
-        if load.execution is not None:
-            outcome = carry_out(target, folder, cell, count, load.execution, order=load.order, share=load.share)
-        else:
-            outcome = flood(
-                target,
-                folder,
-                cell,
-                count,
-                order=load.order,
-                share=load.share,
-                queue_url=queue_url,
-                knows_all_sent=prepared is not None,
-            )
+        try:
+            outcome = _send(target, folder, cell, load, count, queue_url)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_what_goes_on(folder, load)) from None
     print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
+
+
+def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, queue_url: str) -> Outcome:
+    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries."""
+    prepared = prepare(target, folder, cell, load, knows_all_sent=False)
+    if load.execution is not None:
+        return carry_out(target, folder, cell, count, load.execution, order=load.order, share=load.share)
+    return flood(
+        target,
+        folder,
+        cell,
+        count,
+        order=load.order,
+        share=load.share,
+        queue_url=queue_url,
+        knows_all_sent=prepared is not None,
+    )
+
+
+def _what_goes_on(folder: RunFolder, load: CellLoad) -> str:
+    """What becomes of an interrupted flood, and how to resume."""
+    sent = sum(1 for _ in folder.rows("sent.jsonl"))
+    if not sent:
+        return f"run {folder.run_id} has sent nothing"
+    if load.execution is not None:
+        return f"run {folder.run_id} has run {sent:,} queries; `stampede drain --run {folder.name}` accounts for them"
+    return (
+        f"the {sent:,} messages sent by run {folder.run_id} are still being processed; "
+        f"`stampede drain --run {folder.name}` waits for them"
+    )
 
 
 def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int:

@@ -50,8 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             answer, logs = _of_run(text, where, arguments)
         if arguments.export is not None:
-            count = export(logs, arguments.export)
-            say(f"{count:,} log events: {arguments.export}")
+            say(f"{_exported(logs, arguments.export):,} log events: {arguments.export}")
     except EventsError as error:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
     except InsightsError as error:
@@ -102,9 +101,22 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
 
 
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
-    """Raises UsageError when the lines would be written over themselves, or a run's columns by others."""
-    if export_to is not None and export_to.resolve() in [path.resolve() for path in logs]:
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others, and for a name
+    that isn't Parquet's."""
+    if export_to is None:
+        return
+    if export_to.resolve() in [path.resolve() for path in logs]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
+    if export_to.suffix != ".parquet":
+        raise UsageError(f"--export: {export_to} must end in .parquet: exports are Parquet files")
+
+
+def _exported(logs: tuple[Path, ...], export_to: Path) -> int:
+    """Writes the lines as Parquet and returns how many there are. Raises UsageError that names the option."""
+    try:
+        return export(logs, export_to)
+    except EventsError as error:
+        raise UsageError(f"--export: {error}; free that disk or use another file") from None
 
 
 def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, tuple[Path, ...]]:
@@ -115,7 +127,7 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     on_aws = folder.read_json("run.json", {}).get("target") == "aws"
     if (not on_aws or arguments.export is not None) and not logs.exists():
         raise UsageError(
-            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.run_id}` fetches them"
+            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.name}` fetches them"
         )
     _check_export((logs, folder.path / COLUMNS), arguments.export)
     narrowed = with_filters(text, where if _PLATFORM_FIELD.search(text) else of_run | where)

@@ -1,5 +1,9 @@
 """Whatever SQS does, every message is accepted once, or known to be refused, or said to be possibly there twice."""
 
+import os
+import signal
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,6 +180,35 @@ def test_a_fault_in_the_caller_is_raised_and_not_swallowed():
 
     with FaultySqs() as sqs, pytest.raises(OSError, match="disk full"):
         send_to(endpoint(sqs.url), sqs.queue_url, [Order(0, "a")], broken)
+
+
+def interrupting(accepted):
+    """What a flood calls: notes what was confirmed, and presses Ctrl-C at the first batch."""
+
+    def note(batch):
+        if not accepted:
+            os.kill(os.getpid(), signal.SIGINT)
+        accepted.extend(one.seq for one in batch)
+
+    return note
+
+
+def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed():
+    accepted = []
+    with FaultySqs() as sqs, pytest.raises(KeyboardInterrupt):
+        orders = (Order(seq, str(seq)) for seq in range(5000))
+        send_to(endpoint(sqs.url), sqs.queue_url, orders, interrupting(accepted), in_flight=16)
+    assert len(accepted) < 1000
+    assert sorted(accepted) == sorted(sqs.copies())
+
+
+def test_an_interrupted_flood_leaves_soon_where_no_answer_comes(monkeypatch):
+    monkeypatch.setattr(sending, "LEAVE_S", 0.1)
+    accepted, began = [], time.monotonic()
+    with FaultySqs(faulty_sqs.OK, then=faulty_sqs.NO_ANSWER) as sqs, pytest.raises(KeyboardInterrupt):
+        orders = (Order(seq, str(seq)) for seq in range(5000))
+        send_to(endpoint(sqs.url), sqs.queue_url, orders, interrupting(accepted), in_flight=4)
+    assert (len(accepted), time.monotonic() - began < 5) == (10, True)
 
 
 def test_batches_hold_ten_entries_and_one_mebibyte_at_most():

@@ -111,3 +111,14 @@ def test_a_calibration_takes_so_long_at_most_and_leaves_nothing_behind(monkeypat
             both[0].line()
     assert not (tmp_path / "state" / "calibration").exists()
     assert all(one._process.poll() is not None for one in both)
+
+
+def test_what_was_calibrated_is_reported_with_units(monkeypatch, capsys):
+    together = Took(20, 1.5 / EACH_S, 20 * EACH_SERVER_S)
+    monkeypatch.delenv(calibration.LEFT_OUT, raising=False)
+    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, ASKED, together, 3))
+    calibrated(Target("local", {}), KNOWN)
+    assert capsys.readouterr().err.endswith(
+        "s: a client takes 2 times the seconds of the model's machine; the embedded S3 takes 1 ms of CPU for a request "
+        "and 2 s for a GiB; all clients together get the work of 1.5 processors\n"
+    )

@@ -223,3 +223,17 @@ def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"stampede: can't write to {tmp_path} or ")
     assert "(No space left on device)" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("streams", [("stdout",), ("stdout", "stderr")])
+def test_a_reader_that_leaves_ends_it_without_a_word_and_as_sigpipe_would(streams, tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "loader.command_line", "prices"]
+    if "stderr" in streams:
+        command[3:] = ["emulator", "status"]  # reports on stderr
+    pipes = dict.fromkeys(streams, writer)
+    environment = {**os.environ, "STAMPEDE_STATE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, **{"stderr": subprocess.PIPE} | pipes, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr or b"") == (141, b"")

@@ -1,7 +1,9 @@
 """The verbs by hand for an experiment with axes of the work order; and what names no experiment that there is."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -248,3 +250,34 @@ def test_the_experiment_of_the_run_says_which_query_is_meant(saved, tmp_path, mo
     monkeypatch.setattr(query, "read_query", lambda name, experiment: asked.append(experiment) or "limit 1")
     main(["query", "summary", "--results-dir", str(tmp_path / "results"), *named])
     assert asked == ["reads"]
+
+
+def test_ctrl_c_in_a_flood_says_what_goes_on_and_how_to_resume(by_hand, monkeypatch):
+    def interrupted(target, folder, cell, count, **options):
+        folder.append("sent.jsonl", [{"cell": cell, "seq": seq} for seq in range(1200)])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(flood, "flood", interrupted)
+    monkeypatch.setitem(OUTPUTS, "queue_url", "http://127.0.0.1:9/q")
+    monkeypatch.setitem(OUTPUTS, "account_id", "1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    status, _, err = by_hand("reads", "flood", "--run", "r")
+    assert status == 130
+    assert err.endswith(
+        "stampede flood: interrupted; the 1,200 messages sent by run r are still being processed; "
+        "`stampede drain --run r` waits for them\n"
+    )
+
+
+def test_ctrl_c_in_an_apply_says_what_stays(monkeypatch, capsys, tmp_path):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x"))
+    monkeypatch.setattr(emulator.embedded, "apply_copy", interrupted)
+    monkeypatch.setattr(emulator, "holding", lambda *_: nullcontext())
+    assert main(["emulator", "start", "--apply"]) == 130
+    assert capsys.readouterr().err == (
+        "stampede emulator: interrupted; the embedded AWS still runs at http://x, with a part of the stack; the same "
+        "command resumes, and `stampede emulator stop` removes both\n"
+    )

@@ -65,10 +65,24 @@ def test_an_invocation_whose_answer_is_lost_is_not_made_again_beside_the_first(m
     assert config.retries["total_max_attempts"] == 1
 
 
-def test_the_answer_of_the_function_is_told(placed):
-    [result], service = placed(payload=b'{"files": 1001, "bytes": 5, "seconds": 1.5, "already_there": 0}')
-    assert result["files"] == 1001
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (
+            b'{"files": 1001, "bytes": 500000, "seconds": 1.52, "already_there": 0}',
+            "1,001 files, 500 KB, 0 already there, in 1.5 s",
+        ),
+        (
+            b'{"objects": 1, "requests": 51, "bytes": 5, "elapsed_seconds": 2}',
+            "1 object, 51 requests, 5 bytes, in 2.0 s",
+        ),
+    ],
+)
+def test_the_answer_of_the_function_is_reported_with_units(placed, capsys, payload, words):
+    [result], service = placed(payload=payload)
+    assert result == json.loads(payload)
     assert service.invoked == [("stampede-filesystem-placing-efs", {})]
+    assert f"stampede-filesystem-placing-efs: {words}\n" in capsys.readouterr().err
 
 
 def test_an_experiment_without_one_invokes_nothing(placed):

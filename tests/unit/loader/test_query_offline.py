@@ -181,7 +181,18 @@ def test_a_place_that_cannot_be_written_is_one_line(logs, capsys):
     assert main(["query", "summary", "--logs", str(logs), "--export", "no/such/folder/o.parquet"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert "o.parquet can't be written" in printed.err
+    assert printed.err.startswith("stampede: --export: no/such/folder/o.parquet can't be written")
+
+
+def test_an_export_of_another_format_is_refused_before_anything_is_read(logs, capsys):
+    assert main(["query", "summary", "--logs", str(logs), "--export", "x.txt"]) == 2
+    assert capsys.readouterr().err == ("stampede: --export: x.txt must end in .parquet: exports are Parquet files\n")
+
+
+def test_a_run_and_exported_lines_are_not_queried_together(logs, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["query", "summary", "--run", "r", "--logs", str(logs)])
+    assert "argument --logs: not allowed with argument --run" in capsys.readouterr().err
 
 
 def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_told(logs, capsys):

@@ -28,6 +28,13 @@ def test_the_newest_run_is_the_one_that_sent_last(tmp_path):
     assert RunFolder.find(tmp_path, None).run_id == "a"
 
 
+def test_a_renamed_folder_keeps_the_id_that_its_records_carry(tmp_path):
+    RunFolder.create(tmp_path, "r1").write_json("run.json", {"run_id": "r1"})
+    (tmp_path / "r1").rename(tmp_path / "renamed")
+    folder = RunFolder.find(tmp_path, "renamed")
+    assert (folder.run_id, folder.name) == ("r1", "renamed")
+
+
 @pytest.mark.parametrize("run_id", ["", "../x", "a b", ".hidden", 'a"b', "x" * 81])
 def test_a_run_id_that_could_mean_another_folder_is_refused(run_id):
     with pytest.raises(UsageError, match="--run"):
