@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from experiments.experiment import Axis, Experiment, n_axis
+from experiments.place import IGNORED_LOCALLY
 
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
@@ -111,7 +112,7 @@ class Key:
     @property
     def plain(self) -> Key:
         """The same where nothing marks a stand-in."""
-        axes = (replace(one, stand_ins=()) if isinstance(one, AxisWithStandIns) else one for one in self.axes)
+        axes = (replace(one, stand_ins=()) if isinstance(one, EmulatedAxis) else one for one in self.axes)
         return replace(self, axes=tuple(axes))
 
     def figures(self) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class Key:
 
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
-        is_stand_in = isinstance(axis, AxisWithStandIns) and value in axis.stand_ins
+        is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
         return axis.words.format(f"{value} {STAND_IN}" if is_stand_in else value)
 
     def _default(self, at: int) -> Any:
@@ -135,21 +136,30 @@ class Key:
 
 
 @dataclass(frozen=True)
-class AxisWithStandIns(Axis):
-    """An axis some values of which were measured on a stand-in, and are named as such wherever they are named."""
+class EmulatedAxis(Axis):
+    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and are named as such
+    wherever they are named; one that is `ignored`, in words, can't have been the cause of anything."""
 
     stand_ins: Collection[Any] = ()
+    ignored: str = ""
 
 
-def with_stand_ins(experiment: Experiment) -> Experiment:
+def as_emulated(experiment: Experiment) -> Experiment:
     """`experiment` as it runs on the embedded AWS."""
-    if not experiment.stand_ins:
-        return experiment
     axes = (
-        AxisWithStandIns(**vars(axis), stand_ins=tuple(experiment.stand_ins.get(axis.name, ())))
+        EmulatedAxis(
+            **vars(axis),
+            stand_ins=tuple(experiment.stand_ins.get(axis.name, ())),
+            ignored=IGNORED_LOCALLY.get(axis.variable, ""),
+        )
         for axis in experiment.axes
     )
     return replace(experiment, axes=tuple(axes))
+
+
+def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
+    """The axes that the embedded AWS ignores, in words by their names; none of a run elsewhere."""
+    return {axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored}
 
 
 def is_query(key: Key, experiment: Experiment) -> bool:

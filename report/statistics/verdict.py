@@ -107,9 +107,8 @@ class _Words:
         """What must be said with the figures, the weightiest first."""
         found = []
         if self._run.target == "local":
-            found.append(
-                "These figures describe this machine and its emulator, not AWS; memory size has no effect on them."
-            )
+            ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
+            found.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
             for one, names in self._run.stand_ins(map(self._key, self._cells)).items():
                 short = one.short[0].upper() + one.short[1:]
                 found.append(
