@@ -29,7 +29,7 @@ from experiments.filesystem_work import work
 
 LARGE, SMALL = "large", "small"
 LABEL = "AWS, published"
-SETTING = "arm64, python3.12, /tmp 1228 MB, N = 1"
+SETTING = "arm64, python3.12, /tmp of 1,228 MB, N = 1"
 
 
 def usual_method(storage: str, *_: object) -> str:
@@ -75,13 +75,13 @@ FOLDER = StandIn(
 )
 LOOPBACK = StandIn(
     "the loopback interface",
-    "“the loopback interface”: the embedded AWS has no network of its own, so these rows read S3 as those of s3 do. They "
-    "show that the whole path works, but say nothing about a VPC.",
+    "“the loopback interface”: the embedded AWS has no network of its own, so these rows read S3 as those of s3 do. "
+    "They show that the whole path works, but say nothing about a VPC.",
 )
 
 FILESYSTEM = Experiment(
     name="filesystem",
-    question="Should large files, or many small ones, be read from S3 or from EFS?",
+    question="Which is faster for large files, and for many small ones: S3 or EFS?",
     operation=("copy", "copies"),
     axes=(
         Axis("storage", "storage", "storage", "storage", kind=str),

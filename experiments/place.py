@@ -1,4 +1,4 @@
-"""What a place is called that is asked in AWS's stead, wherever a run at it is named, and what the embedded AWS ignores."""
+"""What a place is called that is asked in AWS's stead, wherever a run at it is named; what the embedded AWS ignores."""
 
 from __future__ import annotations
 

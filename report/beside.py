@@ -97,7 +97,8 @@ def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list
     """What must be said with the table of the cells `lines`, of which some were `measured`: whose figures, how much was
     moved, what can't be compared; of the published tables only those that have a row there."""
     sentences, theirs = _whose(run), published.every_cell(run.experiment)
-    beside = ((table, [key for key in lines if any(one.published is table and one.stands_beside(key) for one in theirs)])
+    beside = ((table, [key for key in lines
+                       if any(one.published is table and one.stands_beside(key) for one in theirs)])
               for table in run.experiment.published)  # fmt: skip
     shown = [(table, keys) for table, keys in beside if keys]
     sentences += [one.sentence for one in run.stand_ins(measured)]

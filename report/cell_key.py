@@ -74,7 +74,7 @@ class Key:
 
     @property
     def words(self) -> str:
-        """The coordinates in words: `1024 MB, N = 5, stream`."""
+        """The coordinates in words: `1,024 MB, N = 5, stream`."""
         return self.words_without((), told_apart([self]))
 
     def words_without(self, axes: Iterable[str], told: Collection[str] = ()) -> str:
@@ -87,7 +87,7 @@ class Key:
         return ", ".join([*parts, phrase] if phrase else parts)
 
     def words_of(self, axes: Iterable[str]) -> str:
-        """What it has of `axes` alone, in words: `N = 5`, `2048 MB`, `ranges to memory`. Beside an axis without a
+        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
         default one that stands at its default goes without saying."""
         chosen = set(axes)
         others = {axis.name for axis in self.axes} - chosen
@@ -129,7 +129,8 @@ class Key:
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
         is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
-        return axis.words.format(f"{value} {STAND_IN}" if is_stand_in else value)
+        text = f"{value:,}" if axis.kind is int else value
+        return axis.words.format(f"{text} {STAND_IN}" if is_stand_in else text)
 
     def _default(self, at: int) -> Any:
         return self.axes[at].default_of(self.values[:at])

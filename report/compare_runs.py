@@ -55,8 +55,8 @@ class Pair:
 def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     """Write the page that sets the runs of `run_dirs` against the first; `output` is the file or a folder for it.
 
-    Raises NoReport for fewer than two runs, one named twice, runs of different experiments, or one that can't be reported;
-    OSError.
+    Raises NoReport for fewer than two runs, one named twice, runs of different experiments, or one that can't be
+    reported; OSError.
     """
     if len(run_dirs) < 2:
         raise NoReport("a comparison needs at least two results folders; name the baseline first.")

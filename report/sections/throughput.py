@@ -43,7 +43,7 @@ def _alone(page: Page) -> str:
     if _is_swept(page):
         return ""
     [n] = page.drawn.concurrencies
-    return f"Only N = {n} ran, so there is no curve against N."
+    return f"Only N = {n:,} ran, so there is no curve against N."
 
 
 def _is_swept(page: Page) -> bool:
@@ -66,7 +66,7 @@ def _points(page: Page) -> list[str]:
     points = []
     for one in page.numbers["verdict"]["per_memory"]:
         far = one["holds_up_to"]
-        holds = f" It holds up to N = {far}." if far and one["level"] != "holds" else ""
+        holds = f" It holds up to N = {far:,}." if far and one["level"] != "holds" else ""
         points.append(one["words"] + holds)
     return points
 
@@ -84,7 +84,7 @@ def _published_words(page: Page) -> str | None:
     if not ends:
         return None
     first, last = page.drawn.concurrencies[0], page.drawn.concurrencies[-1]
-    return f"The published mean changes from N = {first} to N = {last} by a factor of {listed(ends)}."
+    return f"The published mean changes from N = {first:,} to N = {last:,} by a factor of {listed(ends)}."
 
 
 def _of_scale(page: Page, compare: Compare) -> Grid | None:

@@ -84,9 +84,9 @@ class _Words:
             found, named = cell["parallelism"], self._named(cell)
             n = self._key(cell).n
             if found["most_at_once"] < n:
-                short.append(f"{found['most_at_once']} of {n} with {named}")
+                short.append(f"{found['most_at_once']:,} of {n:,} with {named}")
             elif found["most_at_once"] > n:
-                over.append(f"{found['most_at_once']} with {named}")
+                over.append(f"{found['most_at_once']:,} with {named}")
             if 0 < found["reached_full"] < found["repeats"]:
                 partly.append(f"in {found['reached_full']} of {found['repeats']} repeats with {named}")
         sentences = [

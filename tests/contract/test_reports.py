@@ -386,10 +386,10 @@ def test_an_n_that_is_usually_one_is_a_column_only_where_it_was_swept(copies, ca
     table.print_table(table_of(report.load(found.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | N | where |")
     [row] = found.numbers["comparisons"]["against_smallest_n"]
-    assert row["all"]["words"].startswith("N = 4 against N = 1 (s3, large, 1024 MB): ")
+    assert row["all"]["words"].startswith("N = 4 against N = 1 (s3, large, 1,024 MB): ")
     assert "from N = 1 to N = 4" in found.numbers["verdict"]["headline"]
     assert [one["words"].partition(": ")[0] for one in found.numbers["verdict"]["per_memory"]] == [
-        "N = 4 against N = 1 (s3, large, 1024 MB)"
+        "N = 4 against N = 1 (s3, large, 1,024 MB)"
     ]
 
 
@@ -397,7 +397,7 @@ def test_an_n_that_was_not_swept_is_not_named(copies, capsys):
     found = copies("memory_size=1024", "dataset=large")
     table.print_table(table_of(report.load(found.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | where |")
-    assert "fastest with large, 1024 MB" in found.numbers["verdict"]["headline"]
+    assert "fastest with large, 1,024 MB" in found.numbers["verdict"]["headline"]
 
 
 def test_where_another_one_is_the_fastest_elsewhere_the_headline_says_on_what_it_depends(copies):
@@ -415,7 +415,8 @@ def test_what_the_embedded_aws_ignores_is_the_cause_of_nothing_there_and_may_be_
     found = copies("memory_size=512,1024", "store=s3", "dataset=small", "threads=1")
     [row] = found.numbers["comparisons"]["between_memories"]
     assert row["all"]["ratio_of_medians"] and row["all"]["words"] == (
-        "1024 MB against 512 MB (s3, small, threads = 1): the embedded AWS ignores memory, so this says nothing about it."
+        "1,024 MB against 512 MB (s3, small, threads = 1): the embedded AWS ignores memory, so this says nothing about "
+        "it."
     )
     assert found.numbers["verdict"]["headline"] == (
         "This ran on the embedded AWS, which ignores memory, so it says nothing about memory; it shows that the whole "
@@ -424,7 +425,7 @@ def test_what_the_embedded_aws_ignores_is_the_cause_of_nothing_there_and_may_be_
     assert "between_memories-caption" not in found.page.ids
     assert "Nothing is claimed: the embedded AWS ignores what was swept." in found.page.text
     there = on_aws(found)
-    assert there.numbers["verdict"]["headline"].startswith("On AWS, us-east-1, with 1024 MB the median copy takes ")
+    assert there.numbers["verdict"]["headline"].startswith("On AWS, us-east-1, with 1,024 MB the median copy takes ")
     assert "between_memories-caption" in there.page.ids
 
 

@@ -41,9 +41,11 @@ def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
     [row] = [row for row in table(README, "on AWS") if row["experiment"].startswith(f"[{name}]")]
     halves = round(measured.read()[name]["took_s"] / 30)
     assert row["locally"] == f"{halves // 2}{HALVES[halves % 2]} min"
-    usd = estimate(plan_of(build_parser().parse_args(["sweep", name, "--target", "aws"]))).total_usd
+    there = estimate(plan_of(build_parser().parse_args(["sweep", name, "--target", "aws"])))
+    minutes, usd = there.total_s / 60, there.total_usd
+    assert row["on AWS"] == (f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h")
     cost = f"{usd:.0f} USD" if usd >= 1 else f"{usd:.2f} USD"
-    assert row["on AWS"] == cost
+    assert row["cost on AWS"] == cost
     assert re.search(rf"about\s{cost}", PAGES[name].read_text())
 
 

@@ -28,7 +28,7 @@ def test_what_the_page_says_of_doubtful_and_missing_data_stands_on_stderr_too(ru
     (run / "records.jsonl").write_text("".join(lines[2:]) + "broken\n")
     assert main(["report", str(run)]) == 0
     err = capsys.readouterr().err
-    assert "the figures are in doubt: 1024 MB, N = 1: " in err
+    assert "the figures are in doubt: 1,024 MB, N = 1: " in err
     assert "incomplete data: records.jsonl, line " in err
 
 
