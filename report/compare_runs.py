@@ -125,9 +125,14 @@ def _says(other: str, base: str, where: str, levels: Sequence[str]) -> str:
         return f"{other} is {levels[0]} (by more than {within}) than {base} in {where}"
     if set(counts) == {"unclear"}:
         return f"{other} is not measurably faster or slower (by {within} or more) than {base} in {where}"
-    words = {"holds": "as fast", "slower": "slower", "faster": "faster", "unclear": "inconclusive"}
-    parts = [f"{words[level]} in {count}" for level, count in counts.items()]
-    return f"In {where}, {other} compared with {base} is {listed(parts)}"
+    words = {
+        "holds": f"as fast as {base}",
+        "slower": f"slower than {base}",
+        "faster": f"faster than {base}",
+        "unclear": "too close to call",
+    }
+    parts = [f"{words[level]} in {counts[level]}" for level in words if level in counts]
+    return f"In {where}, {other} is {listed(parts)}"
 
 
 def _side(letter: str, path: Path) -> Side:

@@ -94,6 +94,6 @@ def _taken(page: Page) -> Grid | None:
         ]  # fmt: skip
         lines.append((cell, [number(cell["count"]), number(median, seconds(median)), *entries]))
     columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
-    one, worker = page.experiment.operation[0], page.experiment.worker[0]
+    one = page.experiment.operation[0]
     article = "an" if one[0] in "aeiou" else "a"
-    return page.grid("taken", f"What {article} {one} used of the {worker}", columns, lines)
+    return page.grid("taken", f"Resources used by {article} {one}", columns, lines)

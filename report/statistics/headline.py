@@ -161,12 +161,12 @@ class _Headline:
     def _of_place(self, compare: Compare, mine: Sequence[Figures]) -> list[str]:
         """Which is the fastest at one place."""
         base = self._key(mine[0]["base"])
-        everywhere = base.words_without(compare.axes, self._told)
+        everywhere, label = base.words_without(compare.axes, self._told), self._label(compare)
         known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
         if not known:
             return [
-                f"Which {self.one} is the fastest with {everywhere} is unknown: {mine[0]['all']['why']}.",
-                f"Which {self.one} is the fastest is unknown: {mine[0]['all']['why']}.",
+                f"Which {label} is the fastest with {everywhere} is unknown: {mine[0]['all']['why']}.",
+                f"Which {label} is the fastest is unknown: {mine[0]['all']['why']}.",
             ]
         best = min([base, *known], key=lambda key: self._cells[key]["seconds"]["median_s"])
         if best == base:
@@ -179,7 +179,7 @@ class _Headline:
         ratio = known[best]["all"]["ratio_of_medians"]
         if ratio["low"] <= 1 <= ratio["high"]:
             theirs = base.words_of(compare.axes)
-            return [f"{self._where}, no {self.one} is clearly faster than {theirs} with {everywhere}: the median of "
+            return [f"{self._where}, no {label} is clearly faster than {theirs} with {everywhere}: the median of "
                     f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
         claim += f" {base.words_of(compare.axes)}"
@@ -215,15 +215,18 @@ class _Headline:
         alike: dict[tuple[Any, ...], set[str]] = {}
         for key, winner in zip(bases, winners, strict=True):
             alike.setdefault(key.without((*compare.axes, *ignored)), set()).update({winner} - {None})
-        label = next(axis.label for axis in self._axes if axis.name == compare.axes[0])
         (first, count), *rest = Counter(filter(None, winners)).most_common()
         told = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
         close = f"; too close to call in {winners.count(None)}" if None in winners else ""
         depends = f"depends on {listed(differing) or 'what else was swept'}"
         if any(len(found) > 1 for found in alike.values()):
             depends = "varies between cells that ran alike"
-        claim = f"which {label} is the fastest {depends}: {told}{close}."
+        claim = f"which {self._label(compare)} is the fastest {depends}: {told}{close}."
         return [f"{self._where}, {claim}", f"W{claim[1:]}", f"W{claim[1:].partition(':')[0]}."]
+
+    def _label(self, compare: Compare) -> str:
+        """What was chosen from, as a noun."""
+        return next(axis.label for axis in self._axes if axis.name == compare.axes[0])
 
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])

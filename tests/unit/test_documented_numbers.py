@@ -93,7 +93,7 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
     assert f"{n * per_n:,} messages" in README
     assert f"{UNRESERVED} must stay unreserved, so N = {n} needs an account limit of {n + UNRESERVED}" in README
     ramps = [int(knowledge("download")[name]) for name in ("provisioned_per_minute", "sqs_per_minute")]
-    assert f"{ramps[0]:,} more functions a minute, not {ramps[1]}" in README
+    assert f"{ramps[0]:,} more functions a minute instead of {ramps[1]}" in README
     python = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text())[1]
     terraform = re.search(r'required_version = ">= (.*)"', (ROOT / "infra" / "terraform.tf").read_text())[1]
     go = re.search(r"install Go >= ([\d.]+)", Path(go_build.__file__).read_text())[1]

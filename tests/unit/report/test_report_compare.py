@@ -156,7 +156,7 @@ def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp
         (["unclear"], "B is not measurably faster or slower (by 10 % or more) than A in the only common cell"),
         (
             ["holds", "holds", "slower"],
-            "In the 3 common cells, B compared with A is as fast in 2 and slower in 1",
+            "In the 3 common cells, B is as fast as A in 2 and slower than A in 1",
         ),
         (["holds", "cant_tell"], "B is as fast (within 10 %) as A in 1 of the 2 common cells"),
         (["cant_tell"], "Whether B is faster or slower than A is unknown in the only common cell."),

@@ -184,7 +184,7 @@ def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys)
 
 def test_the_page_tells_the_ways_apart_and_what_they_took(built):
     page = (built / "report.html").read_text()
-    assert "What a download used of the function" in page
+    assert "Resources used by a download" in page
     assert page.count("ranges to tmp") > 5
     assert ">crt</text>" in page  # the pictures' series
 

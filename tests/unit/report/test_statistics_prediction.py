@@ -142,8 +142,8 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
     said = forecast(avg_s=None, ranges={"avg_s": None})
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): said})
     assert misses(numbers) == [
-        "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (never "
-        "predicted) with 1,024 MB, N = 2."
+        "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (predicted: "
+        "never) with 1,024 MB, N = 2."
     ]
     assert predicted_seconds.draw(drawn(EXPERIMENTS["download"], numbers)) is None
 

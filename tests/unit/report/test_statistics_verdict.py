@@ -175,7 +175,7 @@ def test_ways_at_several_n_are_told_at_the_largest(tmp_path):
 def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
     made = ways(n=1, download_file=1.0, stream=0.5)[:-1]
     assert headline_of(tmp_path, made) == (
-        "Which download is the fastest with 1,024 MB, N = 1 is unknown: each side needs 10 measurements, but they have "
+        "Which method is the fastest with 1,024 MB, N = 1 is unknown: each side needs 10 measurements, but they have "
         "9 and 10."
     )
 
