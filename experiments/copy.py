@@ -72,7 +72,7 @@ SECTIONS = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *
 
 COPY = Experiment(
     name="copy",
-    question="How many parallel CopyObject calls pay off in one Lambda?",
+    question="How many parallel CopyObject calls are worth making from one Lambda function?",
     operation=("copy run", "copy runs"),
     axes=(
         LIMIT,

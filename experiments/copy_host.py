@@ -19,7 +19,7 @@ PROGRAMS = {
 
 COPY_HOST = Experiment(
     name="copy_host",
-    question="How fast can one host copy before S3 answers SlowDown?",
+    question="How fast can one EC2 host copy objects before S3 throttles it?",
     operation=("copy run", "copy runs"),
     worker=("host", "hosts"),
     axes=(

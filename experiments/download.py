@@ -17,7 +17,7 @@ def default_sink(*before: object) -> str:
 
 DOWNLOAD = Experiment(
     name="download",
-    question="What do N Lambdas at once really get from S3?",
+    question="How much S3 throughput does each Lambda function get when N run at once?",
     operation=("download", "downloads"),
     axes=(
         Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB"),

@@ -70,11 +70,11 @@ AXES = (
     Axis("operation", "operation", "operation", "operation", kind=str, allowed=orders.OPERATIONS),
     Axis("storage_class", "storage_class", "storage_class", "class", kind=str, in_order=True,
          allowed=orders.CLASSES),
-    Axis("object_bytes", "object_bytes", "object_bytes", "object", "{:,} bytes", unit="bytes", in_order=True,
+    Axis("object_bytes", "object_bytes", "object_bytes", "object", "{} bytes", unit="bytes", in_order=True,
          allowed=range(100, 1_000_000_000 + 1)),
     Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel limit", "{} at a time", in_order=True,
          allowed=range(1, 1000 + 1)),
-    Axis("object_count", "object_count", "object_count", "objects", "{:,} objects", default=orders.usual_count,
+    Axis("object_count", "object_count", "object_count", "objects", "{} objects", default=orders.usual_count,
          in_order=True, allowed=range(1, 10_000_000 + 1)),
     Axis("slices", "slices", "slices", "slices", "in {} slices", default=usual_slices, in_order=True,
          allowed=range(1, 1000 + 1)),
@@ -137,7 +137,7 @@ MATRICES = {
 
 EXPRESS = Experiment(
     name="express",
-    question="Is S3 Express One Zone worth it for objects of your size?",
+    question="Is S3 Express One Zone worth it for your object size?",
     operation=("operation", "operations"),
     axes=AXES,
     metrics=METRICS,

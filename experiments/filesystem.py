@@ -29,7 +29,7 @@ from experiments.filesystem_work import work
 
 LARGE, SMALL = "large", "small"
 LABEL = "AWS, published"
-SETTING = "arm64, python3.12, /tmp 1228 MB, N = 1"
+SETTING = "arm64, python3.12, /tmp of 1,228 MB, N = 1"
 
 
 def usual_method(storage: str, *_: object) -> str:
@@ -73,10 +73,15 @@ FOLDER = StandIn(
     "“a folder”: the embedded AWS can’t mount a file system, so these rows ran on a folder of this machine. They show "
     "that the whole path works, but say nothing about that storage.",
 )
+LOOPBACK = StandIn(
+    "the loopback interface",
+    "“the loopback interface”: the embedded AWS has no network of its own, so these rows read S3 as those of s3 do. "
+    "They show that the whole path works, but say nothing about a VPC.",
+)
 
 FILESYSTEM = Experiment(
     name="filesystem",
-    question="Should large files, or many small ones, be read from S3 or from EFS?",
+    question="Which is faster for large files, and for many small ones: S3 or EFS?",
     operation=("copy", "copies"),
     axes=(
         Axis("storage", "storage", "storage", "storage", kind=str),
@@ -177,7 +182,7 @@ FILESYSTEM = Experiment(
     items=("dataset", "files"),
     a_month=a_month,
     placing=Placing("placing_function_name", lambda values: ({},)),
-    stand_ins={"storage": dict.fromkeys(("efs", "s3files"), FOLDER)},
+    stand_ins={"storage": dict.fromkeys(("efs", "s3files"), FOLDER) | {"s3_in_vpc": LOOPBACK}},
     untried={"storage": ("s3files",)},
     not_logged={"storage": ("efs", "s3files")},  # what a mount asks for, it asks by itself, and of another bucket
 )

@@ -35,8 +35,8 @@ VERBS = {
     "emulator": "start, stop or show the embedded AWS",
 }
 DESCRIPTION = (
-    "Measure what N functions at once really get from S3: deploy an experiment, flood its queue, and account for every "
-    "message."
+    "Measure the S3 throughput of N concurrent Lambda functions: deploy an experiment, flood its queue, and account "
+    "for every message."
 )
 EXAMPLES = (
     ("stampede sweep download", "deploy, measure and report on this machine; no AWS account"),

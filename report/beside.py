@@ -90,17 +90,17 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
                 told.add(at)
                 figures = {**one.figures, speed.name: one.speed(speed)}
                 lines.append(Row(one.row_beside(key), one.published.label, measured=False, figures=figures))
-    return Beside(run.experiment, lines, caption(run, found))
+    return Beside(run.experiment, lines, caption(run, found, {line.key for line in lines if line.measured}))
 
 
-def caption(run: Run, measured: Collection[Key]) -> list[str]:
-    """What must be said with the table of the `measured` cells: whose figures, how much was moved, what can't be
-    compared; of the published tables only those beside which a cell stands, where there are any."""
+def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list[str]:
+    """What must be said with the table of the cells `lines`, of which some were `measured`: whose figures, how much was
+    moved, what can't be compared; of the published tables only those that have a row there."""
     sentences, theirs = _whose(run), published.every_cell(run.experiment)
-    beside = [(table, [key for key in measured
+    beside = ((table, [key for key in lines
                        if any(one.published is table and one.stands_beside(key) for one in theirs)])
-              for table in run.experiment.published]  # fmt: skip
-    shown = [(table, keys) for table, keys in beside if keys] or beside
+              for table in run.experiment.published)  # fmt: skip
+    shown = [(table, keys) for table, keys in beside if keys]
     sentences += [one.sentence for one in run.stand_ins(measured)]
     told = run.experiment.untried.items()
     if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
@@ -135,13 +135,11 @@ def caption(run: Run, measured: Collection[Key]) -> list[str]:
 def _whose(run: Run) -> list[str]:
     """Whose figures a run's are, where they aren't AWS's."""
     if run.target == "local":
-        return [
-            "Rows marked “this machine” were measured on this machine with the local emulator: they describe "
-            "this machine, not AWS, and memory size has no effect on them."
-        ]
+        ignored = f", and {run.without_effect}" if run.without_effect else ""
+        return [f"Rows marked “this machine” ran on the embedded AWS: they describe this machine, not AWS{ignored}."]
     if run.target == "endpoint":
         return [
             f"Rows marked “{run.source}” were measured there, where another program replaces AWS; they aren’t "
-            "AWS’s figures. The published figures were measured on AWS."
+            "AWS’s figures."
         ]
     return []

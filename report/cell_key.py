@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from experiments.experiment import Axis, Experiment, n_axis
+from experiments.place import IGNORED_LOCALLY
 
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
@@ -73,7 +74,7 @@ class Key:
 
     @property
     def words(self) -> str:
-        """The coordinates in words: `1024 MB, N = 5, stream`."""
+        """The coordinates in words: `1,024 MB, N = 5, stream`."""
         return self.words_without((), told_apart([self]))
 
     def words_without(self, axes: Iterable[str], told: Collection[str] = ()) -> str:
@@ -86,7 +87,7 @@ class Key:
         return ", ".join([*parts, phrase] if phrase else parts)
 
     def words_of(self, axes: Iterable[str]) -> str:
-        """What it has of `axes` alone, in words: `N = 5`, `2048 MB`, `ranges to memory`. Beside an axis without a
+        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
         default one that stands at its default goes without saying."""
         chosen = set(axes)
         others = {axis.name for axis in self.axes} - chosen
@@ -111,7 +112,7 @@ class Key:
     @property
     def plain(self) -> Key:
         """The same where nothing marks a stand-in."""
-        axes = (replace(one, stand_ins=()) if isinstance(one, AxisWithStandIns) else one for one in self.axes)
+        axes = (replace(one, stand_ins=()) if isinstance(one, EmulatedAxis) else one for one in self.axes)
         return replace(self, axes=tuple(axes))
 
     def figures(self) -> dict[str, Any]:
@@ -127,29 +128,39 @@ class Key:
 
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
-        is_stand_in = isinstance(axis, AxisWithStandIns) and value in axis.stand_ins
-        return axis.words.format(f"{value} {STAND_IN}" if is_stand_in else value)
+        is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
+        text = f"{value:,}" if axis.kind is int else value
+        return axis.words.format(f"{text} {STAND_IN}" if is_stand_in else text)
 
     def _default(self, at: int) -> Any:
         return self.axes[at].default_of(self.values[:at])
 
 
 @dataclass(frozen=True)
-class AxisWithStandIns(Axis):
-    """An axis some values of which were measured on a stand-in, and are named as such wherever they are named."""
+class EmulatedAxis(Axis):
+    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and are named as such
+    wherever they are named; one that is `ignored`, in words, can't have been the cause of anything."""
 
     stand_ins: Collection[Any] = ()
+    ignored: str = ""
 
 
-def with_stand_ins(experiment: Experiment) -> Experiment:
+def as_emulated(experiment: Experiment) -> Experiment:
     """`experiment` as it runs on the embedded AWS."""
-    if not experiment.stand_ins:
-        return experiment
     axes = (
-        AxisWithStandIns(**vars(axis), stand_ins=tuple(experiment.stand_ins.get(axis.name, ())))
+        EmulatedAxis(
+            **vars(axis),
+            stand_ins=tuple(experiment.stand_ins.get(axis.name, ())),
+            ignored=IGNORED_LOCALLY.get(axis.variable, ""),
+        )
         for axis in experiment.axes
     )
     return replace(experiment, axes=tuple(axes))
+
+
+def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
+    """The axes that the embedded AWS ignores, in words by their names; none of a run elsewhere."""
+    return {axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored}
 
 
 def is_query(key: Key, experiment: Experiment) -> bool:

@@ -55,7 +55,8 @@ class Pair:
 def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     """Write the page that sets the runs of `run_dirs` against the first; `output` is the file or a folder for it.
 
-    Raises NoReport for fewer than two runs, one named twice, or one that can't be reported; OSError.
+    Raises NoReport for fewer than two runs, one named twice, runs of different experiments, or one that can't be
+    reported; OSError.
     """
     if len(run_dirs) < 2:
         raise NoReport("a comparison needs at least two results folders; name the baseline first.")
@@ -64,6 +65,8 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     if len(run_dirs) > 26:
         raise NoReport(f"{len(run_dirs)} results folders are too many for a comparison; name at most 26.")
     sides = [_side(chr(ord("A") + at), path) for at, path in enumerate(run_dirs)]
+    if len(names := list(dict.fromkeys(side.run.experiment.name for side in sides))) > 1:
+        raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment.")
     pairs = [Pair(sides[0], side, _effects(sides[0], side)) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
     atomic.write_text(path, templating.page("templates/comparison.html.j2", _context(sides, pairs)))
@@ -74,8 +77,6 @@ def differences(pair: Pair) -> list[str]:
     """What the two runs don't have in common and should, in sentences; [] when they can be compared as they are."""
     base, other = pair.base.run, pair.side.run
     found = []
-    if base.experiment.name != other.experiment.name:
-        found.append(f"Different experiments: {base.experiment.name} and {other.experiment.name}.")
     if base.source != other.source:
         found.append(f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target.")
     if not all(_same_size(pair.base, pair.side, key) for key in pair.effects):
@@ -124,9 +125,14 @@ def _says(other: str, base: str, where: str, levels: Sequence[str]) -> str:
         return f"{other} is {levels[0]} (by more than {within}) than {base} in {where}"
     if set(counts) == {"unclear"}:
         return f"{other} is not measurably faster or slower (by {within} or more) than {base} in {where}"
-    words = {"holds": "as fast", "slower": "slower", "faster": "faster", "unclear": "inconclusive"}
-    parts = [f"{words[level]} in {count}" for level, count in counts.items()]
-    return f"In {where}, {other} compared with {base} is {listed(parts)}"
+    words = {
+        "holds": f"as fast as {base}",
+        "slower": f"slower than {base}",
+        "faster": f"faster than {base}",
+        "unclear": "too close to call",
+    }
+    parts = [f"{words[level]} in {counts[level]}" for level in words if level in counts]
+    return f"In {where}, {other} is {listed(parts)}"
 
 
 def _side(letter: str, path: Path) -> Side:

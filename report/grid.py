@@ -120,8 +120,8 @@ def coordinates(key: Key, told: Collection[str], looks: str = "") -> list[Entry]
 
 
 def _whole(value: int, axis: Axis) -> str:
-    """A coordinate for reading: bytes in their unit, and large numbers with thousands set apart."""
-    return decimal_size(value, digits=9) if axis.unit == BYTES else f"{value:,}" if value >= 10_000 else str(value)
+    """A coordinate for reading: bytes in their unit, others with thousands set apart."""
+    return decimal_size(value, digits=9) if axis.unit == BYTES else f"{value:,}"
 
 
 def head_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Column]:

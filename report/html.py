@@ -11,6 +11,7 @@ from report.run import Run
 from report.sections import Block, Page
 from report.sections.environment import duration_s
 from report.statistics import knee, rules
+from report.statistics.headline import only_ignored
 
 
 def page(read: Page, blocks: Sequence[Block]) -> str:
@@ -56,6 +57,8 @@ def _how_sure(read: Page) -> str:
         sure = f"Not at all: no {one} succeeded."
     elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
         sure = "Nothing is claimed: a stand-in ran."
+    elif only_ignored(read.run, read.numbers["comparisons"]):
+        sure = "Nothing is claimed: the embedded AWS ignores what was swept."
     else:
         runs = f"{repeats} repeats" if repeats > 1 else "no repeats"
         least, most = min(counts), max(counts)

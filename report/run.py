@@ -12,10 +12,11 @@ import numpy as np
 
 from experiments import EXPERIMENTS, Experiment, of_run
 from experiments.experiment import StandIn
-from experiments.place import endpoint_words
+from experiments.place import IGNORED_LOCALLY, endpoint_words
 from report import cells, jsonl, prediction
-from report.cell_key import Key, with_stand_ins
+from report.cell_key import Key, as_emulated
 from report.cell_settings import CellSettings, Difference
+from report.phrases import listed
 from report.prediction import Prediction
 from report.records import UNKNOWN, Group, Names, Reader, Records
 
@@ -143,6 +144,17 @@ class Run:
             found.setdefault(self.experiment.stand_ins[axis][value], []).append(value)
         return found
 
+    @property
+    def without_effect(self) -> str:
+        """What the embedded AWS ignores of that in which the cells of this run differ or which each of them names: a
+        clause on “them”, its figures; empty where it ignores nothing."""
+        if self.target != "local":
+            return ""
+        named = {axis.variable for axis in self.experiment.axes if not axis.is_way}
+        named |= {variable for variable, values in self.cells.swept.items() if len(values) > 1}
+        words = [words for variable, words in IGNORED_LOCALLY.items() if variable in named]
+        return f"{listed(words)} {'has' if len(words) == 1 else 'have'} no effect on them" if words else ""
+
     def order(self, cell: str) -> tuple[Any, ...]:
         """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""
         key = self.key_of(cell)
@@ -180,7 +192,7 @@ def load(run_dir: Path) -> Run:
     warnings: list[str] = []
     manifest, experiment = _manifest(run_dir, warnings)
     if manifest.get("target") == "local":
-        experiment = with_stand_ins(experiment)
+        experiment = as_emulated(experiment)
     names = Names()
     settings = CellSettings(manifest)
     reader = Reader(experiment, settings, names)

@@ -115,7 +115,7 @@ def figures_text(table: Beside, row: Row) -> tuple[str, ...]:
         NOTHING if row["count"] is None else f"{row['count']:,}",
         *(NOTHING if time is None else pattern.format(time) + padding for time in times),
         NOTHING if row[speed.name] is None else f"{row[speed.name]:,.{speed.digits}f}",
-        NOTHING if row["most_at_once"] is None else f"{row['most_at_once']}",
+        NOTHING if row["most_at_once"] is None else f"{row['most_at_once']:,}",
     )
 
 
@@ -170,7 +170,10 @@ def to_markdown(table: Beside) -> str:
     ]
     for row in table.rows:
         figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(table, row)]
-        named = [*(str(row.key[axis.name]) for axis in axes), *([row.key.way_words] if way else [])]
+        named = [
+            *(f"{row.key[axis.name]:,}" if axis.kind is int else row.key[axis.name] for axis in axes),
+            *([row.key.way_words] if way else []),
+        ]
         lines.append("| " + " | ".join([*named, row.source, *figures, *taken_text(table, row)]) + " |")
     return "\n".join([*lines, "", *table.caption]) + "\n"
 

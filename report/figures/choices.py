@@ -15,7 +15,7 @@ NAME = "choices"
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    speeds = drawn.told(lambda cell: f"{found:.0f}" if (found := speed_of(cell, drawn.experiment)) else None)
+    speeds = drawn.told(lambda cell: f"{found:,.0f}" if (found := speed_of(cell, drawn.experiment)) else None)
     return f"{drawn.experiment.speed.unit} of one {drawn.experiment.worker[0]}, ranked: {speeds}."
 
 

@@ -17,7 +17,9 @@ READING = (
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    added = drawn.told(lambda cell: f"{_difference(cell)['value']:+.3f}" if _difference(cell) else None)
+    added = drawn.told(
+        lambda cell: f"{found['value']:+.3f}".replace("-", "−") if (found := _difference(cell)) else None
+    )
     return f"Mean seconds of cold minus those of warm {drawn.operation[1]}, by cell: {added}."
 
 
@@ -27,7 +29,7 @@ def draw(drawn: Drawn) -> Figure | None:
     lines = [(one, key, cell) for one in drawn.series for key, cell in one.cells if _difference(cell)]
     if not lines:
         return None
-    figure, axes = drawing.lines([f"{one.label}, N = {key.n}" for one, key, _ in lines], 0.27)
+    figure, axes = drawing.lines([f"{one.label}, N = {key.n:,}" for one, key, _ in lines], 0.27)
     axes.axvline(0, color=drawing.INK, linewidth=1)
     for at, (series, _, cell) in enumerate(lines):
         found = _difference(cell)

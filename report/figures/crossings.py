@@ -21,7 +21,7 @@ MOST_PANELS = 6
 
 def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
-    speeds = drawn.told(lambda cell: f"{cell['client']['mbit_per_s']:.0f}" if cell["client"]["mbit_per_s"] else None)
+    speeds = drawn.told(lambda cell: f"{cell['client']['mbit_per_s']:,.0f}" if cell["client"]["mbit_per_s"] else None)
     return f"Mbit/s of one function against the mean file size, one line per variant: {speeds}."
 
 

@@ -35,7 +35,8 @@ def words(drawn: Drawn) -> str:
     """The picture's text alternative."""
     axis, unit = drawn.experiment.knee[0], drawn.experiment.speed.unit  # type: ignore[index]
     told = [
-        f"{one['place'] or 'all'}: " + ", ".join(f"{point['median']:,.4g} at {point[axis]}" for point in one["points"])
+        f"{one['place'] or 'all'}: "
+        + ", ".join(f"{point['median']:,.4g} at {point[axis]:,}" for point in one["points"])
         for one in drawn.numbers["knees"]["series"][:MOST_SERIES]
     ]
     return f"Median {unit} on logarithmic axes. {'; '.join(told)}."

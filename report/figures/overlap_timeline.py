@@ -108,7 +108,7 @@ def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
 
 
 def _title(series: Series, n: int, _: Cell) -> str:
-    return f"{series.label}, N = {n}"
+    return f"{series.label}, N = {n:,}"
 
 
 def _legend() -> list[Patch | Line2D]:

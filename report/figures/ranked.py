@@ -11,8 +11,8 @@ from report.figures.series import Series
 
 TITLE = "Throughput per {worker}, ranked"
 READING = (
-    "Each line is the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few {many} for an "
-    "interval)."
+    "Each line is one cell: the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few {many} "
+    "for an interval)."
 )
 LABEL_LETTERS = 64
 Line = tuple[str, float, Mapping[str, float] | None, Series]

@@ -36,7 +36,7 @@ def draw(drawn: Drawn, times: Times) -> Figure | None:
         return None
     few, label = drawn.numbers["rules"]["minimum_for_p5_p95"], f"seconds for one {drawn.operation[0]}"
     if len(drawn.concurrencies) == 1 and len(groups) > 1:
-        return _ranked(groups, times, few, f"{label} at N = {drawn.concurrencies[0]}")
+        return _ranked(groups, times, few, f"{label} at N = {drawn.concurrencies[0]:,}")
     positions = {n: at for at, n in enumerate(drawn.concurrencies)}
 
     def boxes(axes: Axes, one: Series, offset: float = 0, width: float = 0.6) -> None:
@@ -47,7 +47,7 @@ def draw(drawn: Drawn, times: Times) -> Figure | None:
             if cell["count"] < few:
                 places, values = _dots(x, times.get(key, ()), 0.7 * width)
                 _dot(axes, places, values, one)
-        axes.set_xticks(range(len(positions)), [f"N = {n}" for n in positions])
+        axes.set_xticks(range(len(positions)), [f"N = {n:,}" for n in positions])
         axes.tick_params(
             axis="x", labelrotation=60 if len(positions) > (8 if len(groups) <= MOST_TOGETHER else 3) else 0
         )

@@ -55,10 +55,10 @@ class Drawn:
         return [one for one in self.series if any(figure(cell) is not None for _, cell in one.cells)]
 
     def told(self, figure: Callable[[Cell], str | None]) -> str:
-        """`with 1024 MB 12.6 at N = 1 and 13.1 at N = 5; with 2048 MB ...` for a text alternative; "" without one."""
+        """`with 1,024 MB 12.6 at N = 1 and 13.1 at N = 5; with 2,048 MB ...` for a text alternative; "" without one."""
         parts = []
         for one in self.series:
-            texts = [f"{text} at N = {key.n}" for key, cell in one.cells if (text := figure(cell)) is not None]
+            texts = [f"{text} at N = {key.n:,}" for key, cell in one.cells if (text := figure(cell)) is not None]
             if texts:
                 parts.append(f"with {one.label} {listed(texts)}")
         return "; ".join(parts)

@@ -41,7 +41,7 @@ def draw(drawn: Drawn, published: Theirs) -> Figure | None:
     if len(known) == 1:
         return ranked.draw([(one.label, _speed(cell), _interval(cell), one) for one in groups
                             for _, cell in one.cells if _speed(cell) is not None],
-                           f"Mbit/s for one function at N = {known[0]}")  # fmt: skip
+                           f"Mbit/s for one function at N = {known[0]:,}")  # fmt: skip
     label = "Mbit/s for one function"
     if len(groups) > MOST_TOGETHER:
         return panels(groups, lambda axes, one: _panel(axes, one, groups, known), label, _look, ACROSS)

@@ -109,8 +109,8 @@ def _storage(page: Page, ours: str, base: str) -> str:
 
 def _grid(page: Page, series: list[Figures], ours: str, base: str) -> Grid:
     lines = [(point, _entries(point)) for one in series for point in one["points"]]
-    columns = [Column("count"), Column("speedup", "×"), Column("95 %"), Column("a million", f"USD, {ours}"),
-               Column("a million", f"USD, {base}"), Column("cost advantage", "×"), Column("95 %")]  # fmt: skip
+    columns = [Column("count"), Column("speedup", "×"), Column("95 %"), Column("per million", f"USD, {ours}"),
+               Column("per million", f"USD, {base}"), Column("cost advantage", "×"), Column("95 %")]  # fmt: skip
     return page.grid("by-size", f"{ours} against {base}, by object size", columns, lines)
 
 

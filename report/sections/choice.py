@@ -8,11 +8,12 @@ from report.cell_key import Key
 from report.figures import Picture, choices, picture, ranked
 from report.grid import Column, Entry, Grid, as_fast, level, number, ratio, words
 from report.sections.page import Block, Figures, Page
+from report.statistics.headline import answerable
 
 
 def render(page: Page) -> Block | None:
     """Nothing where nothing was chosen."""
-    compares = [one for one in page.experiment.compare
+    compares = [one for one in answerable(page.experiment)
                 if one.section == "choice" == one.kind and page.numbers["comparisons"].get(one.name)]  # fmt: skip
     if not compares:
         return None

@@ -87,7 +87,7 @@ def _problems(found: list[CellObjects], failures: Failures) -> list[str]:
     problems = []
     if missing := [one for one in found if one.missing]:
         count = sum(one.missing or 0 for one in missing)
-        problems.append(f"The fate of {count:,} objects in {len(missing)} cells is missing from the records.")
+        problems.append(f"The records don’t say what became of {count:,} objects in {len(missing)} cells.")
     named = Counter[object]()
     for reason in failures.reasons:
         named[reason.key] += reason.count

@@ -24,8 +24,8 @@ def _grid(page: Page) -> Grid:
         Column("time to N", "s"),
         Column("full overlap", "s"),
         Column("elapsed", "s"),
-        Column("at full N", "% of elapsed"),
-        Column("time at full N", "%"),
+        Column("elapsed at full N", "%"),
+        Column("time at full N", f"% of {page.experiment.operation[0]} time"),
         Column("aggregate", "Mbit/s"),
         Column("in full overlap", "Mbit/s"),
     ]

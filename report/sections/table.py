@@ -18,7 +18,7 @@ def render(page: Page) -> Block:
         "Measured and published",
         caption=page.beside.caption,
         beside=_beside(page) if page.beside.rows else None,
-        published_readings=list(dict.fromkeys(table.reading for table in experiment.published if table.reading)),
+        published_readings=_readings_of_published(page),
         taken=_taken(page),
         readings=[metric.reading for metric in told],
         is_rate=experiment.speed.how == "rate",
@@ -44,9 +44,16 @@ def _beside(page: Page) -> Grid:
         *(Column(name, "s") for name in ("min", "p25", "avg", "p75", "max")),
         Column(speed.label, speed.unit),
         Column("peak concurrency"),
-        Column("at full N", "% of elapsed"),
+        Column("elapsed at full N", "%"),
     ]
     return Grid("cells", caption, columns, list(groups.values()), heads=len(heads), looks="beside")
+
+
+def _readings_of_published(page: Page) -> list[str]:
+    """How the speeds of the published rows were counted, where they were counted otherwise."""
+    shown = {line.source for line in page.beside.rows if not line.measured}
+    tables = (table for table in page.experiment.published if table.reading and table.label in shown)
+    return list(dict.fromkeys(table.reading for table in tables))
 
 
 def _row(page: Page, line: Line, *, again: bool) -> Row:
@@ -87,6 +94,6 @@ def _taken(page: Page) -> Grid | None:
         ]  # fmt: skip
         lines.append((cell, [number(cell["count"]), number(median, seconds(median)), *entries]))
     columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
-    one, worker = page.experiment.operation[0], page.experiment.worker[0]
+    one = page.experiment.operation[0]
     article = "an" if one[0] in "aeiou" else "a"
-    return page.grid("taken", f"What {article} {one} used of the {worker}", columns, lines)
+    return page.grid("taken", f"Resources used by {article} {one}", columns, lines)

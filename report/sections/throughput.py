@@ -9,6 +9,7 @@ from report.grid import Column, Grid, level, number, ratio, words
 from report.measured import rate
 from report.phrases import listed, percent, speed
 from report.sections.page import Block, Page
+from report.statistics.headline import answerable
 
 RATIO = (Column("Cliff’s delta"), Column("95 %"))
 
@@ -17,9 +18,9 @@ def render(page: Page) -> Block | None:
     """Nothing without a time, nor where N wasn't swept and the ways are ranked already."""
     if not page.drawn.chosen(lambda cell: cell["count"] or None):
         return None
-    grids, swept = list(filter(None, map(partial(_of_scale, page), page.experiment.compare))), _is_swept(page)
+    grids, swept = list(filter(None, map(partial(_of_scale, page), answerable(page.experiment)))), _is_swept(page)
     if not swept and not grids and any(compare.kind == "choice" and page.numbers["comparisons"].get(compare.name)
-                                       for compare in page.experiment.compare):  # fmt: skip
+                                       for compare in answerable(page.experiment)):  # fmt: skip
         return None
     is_single = sum(len(one.cells) for one in page.drawn.series) == 1
     one = None if is_single else throughput_per_function.draw(page.drawn, _like_published(page))
@@ -42,7 +43,7 @@ def _alone(page: Page) -> str:
     if _is_swept(page):
         return ""
     [n] = page.drawn.concurrencies
-    return f"Only N = {n} ran, so there is no curve against N."
+    return f"Only N = {n:,} ran, so there is no curve against N."
 
 
 def _is_swept(page: Page) -> bool:
@@ -65,7 +66,7 @@ def _points(page: Page) -> list[str]:
     points = []
     for one in page.numbers["verdict"]["per_memory"]:
         far = one["holds_up_to"]
-        holds = f" It holds up to N = {far}." if far and one["level"] != "holds" else ""
+        holds = f" It holds up to N = {far:,}." if far and one["level"] != "holds" else ""
         points.append(one["words"] + holds)
     return points
 
@@ -83,7 +84,7 @@ def _published_words(page: Page) -> str | None:
     if not ends:
         return None
     first, last = page.drawn.concurrencies[0], page.drawn.concurrencies[-1]
-    return f"The published mean changes from N = {first} to N = {last} by a factor of {listed(ends)}."
+    return f"The published mean changes from N = {first:,} to N = {last:,} by a factor of {listed(ends)}."
 
 
 def _of_scale(page: Page, compare: Compare) -> Grid | None:

@@ -1,5 +1,6 @@
 """All figures of one cell, and the samples that comparisons between cells need."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,8 @@ class Measured:
 
 def measured(cell: Cell, experiment: Experiment) -> Measured:
     """Everything that can be said of one cell on its own."""
-    label = cell.key.plain.words  # it seeds the resamples
+    # It seeds the resamples: without the separators, which are for reading.
+    label = re.sub(r"(?<=\d),(?=\d)", "", cell.key.plain.words)
     parts = cell.by_repeat()
     timed = {name: parallelism.measure(part) for name, part in parts.items()}
     overlapping = [one for one in timed.values() if one]

@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments import Experiment
 from experiments.experiment import Compare, is_of_n
-from report.cell_key import Key, is_query, told_apart
+from report.cell_key import Key, ignored_axes, is_query, told_apart
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
@@ -107,6 +107,7 @@ class _Sentences:
         self.experiment = experiment
         self._one, self._worker = experiment.operation[0], experiment.worker[0]
         self._compare, self._told = compare, told
+        self._ignored = ignored_axes(experiment.axes).get(compare.axes[0], "")
         self._is_n = is_of_n(experiment, compare)
         self._label = next((axis.label for axis in experiment.axes if axis.name == compare.axes[0]), "")
 
@@ -114,6 +115,9 @@ class _Sentences:
         """The effect in one sentence."""
         place = key.words_without(self._compare.axes, self._told)
         ours, theirs = (one.words_of(self._compare.axes) for one in (key, base))
+        if self._ignored:
+            says = f"the embedded AWS ignores {self._ignored}, so this says nothing about it"
+            return f"{ours} against {theirs} ({place}): {says}."
         if found["level"] == "cant_tell":
             return f"{ours} against {theirs} ({place}): unknown; {found['why']}."
         took = took_words(found["ratio_of_medians"])

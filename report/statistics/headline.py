@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.experiment import Compare, StandIn, is_of_n
-from report.cell_key import Key, told_apart
+from experiments.experiment import Compare, Experiment, StandIn, is_of_n
+from report.cell_key import Key, ignored_axes, told_apart
 from report.measured import speed_of
 from report.phrases import between, listed, quantity, speed
 from report.run import Run
@@ -29,15 +29,33 @@ def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Seque
         return _shortest_that_fits(told.of_knees(series))
     if series := own.get("by_size"):
         return _shortest_that_fits(told.of_sizes(series))
-    for compare in run.experiment.compare:
+    if ignored := only_ignored(run, comparisons):
+        return _shortest_that_fits(told.of_ignored(ignored))
+    for compare in answerable(run.experiment):
         rows = comparisons.get(compare.name, ())
-        measured = [one for one in rows if one["all"]["count"]]
+        measured = _measured(rows)
         if measured:
             # On a scale the largest counts even where nothing was measured: another would answer another question.
             return _shortest_that_fits(
                 told.of_choice(compare, measured) if compare.kind == "choice" else told.of_scale(compare, rows)
             )
     return _shortest_that_fits(told.of_one())
+
+
+def answerable(experiment: Experiment) -> list[Compare]:
+    """The comparisons that this experiment can make where it ran: not those of what the embedded AWS ignores."""
+    return [one for one in experiment.compare if one.axes[0] not in ignored_axes(experiment.axes)]
+
+
+def only_ignored(run: Run, comparisons: Mapping[str, Sequence[Figures]]) -> list[str]:
+    """What was swept, in words, where the embedded AWS ignores all of it; else []."""
+    swept = [one for one in run.experiment.compare if _measured(comparisons.get(one.name, ()))]
+    ignored = ignored_axes(run.experiment.axes)
+    return [] if set(swept) & set(answerable(run.experiment)) else [ignored[one.axes[0]] for one in swept]
+
+
+def _measured(rows: Sequence[Figures]) -> list[Figures]:
+    return [one for one in rows if one["all"]["count"]]
 
 
 def _shortest_that_fits(versions: Sequence[str]) -> str:
@@ -66,6 +84,11 @@ class _Headline:
         ran = listed([one.short for one in stand_ins])
         about = listed([name for names in stand_ins.values() for name in names])
         says = f"ran on {ran} as a stand-in, so it says nothing about {about}"
+        return [f"This {says}; it shows that the whole path works.", f"This {says}."]
+
+    def of_ignored(self, ignored: Sequence[str]) -> list[str]:
+        """Nothing was swept but what the embedded AWS ignores: no claim either."""
+        says = f"ran on the embedded AWS, which ignores {listed(ignored)}, so it says nothing about {listed(ignored)}"
         return [f"This {says}; it shows that the whole path works.", f"This {says}."]
 
     def of_one(self) -> list[str]:
@@ -138,12 +161,12 @@ class _Headline:
     def _of_place(self, compare: Compare, mine: Sequence[Figures]) -> list[str]:
         """Which is the fastest at one place."""
         base = self._key(mine[0]["base"])
-        everywhere = base.words_without(compare.axes, self._told)
+        everywhere, label = base.words_without(compare.axes, self._told), self._label(compare)
         known = {self._key(one): one for one in mine if one["all"]["level"] != "cant_tell"}
         if not known:
             return [
-                f"Which {self.one} is the fastest with {everywhere} is unknown: {mine[0]['all']['why']}.",
-                f"Which {self.one} is the fastest is unknown: {mine[0]['all']['why']}.",
+                f"Which {label} is the fastest with {everywhere} is unknown: {mine[0]['all']['why']}.",
+                f"Which {label} is the fastest is unknown: {mine[0]['all']['why']}.",
             ]
         best = min([base, *known], key=lambda key: self._cells[key]["seconds"]["median_s"])
         if best == base:
@@ -156,7 +179,7 @@ class _Headline:
         ratio = known[best]["all"]["ratio_of_medians"]
         if ratio["low"] <= 1 <= ratio["high"]:
             theirs = base.words_of(compare.axes)
-            return [f"{self._where}, no {self.one} is clearly faster than {theirs} with {everywhere}: the median of "
+            return [f"{self._where}, no {label} is clearly faster than {theirs} with {everywhere}: the median of "
                     f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
         claim += f" {base.words_of(compare.axes)}"
@@ -186,14 +209,24 @@ class _Headline:
     ) -> list[str]:
         """Another one is the fastest at another place: how often which, and what the places differ in."""
         bases = [self._key(rows[0]["base"]) for rows in places]
-        others = [axis for axis in self._axes if axis.name not in compare.axes]
+        ignored = ignored_axes(self._axes)
+        others = [axis for axis in self._axes if axis.name not in {*compare.axes, *ignored}]
         differing = [axis.label for axis in others if len({key[axis.name] for key in bases}) > 1]
-        label = next(axis.label for axis in self._axes if axis.name == compare.axes[0])
+        alike: dict[tuple[Any, ...], set[str]] = {}
+        for key, winner in zip(bases, winners, strict=True):
+            alike.setdefault(key.without((*compare.axes, *ignored)), set()).update({winner} - {None})
         (first, count), *rest = Counter(filter(None, winners)).most_common()
         told = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
         close = f"; too close to call in {winners.count(None)}" if None in winners else ""
-        claim = f"which {label} is the fastest depends on {listed(differing) or 'what else was swept'}: {told}{close}."
+        depends = f"depends on {listed(differing) or 'what else was swept'}"
+        if any(len(found) > 1 for found in alike.values()):
+            depends = "varies between cells that ran alike"
+        claim = f"which {self._label(compare)} is the fastest {depends}: {told}{close}."
         return [f"{self._where}, {claim}", f"W{claim[1:]}", f"W{claim[1:].partition(':')[0]}."]
+
+    def _label(self, compare: Compare) -> str:
+        """What was chosen from, as a noun."""
+        return next(axis.label for axis in self._axes if axis.name == compare.axes[0])
 
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])

@@ -237,9 +237,9 @@ def _share_spread(shares: Iterable[float]) -> dict[str, Any] | None:
 
 def _ramp(n: int, to_full_ms: float | None, most: int, reached: int, repeats: int) -> str:
     if to_full_ms is None:
-        return f"never: the peak concurrency was {most} of {n}"
+        return f"never: the peak concurrency was {most:,} of {n:,}"
     if to_full_ms == 0:
-        words = "it started at once" if n == 1 else f"all {n} started at once"
+        words = "it started at once" if n == 1 else f"all {n:,} started at once"
     else:
-        words = f"all {n} ran {to_full_ms / 1000:.3g} s after the first start"
+        words = f"all {n:,} ran {to_full_ms / 1000:.3g} s after the first start"
     return words if reached == repeats else f"{words}, in {reached} of {repeats} repeats"

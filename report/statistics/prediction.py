@@ -212,10 +212,10 @@ def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
     measured, predicted = text(name, row["measured"]), between(name, row) or text(name, row["predicted"])
     one = experiment.operation[0]
     if measured == NEVER:
-        return f"N never reached (after {predicted} s predicted)"
+        return f"N never reached (predicted after {predicted} s)"
     if predicted == NEVER:
         what = "N reached after" if name == "time_to_n_s" else f"one {one} succeeded in"
-        return f"{what} {measured} s (never predicted)"
+        return f"{what} {measured} s (predicted: never)"
     off = "" if row["difference"] is None else f", {percent(row['difference'])}"
     return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=one)
 

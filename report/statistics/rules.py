@@ -45,7 +45,7 @@ def as_dict(experiment: Experiment) -> dict[str, Any]:
 WORDS = {
     "quantile": "Linear between ranks: type 7 of Hyndman and Fan (1996), as in NumPy and in DuckDB's quantile_cont.",
     "interval": (
-        f"95 % percentile bootstrap with {RESAMPLES} resamples of the {{many}}, its levels widened for small samples "
+        f"95 % percentile bootstrap with {RESAMPLES:,} resamples of the {{many}}, its levels widened for small samples "
         "(Hesterberg 2015), which makes it as wide as a t interval. The interval of p99 extends to the adjacent ranks. "
         "That of Cliff's delta comes from its own variance (Feng and Cliff 2004)."
     ),

@@ -84,9 +84,9 @@ class _Words:
             found, named = cell["parallelism"], self._named(cell)
             n = self._key(cell).n
             if found["most_at_once"] < n:
-                short.append(f"{found['most_at_once']} of {n} with {named}")
+                short.append(f"{found['most_at_once']:,} of {n:,} with {named}")
             elif found["most_at_once"] > n:
-                over.append(f"{found['most_at_once']} with {named}")
+                over.append(f"{found['most_at_once']:,} with {named}")
             if 0 < found["reached_full"] < found["repeats"]:
                 partly.append(f"in {found['reached_full']} of {found['repeats']} repeats with {named}")
         sentences = [
@@ -107,9 +107,8 @@ class _Words:
         """What must be said with the figures, the weightiest first."""
         found = []
         if self._run.target == "local":
-            found.append(
-                "These figures describe this machine and its emulator, not AWS; memory size has no effect on them."
-            )
+            ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
+            found.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
             for one, names in self._run.stand_ins(map(self._key, self._cells)).items():
                 short = one.short[0].upper() + one.short[1:]
                 found.append(

@@ -57,7 +57,7 @@ def runs(folder: Path) -> Iterator[Path]:
         if change:
             change(path)
         yield report.build(path)
-    for number, (one, *others) in enumerate(([0, 1], [0, 2, 0], [0, 12], [0, 5], [3, 4], [5, 6], [7, 8], [9, 10, 11])):
+    for number, (one, *others) in enumerate(([0, 1], [0, 2, 0], [0, 12], [3, 4], [5, 6], [7, 8], [9, 10, 11])):
         named = [folder / f"run-{at}" for at in (one, *others)]
         if len(set(named)) == len(named):
             yield report.compare(named, folder / f"compared-{number}.html")

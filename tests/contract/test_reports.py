@@ -15,6 +15,7 @@ import pytest
 import report
 from experiments import EXPERIMENTS, Experiment
 from experiments.experiment import Compare, n_axis
+from experiments.place import IGNORED_LOCALLY
 from loader.cost.demand import demands
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
@@ -326,6 +327,10 @@ def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(buil
             assert {one["all"]["level"] for one in rows} == {"cant_tell"}
             continue
         assert all(one["all"]["ratio_of_medians"]["low"] > 0 for one in rows)
+        if axis.variable in IGNORED_LOCALLY:
+            assert all("ignores" in one["all"]["words"] for one in rows)
+            assert f"{compare.section}-most-caption" not in found.page.ids
+            continue
         assert {compare.section, f"{compare.section}-most-caption"} & set(found.page.ids)
         headline = found.numbers["verdict"]["headline"]
         if compare is experiment.compare[0] and experiment.by_size:
@@ -367,15 +372,24 @@ def copies(tmp_path, monkeypatch, sketched):
     return build
 
 
+def on_aws(found):
+    """The report of the same run, had it been one on AWS."""
+    path = found.folder / "run.json"
+    manifest = json.loads(path.read_text()) | {"target": "aws", "account": {"region": "us-east-1"}}
+    path.write_text(json.dumps(manifest))
+    report.build(found.folder)
+    return Report(found.experiment, found.folder)
+
+
 def test_an_n_that_is_usually_one_is_a_column_only_where_it_was_swept(copies, capsys):
     found = copies("store=s3", "dataset=large", "memory_size=1024", "concurrency_value=1,4")
     table.print_table(table_of(report.load(found.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | N | where |")
     [row] = found.numbers["comparisons"]["against_smallest_n"]
-    assert row["all"]["words"].startswith("N = 4 against N = 1 (s3, large, 1024 MB): ")
+    assert row["all"]["words"].startswith("N = 4 against N = 1 (s3, large, 1,024 MB): ")
     assert "from N = 1 to N = 4" in found.numbers["verdict"]["headline"]
     assert [one["words"].partition(": ")[0] for one in found.numbers["verdict"]["per_memory"]] == [
-        "N = 4 against N = 1 (s3, large, 1024 MB)"
+        "N = 4 against N = 1 (s3, large, 1,024 MB)"
     ]
 
 
@@ -383,14 +397,45 @@ def test_an_n_that_was_not_swept_is_not_named(copies, capsys):
     found = copies("memory_size=1024", "dataset=large")
     table.print_table(table_of(report.load(found.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | where |")
-    assert "fastest with large, 1024 MB" in found.numbers["verdict"]["headline"]
+    assert "fastest with large, 1,024 MB" in found.numbers["verdict"]["headline"]
 
 
 def test_where_another_one_is_the_fastest_elsewhere_the_headline_says_on_what_it_depends(copies):
-    headline = copies("threads=1,10,30", "dataset=small").numbers["verdict"]["headline"]
-    assert headline == (
-        "On this machine, which storage is the fastest depends on memory and threads: s3 in 4 of 6 cases and efs in 2."
+    found, told = copies("threads=1,10,30", "dataset=small"), "s3 in 4 of 6 cases and efs in 2."
+    # On this machine two cells that differ in memory alone ran alike, whatever came out.
+    assert found.numbers["verdict"]["headline"] == (
+        f"On this machine, which storage is the fastest varies between cells that ran alike: {told}"
     )
+    assert on_aws(found).numbers["verdict"]["headline"] == (
+        f"On AWS, us-east-1, which storage is the fastest depends on memory and threads: {told}"
+    )
+
+
+def test_what_the_embedded_aws_ignores_is_the_cause_of_nothing_there_and_may_be_on_aws(copies):
+    found = copies("memory_size=512,1024", "store=s3", "dataset=small", "threads=1")
+    [row] = found.numbers["comparisons"]["between_memories"]
+    assert row["all"]["ratio_of_medians"] and row["all"]["words"] == (
+        "1,024 MB against 512 MB (s3, small, threads = 1): the embedded AWS ignores memory, so this says nothing about "
+        "it."
+    )
+    assert found.numbers["verdict"]["headline"] == (
+        "This ran on the embedded AWS, which ignores memory, so it says nothing about memory; it shows that the whole "
+        "path works."
+    )
+    assert "between_memories-caption" not in found.page.ids
+    assert "Nothing is claimed: the embedded AWS ignores what was swept." in found.page.text
+    there = on_aws(found)
+    assert there.numbers["verdict"]["headline"].startswith("On AWS, us-east-1, with 1,024 MB the median copy takes ")
+    assert "between_memories-caption" in there.page.ids
+
+
+@pytest.mark.parametrize(("store", "published"), [("efs", ["small"]), ("s3", [])])
+def test_a_published_table_without_a_row_on_the_page_has_no_note_there(copies, store, published):
+    found = copies(f"store={store}", "memory_size=1024", "threads=1", "dataset=small")
+    beside = table_of(report.load(found.folder))
+    assert [row.key["data_set"] for row in beside.rows if not row.measured] == published
+    notes = [note for note in beside.caption if "published" in note]
+    assert len(notes) == 2 * len(published), notes
 
 
 def test_each_of_several_choices_has_a_picture(copies):

@@ -41,9 +41,11 @@ def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
     [row] = [row for row in table(README, "on AWS") if row["experiment"].startswith(f"[{name}]")]
     halves = round(measured.read()[name]["took_s"] / 30)
     assert row["locally"] == f"{halves // 2}{HALVES[halves % 2]} min"
-    usd = estimate(plan_of(build_parser().parse_args(["sweep", name, "--target", "aws"]))).total_usd
+    there = estimate(plan_of(build_parser().parse_args(["sweep", name, "--target", "aws"])))
+    minutes, usd = there.total_s / 60, there.total_usd
+    assert row["on AWS"] == (f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h")
     cost = f"{usd:.0f} USD" if usd >= 1 else f"{usd:.2f} USD"
-    assert row["on AWS"] == cost
+    assert row["cost on AWS"] == cost
     assert re.search(rf"about\s{cost}", PAGES[name].read_text())
 
 
@@ -91,7 +93,7 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
     assert f"{n * per_n:,} messages" in README
     assert f"{UNRESERVED} must stay unreserved, so N = {n} needs an account limit of {n + UNRESERVED}" in README
     ramps = [int(knowledge("download")[name]) for name in ("provisioned_per_minute", "sqs_per_minute")]
-    assert f"{ramps[0]:,} more functions a minute, not {ramps[1]}" in README
+    assert f"{ramps[0]:,} more functions a minute instead of {ramps[1]}" in README
     python = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text())[1]
     terraform = re.search(r'required_version = ">= (.*)"', (ROOT / "infra" / "terraform.tf").read_text())[1]
     go = re.search(r"install Go >= ([\d.]+)", Path(go_build.__file__).read_text())[1]

@@ -19,6 +19,7 @@ import pytest
 from experiments import EXPERIMENTS
 from loader.command_line import EXAMPLES, VERBS, build_parser, main
 from loader.verbs.query import QUERIES
+from tests.commands import without_links
 
 # What takes long to import: only a verb at work may need it.
 SLOW = ("awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
@@ -108,7 +109,7 @@ def test_readme_says_of_each_verb_what_the_help_says():
     readme = (Path(__file__).resolve().parents[3] / "README.md").read_text()
     for verb, text in VERBS.items():
         [row] = re.findall(rf"(?m)^\| `{verb}` \| (.+) \|$", readme)
-        assert re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", row).replace("`", "").startswith(text)
+        assert without_links(row).replace("`", "").startswith(text)
 
 
 def test_the_version_is_the_projects_own_on_one_line_of_stdout(stampede):

@@ -2,7 +2,9 @@
 
 import pytest
 
+from experiments import EXPERIMENTS
 from loader.command_line import main
+from tests.contract import synthetic
 from tests.unit.report import synthetic_run
 
 
@@ -26,10 +28,19 @@ def test_what_the_page_says_of_doubtful_and_missing_data_stands_on_stderr_too(ru
     (run / "records.jsonl").write_text("".join(lines[2:]) + "broken\n")
     assert main(["report", str(run)]) == 0
     err = capsys.readouterr().err
-    assert "the figures are in doubt: 1024 MB, N = 1: " in err
+    assert "the figures are in doubt: 1,024 MB, N = 1: " in err
     assert "incomplete data: records.jsonl, line " in err
 
 
 def test_an_output_for_one_run_is_refused(run, capsys):
     assert main(["report", str(run), "--output", "x.html"]) == 2
     assert capsys.readouterr().err.startswith("stampede: --output: is for the comparison of two runs")
+
+
+def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, capsys):
+    other = synthetic.write(tmp_path / "other", EXPERIMENTS["copy"], ["parallel_limit=1"])
+    page = tmp_path / "x.html"
+    assert main(["report", str(run), str(other), "--output", str(page)]) == 2
+    printed = capsys.readouterr()
+    assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment.\n")
+    assert not page.exists()

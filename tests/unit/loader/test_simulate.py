@@ -89,7 +89,7 @@ def test_the_same_seed_has_the_same_answer_and_another_seed_another(simulate):
 
 def test_the_table_in_a_pipe_has_a_line_for_each_cell_and_says_what_it_rests_on(simulate):
     done = simulate(*SMALL)
-    rows = [line for line in done.out.splitlines() if line.startswith(("1024", "2048"))]
+    rows = [line for line in done.out.splitlines() if line.startswith(("1,024", "2,048"))]
     assert len(rows) == 4
     assert all(row.endswith("the function's network, 75 MiB/s after the burst") for row in rows)
     assert "These are predictions of a model; nothing was measured" in done.out
@@ -99,7 +99,7 @@ def test_in_a_narrow_terminal_there_are_as_many_tables_as_fit_with_every_figure(
     wide = simulate(*SMALL).out.split("“time to N”")[0].split()
     monkeypatch.setattr(terminal, "ENDLESS", 80)
     narrow = simulate(*SMALL).out.split("“time to N”")[0]
-    rows = [line for line in narrow.splitlines() if line.startswith(("1024", "2048"))]
+    rows = [line for line in narrow.splitlines() if line.startswith(("1,024", "2,048"))]
     assert len(rows) == 8 and max(map(len, rows)) <= 80 and "…" not in narrow
     assert {word for word in wide if "." in word} <= {*narrow.split()}  # every figure
 
@@ -166,7 +166,7 @@ def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path, e
     if ending == "svg":
         text = paths[0].read_text()
         assert "seconds since the first start of the cell, predicted" in text
-        assert "2048 MB, N = 10" in text
+        assert "2,048 MB, N = 10" in text
 
 
 REFUSED = {

@@ -58,9 +58,9 @@ SIZED = replace(
     axes=(
         Axis("operation", "operation", "operation", "operation", kind=str),
         Axis("storage", "storage", "storage", "class", kind=str),
-        Axis("size_bytes", "size_bytes", "size_bytes", "object", "{:,} bytes", unit="bytes"),
+        Axis("size_bytes", "size_bytes", "size_bytes", "object", "{} bytes", unit="bytes"),
         Axis("parallel", "parallel", "parallel", "at a time", "{} at a time"),
-        Axis("objects", "objects", "objects", "objects", "{:,} objects", default=usual_count),
+        Axis("objects", "objects", "objects", "objects", "{} objects", default=usual_count),
         Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB", default=2048),
         Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1),
     ),

@@ -56,8 +56,8 @@ def test_without_sent_and_accounting_nothing_is_claimed(make_run):
 def test_unaccounted_messages_are_a_problem_of_their_cell(make_run):
     book = account_book(load(make_run(memories=(1024,), concurrencies=(1, 5), lost={9})))
     assert book.problems == [
-        "1024 MB, N = 1: 1 of 10 messages are unaccounted for.",
-        "1024 MB, N = 5: 1 of 50 messages are unaccounted for.",
+        "1,024 MB, N = 1: 1 of 10 messages are unaccounted for.",
+        "1,024 MB, N = 5: 1 of 50 messages are unaccounted for.",
     ]
 
 
@@ -67,9 +67,9 @@ def test_counts_that_do_not_add_up_are_a_problem(make_run):
     rows[0]["succeeded"] = 8
     (folder / "accounting.json").write_text(json.dumps(rows))
     assert account_book(load(folder)).problems == [
-        "1024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and no message is listed as unaccounted "
-        "for.",
-        "1024 MB, N = 1: accounting.json has succeeded = 8, but the other files add up to 10.",
+        "1,024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and no message is listed as "
+        "unaccounted for.",
+        "1,024 MB, N = 1: accounting.json has succeeded = 8, but the other files add up to 10.",
     ]
 
 

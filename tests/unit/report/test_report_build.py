@@ -29,7 +29,7 @@ def test_build_writes_every_file_and_returns_the_page(make_run, slides):
     numbers = json.loads((folder / "statistics.json").read_text())
     assert [cell["count"] for cell in numbers["cells"]] == [10, 200, 10, 200]
     lines = (folder / "table.md").read_text().splitlines()
-    assert len([line for line in lines if line.startswith("| 1024 | 20 | this machine | 200 |")]) == 1
+    assert len([line for line in lines if line.startswith("| 1,024 | 20 | this machine | 200 |")]) == 1
 
 
 def test_the_table_on_disk_and_in_the_page_say_the_same(built_run):
@@ -73,7 +73,7 @@ def test_a_record_that_the_log_lacks_is_said_loudly(make_run):
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
     assert "The figures below are in doubt" in text
-    assert "1024 MB, N = 1: the saved query returned count = 9, but the records give 10." in text
+    assert "1,024 MB, N = 1: the saved query returned count = 9, but the records give 10." in text
 
 
 def test_a_torn_last_log_event_is_a_warning_and_the_rest_is_counted(make_run):
@@ -172,8 +172,8 @@ def test_figures_that_differ_are_named_with_both_values(make_run):
     rows[1] |= {"count": 49, "max_s": 99.5}
     largest = cells.number_text(spreads(run)[key(1024, 5)].max_s)
     assert consistency.disagreements(DOWNLOAD, rows, spreads(run)) == [
-        "1024 MB, N = 5: the saved query returned count = 49, but the records give 50.",
-        f"1024 MB, N = 5: the saved query returned max_s = 99.5, but the records give {largest}.",
+        "1,024 MB, N = 5: the saved query returned count = 49, but the records give 50.",
+        f"1,024 MB, N = 5: the saved query returned max_s = 99.5, but the records give {largest}.",
     ]
 
 
@@ -182,11 +182,11 @@ def test_cells_on_one_side_only_are_named(make_run):
     rows = cells.from_counted(own)
     missing, extra = rows[:1], [*rows, rows[0] | {"concurrency": 7}, rows[0]]
     assert consistency.disagreements(DOWNLOAD, missing, own) == [
-        "1024 MB, N = 5: the records have 50 downloads, but the saved query returned no row."
+        "1,024 MB, N = 5: the records have 50 downloads, but the saved query returned no row."
     ]
     assert consistency.disagreements(DOWNLOAD, extra, own) == [
-        "1024 MB, N = 7: the saved query returned a row, but the records have no download.",
-        "1024 MB, N = 1: the saved query returned more than one row.",
+        "1,024 MB, N = 7: the saved query returned a row, but the records have no download.",
+        "1,024 MB, N = 1: the saved query returned more than one row.",
     ]
 
 

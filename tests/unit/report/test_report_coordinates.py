@@ -17,11 +17,11 @@ def copy(storage="s3", dataset="large", threads=1, n=1, settings=""):
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        (copy(), "s3, large, 1024 MB"),
-        (copy(n=4), "s3, large, 1024 MB, N = 4"),
-        (copy(threads=30, n=4), "s3, large, 1024 MB, threads = 30, N = 4"),
-        (copy(dataset="small", threads=30), "s3, small, 1024 MB"),  # as many as usual there
-        (copy(settings="prefix=a"), "s3, large, 1024 MB, prefix=a"),
+        (copy(), "s3, large, 1,024 MB"),
+        (copy(n=4), "s3, large, 1,024 MB, N = 4"),
+        (copy(threads=30, n=4), "s3, large, 1,024 MB, threads = 30, N = 4"),
+        (copy(dataset="small", threads=30), "s3, small, 1,024 MB"),  # as many as usual there
+        (copy(settings="prefix=a"), "s3, large, 1,024 MB, prefix=a"),
     ],
 )
 def test_a_cell_says_in_words_what_departs_from_its_default(cell, words):
@@ -31,19 +31,19 @@ def test_a_cell_says_in_words_what_departs_from_its_default(cell, words):
 def test_what_is_compared_is_left_out_of_the_words_for_the_place():
     told = told_apart([copy(), copy(n=4)])
     assert told == {"concurrency"}
-    assert copy(n=4).words_without(("concurrency",), told) == "s3, large, 1024 MB"
-    assert copy(n=4).words_without(("storage",), told) == "large, 1024 MB, N = 4"
-    assert copy().words_without(("storage",), told) == "large, 1024 MB, N = 1"
+    assert copy(n=4).words_without(("concurrency",), told) == "s3, large, 1,024 MB"
+    assert copy(n=4).words_without(("storage",), told) == "large, 1,024 MB, N = 4"
+    assert copy().words_without(("storage",), told) == "large, 1,024 MB, N = 1"
     assert (copy(n=4).words_of(("concurrency",)), copy().words_of(("storage", "data_set"))) == ("N = 4", "s3, large")
 
 
 def test_a_way_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_out():
     told = told_apart([key(), key(method="stream", sink="tmp")])
     assert told == {"method", "sink", SETTINGS}
-    assert key(method="stream", sink="tmp").words_without(("concurrency",), told) == "1024 MB, stream to tmp"
+    assert key(method="stream", sink="tmp").words_without(("concurrency",), told) == "1,024 MB, stream to tmp"
     assert key(method="stream", sink="tmp").words_of(("method", "sink")) == "stream to tmp"
     assert (
-        key(method="stream", settings="prefix=a").words_without(("method", "sink"), told) == "1024 MB, N = 1, prefix=a"
+        key(method="stream", settings="prefix=a").words_without(("method", "sink"), told) == "1,024 MB, N = 1, prefix=a"
     )
 
 
@@ -53,7 +53,7 @@ def test_a_number_has_a_column_of_its_own_and_texts_one_together():
     assert [entry.value for entry in coordinates(copy(threads=2), told)] == [None, None, 1024, 2]
     told = told_apart([key(), key(method="stream")])
     assert [column.label for column in head_columns(DOWNLOAD.axes, told)] == ["memory", "N", "method"]
-    assert [entry.text for entry in coordinates(key(method="stream"), told)] == ["1024", "1", "stream"]
+    assert [entry.text for entry in coordinates(key(method="stream"), told)] == ["1,024", "1", "stream"]
 
 
 def test_other_settings_have_a_column_where_no_text_has_a_default():

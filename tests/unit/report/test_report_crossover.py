@@ -27,7 +27,7 @@ def test_where_two_lines_cross_neither_is_the_faster():
     assert (below, above) == ("efs", "s3")
     # A tenth at 55 KB, ten times at 1 GB: half the way, as logarithms go.
     assert size == pytest.approx((55e3 * 1e9) ** 0.5)
-    assert place.words == "1024 MB"
+    assert place.words == "1,024 MB"
 
 
 def test_one_that_is_faster_all_along_crosses_nothing():
@@ -40,7 +40,7 @@ def test_each_memory_and_each_kind_of_read_is_a_place_of_its_own():
     cells = [cell(storage, dataset, 10, memory, read) for storage in ("s3", "efs") for dataset in ("small", "large")
              for memory in (512, 1024) for read in ("first", "repeat")]  # fmt: skip
     assert [place.words for place in places(FILESYSTEM, COMPARE, cells)] == [
-        "512 MB, first read", "512 MB, repeat read", "1024 MB, first read", "1024 MB, repeat read"
+        "512 MB, first read", "512 MB, repeat read", "1,024 MB, first read", "1,024 MB, repeat read"
     ]  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def test_every_box_is_drawn_and_named(plain):
     svg = drawing.svg(seconds.draw(plain, {}))
     found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
     assert [label for label in found if label.startswith("N = ")] == ["N = 1", "N = 5", "N = 10"]
-    assert [label for label in found if label.endswith(" MB")] == ["1024 MB", "2048 MB"]
+    assert [label for label in found if label.endswith(" MB")] == ["1,024 MB", "2,048 MB"]
     assert len(re.findall(r"fill: #[0-9a-f]{6}; fill-opacity: 0\.22", svg)) == 6
 
 
@@ -114,7 +114,7 @@ def test_many_series_are_small_multiples_with_their_names_on_them(numbers, count
         shown = [axes for axes in figure.axes if axes.axison]
         assert len(shown) == (1 if count == 2 else count)
         assert {label for label in labels(figure) if label.endswith(" MB")} == {
-            f"{128 * step} MB" for step in range(1, count + 1)
+            f"{128 * step:,} MB" for step in range(1, count + 1)
         }
         assert len({axes.get_ylim() for axes in shown}) == 1  # all on one scale, and nothing beyond it
         assert all(line.get_ydata().max() <= axes.get_ylim()[1] for axes in shown for line in axes.lines)
@@ -123,7 +123,7 @@ def test_many_series_are_small_multiples_with_their_names_on_them(numbers, count
 def test_at_one_n_series_are_ranked_with_their_figures(numbers):
     of_one_n = changed(numbers, cells=[cell for cell in numbers["cells"] if cell["concurrency"] == 10])
     found = labels(throughput_per_function.draw(of_one_n, {}))
-    assert [label for label in found if label.endswith(" MB")] == ["2048 MB", "1024 MB"]  # as fast as they are
+    assert [label for label in found if label.endswith(" MB")] == ["2,048 MB", "1,024 MB"]  # as fast as they are
     assert "815" in found and "807" in found
     assert aggregate_throughput.draw(of_one_n) is None
 
@@ -132,8 +132,8 @@ def test_what_all_series_have_in_common_is_in_no_label(built_run):
     folder = built_run(memories=(1024,), concurrencies=(1, 5), methods=("download_file", "stream"))
     svg = (folder / "figures" / "throughput_per_function.svg").read_text()
     assert ">stream</text>" in svg
-    assert "1024 MB" not in svg
-    assert "Throughput per function against N (1024 MB)" in (folder / "report.html").read_text()
+    assert "1,024 MB" not in svg
+    assert "Throughput per function against N (1,024 MB)" in (folder / "report.html").read_text()
 
 
 def test_the_full_overlap_window_is_shaded_where_n_was_reached_only(numbers):
@@ -147,7 +147,7 @@ def test_the_full_overlap_window_is_shaded_where_n_was_reached_only(numbers):
 
 def test_every_cell_has_its_timeline(plain):
     panels = [label for label in labels(overlap_timeline.draw(plain)) if "MB, N = " in label]
-    assert sorted(panels) == sorted(f"{m} MB, N = {n}" for m in (1024, 2048) for n in (1, 5, 10))
+    assert sorted(panels) == sorted(f"{m:,} MB, N = {n}" for m in (1024, 2048) for n in (1, 5, 10))
     assert overlap_timeline.left_out(plain) == 0
 
 
@@ -160,8 +160,8 @@ def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
     folder = built_run(concurrencies=(1, 20))
     svg = (folder / "figures" / "cold_starts.svg").read_text()
     assert [label for label in re.findall(r">([^<]*)</text>", svg) if "MB, N" in label] == [
-        "1024 MB, N = 20",
-        "2048 MB, N = 20",
+        "1,024 MB, N = 20",
+        "2,048 MB, N = 20",
     ]
 
 

@@ -79,7 +79,7 @@ def test_every_picture_has_a_title_a_text_and_a_way_to_read_it(clean):
     assert len(pictures) == clean.tags.count("figure") == clean.tags.count("figcaption") == 5
     assert all(at["role"] == "img" and len(at["aria-labelledby"].split()) == 2 for at in pictures)
     assert clean.text.count("How to read it.") == 5
-    assert "Box plot of the seconds one download took, by N. Medians in seconds: with 1024 MB" in clean.text
+    assert "Box plot of the seconds one download took, by N. Medians in seconds: with 1,024 MB" in clean.text
 
 
 def test_every_measured_figure_in_the_table_can_be_counted_again(built_run, read):
@@ -92,7 +92,7 @@ def test_every_measured_figure_in_the_table_can_be_counted_again(built_run, read
         p25, _, p75 = statistics.quantiles(times, n=4, method="inclusive")
         mean = statistics.fmean(times)
         at_once = max(sum(r["started_at_ms"] <= at["started_at_ms"] < r["finished_at_ms"] for r in mine) for at in mine)
-        assert line[:2] == [str(memory), str(n)]
+        assert line[:2] == [f"{memory:,}", str(n)]
         assert line[3] == str(len(mine)) == str(10 * n)
         assert line[4:9] == [f"{value:.3f}" for value in (min(times), p25, mean, p75, max(times))]
         assert line[9] == f"{64 * 1.048576 * 8 / mean:,.0f}"
@@ -102,7 +102,7 @@ def test_every_measured_figure_in_the_table_can_be_counted_again(built_run, read
 def test_the_published_rows_stand_beside_marked_as_aws(clean):
     theirs = [row for row in clean.rows if len(row) == 12 and row[2] == "AWS, published 2025"]
     assert len(theirs) == 6
-    assert theirs[0][:9] == ["1024", "1", "AWS, published 2025", "–", "12.04", "12.16", "12.67", "13.31", "13.74"]
+    assert theirs[0][:9] == ["1,024", "1", "AWS, published 2025", "–", "12.04", "12.16", "12.67", "13.31", "13.74"]
 
 
 def test_a_local_page_says_that_it_describes_this_machine_and_not_aws(clean):
@@ -119,14 +119,14 @@ def test_the_page_shows_the_statistics_of_every_cell(built_run, clean):
     for cell in numbers["cells"]:
         found = cell["seconds"]
         interval = f"{found['mean_interval']['low']:.3f} to {found['mean_interval']['high']:.3f}"
-        start = [str(cell["memory_size_mb"]), str(cell["concurrency"]), str(cell["count"])]
+        start = [f"{cell['memory_size_mb']:,}", str(cell["concurrency"]), str(cell["count"])]
         rows = [row for row in clean.rows if row[:3] == start and f"{found['median_s']:.3f}" in row]
         assert any(f"{found['mean_s']:.3f}" in row and interval in row for row in rows)
 
 
 def test_the_accounting_shows_every_cell_and_the_sum(read):
     rows = read(**MESSY).rows
-    assert ["1024 MB, N = 1", "10", "7", "0", "2", "1", "1"] in rows
+    assert ["1,024 MB, N = 1", "10", "7", "0", "2", "1", "1"] in rows
     assert ["all cells", "320", "302", "0", "12", "6", "6"] in rows
 
 
@@ -135,8 +135,8 @@ def test_errors_and_dead_letters_are_shown_escaped(built_run):
     assert "<Reduce" not in html
     found = Page(html)
     example = "GetObject: 503 SlowDown <Reduce your rate & wait>"
-    assert ["1024 MB, N = 1", "ClientError", "7", "3", "1", example] in found.rows
-    assert any(row[:2] == ["2048 MB, N = 10", "2"] for row in found.rows)
+    assert ["1,024 MB, N = 1", "ClientError", "7", "3", "1", example] in found.rows
+    assert any(row[:2] == ["2,048 MB, N = 10", "2"] for row in found.rows)
 
 
 def test_duplicates_are_told_where_the_two_ways_of_counting_differ(read):
@@ -180,7 +180,8 @@ def test_a_run_without_a_download_gives_words_and_no_picture(read):
 def test_planned_cells_that_were_not_finished_are_named_at_the_top_and_the_rest_is_shown(read):
     found = read(unfinished=2)
     sentence = (
-        "2 of 6 planned cells were not finished, so figures are missing or partial: 2048 MB, N = 5 and 2048 MB, N = 10."
+        "2 of 6 planned cells were not finished, so figures are missing or partial: 2,048 MB, N = 5 and "
+        "2,048 MB, N = 10."
     )
     assert found.text.index(sentence) < found.text.index("Throughput per function against N")
     assert "stampede sweep download --resume synthetic-1" in found.text
@@ -201,7 +202,7 @@ def test_a_torn_last_record_is_named_at_the_top_and_the_rest_is_shown(make_run):
 
 def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_run):
     run = load(make_run())
-    doubt = ["1024 MB, N = 5: the saved query returned count = 49, but the records give 50."]
+    doubt = ["1,024 MB, N = 5: the saved query returned count = 49, but the records give 50."]
     read = sections.Page(run, numbers_of(run), Summary([], "a query", problems=doubt), table_of(run, []))
     text = Page(page(read, [sections.renderer("table")(read)])).text
     assert (

@@ -65,7 +65,7 @@ def test_the_page_says_that_objects_are_accounted_for_why_some_failed_and_where_
 def test_objects_of_which_nothing_is_known_are_missing_and_told(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS, copied=990)
     found = page(folder).text
-    assert "The fate of 40 objects in 2 cells is missing from the records." in found
+    assert "The records don’t say what became of 40 objects in 2 cells." in found
     assert "Every planned object is accounted for" not in found
 
 

@@ -94,7 +94,7 @@ def test_a_run_of_before_there_was_an_order_is_measured_by_its_matrix(make_run):
 def test_a_repeat_that_is_missing_is_named(make_run):
     run = load(make_run(repeats=2, unfinished=1))
     assert unfinished.sentences(run)[0].startswith(
-        "1 of 12 planned cells was not finished, so figures are missing or partial: 2048 MB, N = 10, repeat 2."
+        "1 of 12 planned cells was not finished, so figures are missing or partial: 2,048 MB, N = 10, repeat 2."
     )
 
 

@@ -171,7 +171,7 @@ def test_a_cell_in_words_names_its_repeat_and_what_else_was_swept(make_run):
     swept = {"memory_size": [1024], "concurrency_value": [5], "object_size_mb": [1, 4]}
     run = described(make_run, cells=[], plan={"fixed": {}, "swept": swept, "repeats": 2})
     name = "memory_size=1024,concurrency_value=5,object_size_mb=4,repeat=2"
-    assert run.cell_words(name) == "1024 MB, N = 5, download_file, object_size_mb=4, repeat 2"
+    assert run.cell_words(name) == "1,024 MB, N = 5, download_file, object_size_mb=4, repeat 2"
     assert run.cell_words("mine") == "mine"
 
 

@@ -96,7 +96,7 @@ def test_a_figure_of_the_client_that_differs_is_named(folder):
     [row] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 5)]
     row["retries"] = 8
     assert consistency.disagreements(DOWNLOAD, rows, spreads(run), metrics(run)) == [
-        "1024 MB, N = 5, crt: the saved query returned retries = 8, but the records give 7."
+        "1,024 MB, N = 5, crt: the saved query returned retries = 8, but the records give 7."
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys)
 
 def test_the_page_tells_the_ways_apart_and_what_they_took(built):
     page = (built / "report.html").read_text()
-    assert "What a download used of the function" in page
+    assert "Resources used by a download" in page
     assert page.count("ranges to tmp") > 5
     assert ">crt</text>" in page  # the pictures' series
 
@@ -204,6 +204,6 @@ def test_records_of_before_there_was_a_choice_are_of_the_published_way():
 
 
 def test_a_cell_in_words_names_any_other_way_than_the_published_one():
-    assert key(1024, 5).words == "1024 MB, N = 5"
-    assert key(1024, 5, "crt", "tmp", "object_size_mb=4").words == "1024 MB, N = 5, crt, object_size_mb=4"
+    assert key(1024, 5).words == "1,024 MB, N = 5"
+    assert key(1024, 5, "crt", "tmp", "object_size_mb=4").words == "1,024 MB, N = 5, crt, object_size_mb=4"
     assert [key(method="stream", sink=sink).way_words for sink in ("discard", "tmp")] == ["stream", "stream to tmp"]

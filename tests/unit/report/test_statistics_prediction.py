@@ -76,11 +76,11 @@ def test_misses_are_a_caveat_the_furthest_off_first_and_three_at_most(tmp_path):
     numbers, _ = predicted(tmp_path, records, cells)
     assert misses(numbers) == [
         "The prediction missed by more than its stated uncertainty: a peak concurrency of 5 (8 to 10 predicted, −44 %) "
-        "with 1024 MB, N = 5; 1.00 s for one download (0.643 to 0.786 s predicted, +40 %) with 1024 MB, N = 4; 1.00 s "
-        "for one download (0.692 to 0.846 s predicted, +30 %) with 1024 MB, N = 3; 1 more."
+        "with 1,024 MB, N = 5; 1.00 s for one download (0.643 to 0.786 s predicted, +40 %) with 1,024 MB, N = 4; "
+        "1.00 s for one download (0.692 to 0.846 s predicted, +30 %) with 1,024 MB, N = 3; 1 more."
     ]
     assert numbers["prediction"]["words"].startswith(
-        "The mean matches the predicted range in 2 of 5 cells; the largest miss is with 1024 MB, N = 4: "
+        "The mean matches the predicted range in 2 of 5 cells; the largest miss is with 1,024 MB, N = 4: "
     )
 
 
@@ -142,8 +142,8 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
     said = forecast(avg_s=None, ranges={"avg_s": None})
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): said})
     assert misses(numbers) == [
-        "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (never "
-        "predicted) with 1024 MB, N = 2."
+        "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (predicted: "
+        "never) with 1,024 MB, N = 2."
     ]
     assert predicted_seconds.draw(drawn(EXPERIMENTS["download"], numbers)) is None
 

@@ -77,19 +77,19 @@ def test_too_few_downloads_give_no_ratio(tmp_path):
 
 def test_a_single_cell_says_what_a_function_gets(tmp_path):
     headline = headline_of(tmp_path, around(1.0))
-    assert headline.startswith("On AWS, us-east-1, one function gets 8 Mbit/s (8 to 8, 95 %) with 1024 MB, N = 1;")
+    assert headline.startswith("On AWS, us-east-1, one function gets 8 Mbit/s (8 to 8, 95 %) with 1,024 MB, N = 1;")
     assert headline.endswith("only one cell ran, so there is nothing to compare.")
 
 
 def test_memories_at_one_n_are_set_against_each_other(tmp_path):
     headline = headline_of(tmp_path, around(1.0) + around(2.0, memory=2048))
-    assert headline.startswith("On AWS, us-east-1, with 2048 MB the median download takes 1.9")
-    assert headline.endswith("× as long as with 1024 MB.")
+    assert headline.startswith("On AWS, us-east-1, with 2,048 MB the median download takes 1.9")
+    assert headline.endswith("× as long as with 1,024 MB.")
 
 
 def test_memories_with_one_n_each_compare_with_nothing(tmp_path):
     headline = headline_of(tmp_path, around(1.0) + at_once(1.0, n=5, memory=2048))
-    assert headline == "On AWS, us-east-1, one function gets 8 Mbit/s (8 to 8, 95 %) with 2048 MB, N = 5."
+    assert headline == "On AWS, us-east-1, one function gets 8 Mbit/s (8 to 8, 95 %) with 2,048 MB, N = 5."
 
 
 def test_a_memory_with_too_few_downloads_does_not_hide_the_other(tmp_path):
@@ -97,7 +97,7 @@ def test_a_memory_with_too_few_downloads_does_not_hide_the_other(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5) + few)
     assert verdict["level"] == "mixed"
     assert "throughput per function holds within 10 % from N = 1 to N = 5" in verdict["headline"]
-    assert verdict["headline"].endswith("× as long, with 1024 MB.")
+    assert verdict["headline"].endswith("× as long, with 1,024 MB.")
 
 
 def test_a_planned_largest_n_without_downloads_is_not_passed_over(tmp_path):
@@ -119,11 +119,11 @@ def test_an_n_that_was_not_reached_is_in_the_headline(tmp_path):
     ]
     verdict = verdict_of(tmp_path, around(1.0) + seven)
     assert "from N = 1 to N = 10 (but no more than 7 of 10 ran at once)" in verdict["headline"]
-    assert verdict["reached"] == "Not every cell reached its N; peak concurrency: 7 of 10 with 1024 MB, N = 10."
+    assert verdict["reached"] == "Not every cell reached its N; peak concurrency: 7 of 10 with 1,024 MB, N = 10."
 
 
 def test_more_than_n_at_once_is_said(tmp_path):
-    assert "More than N ran at once: 6 with 1024 MB, N = 5." in verdict_of(
+    assert "More than N ran at once: 6 with 1,024 MB, N = 5." in verdict_of(
         tmp_path, [one | {"concurrency_limit": 5} for one in at_once(1.0, 6)]
     )["reached"]  # fmt: skip
 
@@ -132,7 +132,7 @@ def test_series_that_differ_are_counted_and_those_alike_together(tmp_path):
     records = around(1.0) + at_once(1.0, n=5) + around(1.0, memory=2048) + at_once(1.0, n=5, memory=2048)
     verdict = verdict_of(tmp_path, records)
     assert verdict["level"] == "holds"
-    assert verdict["headline"].endswith("× as long, with 1024 MB and 2048 MB.")
+    assert verdict["headline"].endswith("× as long, with 1,024 MB and 2,048 MB.")
     slow = around(1.0, memory=512) + at_once(2.0, n=5, memory=512)
     (tmp_path / "other").mkdir()
     verdict = verdict_of(tmp_path / "other", records + slow)
@@ -151,29 +151,31 @@ def ways(n=4, **speeds):
 
 def test_of_several_ways_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=0.8, go_stream=0.5))
-    assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1024 MB, N = 4: 2 × (1.9")
+    assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1,024 MB, N = 4: 2 × (1.9")
     assert headline.endswith(") as fast as download_file, with 0.5 × its CPU.")
 
 
 def test_ways_too_close_to_tell_apart_share_the_headline(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, go_stream=0.5, go_ranges=0.5))
-    assert "go_ranges and go_stream, too close to call between them, are the fastest with 1024 MB, N = 4: " in headline
+    assert "go_ranges and go_stream, too close to call between them, are the fastest with 1,024 MB, N = 4: " in headline
 
 
 def test_where_the_usual_way_is_the_fastest_the_next_is_named(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=2.0, crt=1.5))
-    assert "download_file is the fastest with 1024 MB, N = 4; crt comes next: its median download takes 1.4" in headline
+    assert (
+        "download_file is the fastest with 1,024 MB, N = 4; crt comes next: its median download takes 1.4" in headline
+    )
 
 
 def test_ways_at_several_n_are_told_at_the_largest(tmp_path):
     made = ways(n=1, download_file=1.0, stream=0.5) + ways(n=5, download_file=1.0, stream=2.0)
-    assert "download_file is the fastest with 1024 MB, N = 5" in headline_of(tmp_path, made)
+    assert "download_file is the fastest with 1,024 MB, N = 5" in headline_of(tmp_path, made)
 
 
 def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
     made = ways(n=1, download_file=1.0, stream=0.5)[:-1]
     assert headline_of(tmp_path, made) == (
-        "Which download is the fastest with 1024 MB, N = 1 is unknown: each side needs 10 measurements, but they have "
+        "Which method is the fastest with 1,024 MB, N = 1 is unknown: each side needs 10 measurements, but they have "
         "9 and 10."
     )
 
@@ -198,7 +200,7 @@ def test_a_local_run_says_that_it_describes_this_machine(tmp_path):
 def test_repeats_that_disagree_are_a_caveat(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0, repeat=1) + around(1.3, repeat=2))
     assert any(
-        caveat.endswith("highest over lowest mean: 1.30 × with 1024 MB, N = 1.") for caveat in verdict["caveats"]
+        caveat.endswith("highest over lowest mean: 1.30 × with 1,024 MB, N = 1.") for caveat in verdict["caveats"]
     )
 
 
@@ -209,7 +211,7 @@ def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
         made += [record(0, 900, n=2, seq=99, memory=memory)]
     [caveat] = [one for one in verdict_of(tmp_path, made)["caveats"] if "of the download time" in one]
     assert caveat.endswith(
-        "the download time: 10 % with 512 MB, N = 2, 10 % with 1024 MB, N = 2, 10 % with 2048 MB, N = 2 and 1 more."
+        "the download time: 10 % with 512 MB, N = 2, 10 % with 1,024 MB, N = 2, 10 % with 2,048 MB, N = 2 and 1 more."
     )
 
 
