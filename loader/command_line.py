@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
 
@@ -66,6 +66,13 @@ class _Parser(argparse.ArgumentParser):
         if near and value not in action.choices:
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
         super()._check_value(action, value)
+
+    def parse_known_args(self, *given: Any) -> tuple[argparse.Namespace, list[str]]:
+        """What nothing takes is refused by the parser of its verb, whose help lists the options that there are."""
+        parsed, unknown = super().parse_known_args(*given)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")

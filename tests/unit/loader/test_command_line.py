@@ -134,6 +134,8 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
         (["swep"], "stampede: argument VERB: invalid choice: 'swep' (did you mean sweep?); see `stampede --help`"),
+        (["sweep", "download", "--foo"], "stampede sweep: unrecognized arguments: --foo; see `stampede sweep --help`"),
+        (["--foo", "sweep", "download"], "stampede: unrecognized arguments: --foo; see `stampede --help`"),
         (["sweep", "downlod"], "argument EXPERIMENT: invalid choice: 'downlod' (did you mean download?); see"),
         (["sweep"], "EXPERIMENT: none given; choose download, filesystem, copy"),
         (["sweep", "--resume", "nope"], "--resume: there is no run 'nope' in results"),
