@@ -15,7 +15,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
@@ -135,13 +134,6 @@ def _declare(verb: str, verbs: argparse._SubParsersAction) -> None:
     """Add the parser of `verb` with its options."""
     module = importlib.import_module(f"loader.options.{verb}")
     parser = verbs.add_parser(verb, description=module.DESCRIPTION, epilog=_examples(module.EXAMPLES))
-    parser.add_argument(
-        "--results-dir",
-        metavar="DIR",
-        type=Path,
-        default=Path("results"),
-        help="where runs are stored (default: %(default)s)",
-    )
     module.add_arguments(parser)
 
 
@@ -185,7 +177,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        where = error.filename or f"{parsed.results_dir} or {STATE_DIR}"
+        folders = [vars(parsed).get("results_dir"), STATE_DIR]
+        where = error.filename or " or ".join(str(folder) for folder in folders if folder)
         text = f": can't write to {where} ({error.strerror}); free or change that disk; `sweep --resume` resumes a run"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"

@@ -6,7 +6,7 @@ import argparse
 
 from experiments import EXPERIMENTS
 from loader.arguments import dollars
-from loader.options.output import add_format_option
+from loader.options.output import add_format_option, add_results_dir_option
 from loader.options.plan import add_plan_options
 
 DESCRIPTION = """Check whether a sweep can run, and what it costs, before anything is created.
@@ -21,6 +21,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
+    add_results_dir_option(parser)
     parser.add_argument(
         "experiment",
         nargs="?",

@@ -7,7 +7,7 @@ import argparse
 from experiments import EXPERIMENTS
 from loader.arguments import dollars
 from loader.options.drain import add_deadline_option
-from loader.options.output import add_format_option
+from loader.options.output import add_format_option, add_results_dir_option
 from loader.options.plan import add_plan_options
 
 DESCRIPTION = """Measure the matrix of an experiment, cell after cell, and print the table.
@@ -23,6 +23,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
+    add_results_dir_option(parser)
     parser.add_argument(
         "experiment",
         nargs="?",

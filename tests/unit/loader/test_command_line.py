@@ -216,12 +216,17 @@ def test_without_a_verb_the_help_is_printed_and_it_is_wrong_input(stampede):
     assert done.stderr == stampede("--help").stdout
 
 
+def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
+    taking = {verb for verb, parser in verb_parsers().items() if "--results-dir" in parser._option_string_actions}
+    assert taking == {"doctor", "sweep", "flood", "drain", "query", "report"}
+
+
 def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_path):
     def run(arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("loader.verbs.prices.run", run)
-    done = stampede("prices", "--results-dir", str(tmp_path))
+    monkeypatch.setattr("loader.verbs.drain.run", run)
+    done = stampede("drain", "--results-dir", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"stampede: can't write to {tmp_path} or ")
     assert "(No space left on device)" in done.stderr and done.stderr.count("\n") == 1
