@@ -12,6 +12,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -24,6 +25,7 @@ from loader import target as targets
 from loader.cost import Estimate
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.options.output import RESULTS_DIR
 from loader.predicting import UNCALIBRATED
 from loader.progress import doing, say
 from loader.run.plan import Plan
@@ -40,7 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
         findings = [
-            *checks.run(plan, estimated=estimated, each_cell=arguments.format != "table"),
+            *checks.run(
+                plan,
+                estimated=estimated,
+                each_cell=arguments.format != "table",
+                results_dir=arguments.results_dir,
+            ),
             checks.budget(estimated, arguments.budget_usd),
         ]
     if arguments.format == "json":
@@ -61,10 +68,10 @@ def estimate(plan: Plan) -> Estimate:
     return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
-def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
+def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:
     """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
     the endpoint in its stead."""
-    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated), plan)
+    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
 
 
 def refuse(findings: Iterable[Finding], plan: Plan) -> None:

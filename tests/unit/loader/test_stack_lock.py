@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from emulator import stack
+from experiments.finding import OK, PROBLEM
+from loader import checks
 from loader.errors import RunError
 from loader.run import stack_lock
 
@@ -45,6 +47,19 @@ def test_a_second_run_is_refused_and_told_of_the_first(other):
         pytest.raises(RunError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
         stack_lock.holding("local", "flood"),
     ):
+        pass
+
+
+def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_next(other):
+    found = checks.free_stack("local")
+    assert (found.status, found.found) == (
+        PROBLEM,
+        f"`stampede sweep` of run 20260101T000000Z (process {other.pid}) is using the local stack",
+    )
+    other.kill()
+    other.wait()
+    assert checks.free_stack("local").status == OK
+    with stack_lock.holding("local", "flood"):
         pass
 
 
