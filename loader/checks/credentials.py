@@ -38,14 +38,12 @@ def identity(account: Account) -> Finding:
         return wrong
     try:
         answer = account.client("sts").get_caller_identity()
-    except RunError as error:
+    except (RunError, UsageError) as error:
         found, _, way_out = str(error).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out)
+        return Finding("credentials", PROBLEM, found, way_out or "correct the region")
     except (BotoCoreError, ClientError) as error:
         found, _, way_out = str(explain(error, "checking the credentials", account.target)).partition("; ")
         return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
-    except UsageError as error:
-        return Finding("credentials", PROBLEM, str(error), "correct the region")
     except NOT_THAT_SERVICE:
         answer = {}
     if not answer.keys() >= {"Account", "Arn"}:

@@ -412,12 +412,21 @@ def test_credentials_that_aws_rejects_end_the_questions(aws):
     assert "InvalidClientTokenId" in found["credentials"].found
 
 
-def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch):
+def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch, tmp_path):
     [found] = checks.run(plan(), [checks.ACCOUNT])
     assert (found.check, found.status, "make run" in found.way_out) == ("credentials", PROBLEM, True)
     monkeypatch.setenv("AWS_PROFILE", "nosuch")
     [found] = checks.run(plan(), [checks.ACCOUNT])
-    assert (found.status, "nosuch" in found.found, "AWS_PROFILE" in found.way_out) == (PROBLEM, True, True)
+    assert (found.check, found.status, found.found) == (
+        "credentials",
+        PROBLEM,
+        "AWS_PROFILE: there is no profile 'nosuch' in ~/.aws/config or ~/.aws/credentials",
+    )
+    assert found.way_out == "create it with `aws configure --profile nosuch`, or unset it"
+    (tmp_path / "config").write_text("[profile dev]\nregion = us-east-1\n[profile prod]\nregion = us-east-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    [found] = checks.run(plan(), [checks.ACCOUNT])
+    assert found.way_out == "set it to one of these: dev, prod, or unset it"
 
 
 def test_an_endpoint_that_does_not_answer_is_a_problem(aws):
