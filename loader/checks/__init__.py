@@ -37,7 +37,8 @@ def run(
     results_dir: Path = RESULTS_DIR,
 ) -> list[Finding]:
     """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run will be in
-    `results_dir`; without `each_cell`, cells of which the same is to be said have one finding. Raises UsageError only where values that are needed can't be read."""
+    `results_dir`; without `each_cell`, cells of which the same is to be said have one finding. Raises UsageError only
+    where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
     estimated = estimated or estimate(plan, defaults=defaults)
     experiment, cells = EXPERIMENTS[plan.experiment], list(estimated.cells)

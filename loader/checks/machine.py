@@ -262,4 +262,5 @@ def _unwritable(folder: Path) -> str | None:
 
 def _existing(folder: Path) -> Path:
     """`folder`, or the nearest folder above it that is there."""
-    return next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
+    above = (folder, *folder.absolute().parents)
+    return next(path for path in above if os.path.exists(path))  # noqa: PTH110 - Path's raises at a closed folder

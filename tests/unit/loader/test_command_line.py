@@ -140,6 +140,14 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
         (["sweep"], "EXPERIMENT: none given; choose download, filesystem, copy"),
         (["sweep", "--resume", "nope"], "--resume: there is no run 'nope' in results"),
         (["sweep", "filesystem", "--set", "storage=ebs", "--dry-run"], "storage: unknown storage 'ebs'; choose"),
+        (
+            ["sweep", "download", "--set", "region=eu-central-9", "--dry-run"],
+            "no region 'eu-central-9'; did you mean eu-",
+        ),
+        (
+            ["simulate", "copy", "--set", "region=us-east-1,us-est-1"],
+            "AWS Lambda has no region 'us-est-1'; did you mean",
+        ),
         (["query", "sumary"], "there is no query 'sumary'; did you mean summary?"),
         (["query", "xyz"], "there is no query 'xyz'; saved queries: access_log/server_side, "),
         (["query", "summary", "--run", "../etc"], "--run: '../etc' isn't a valid run id"),
