@@ -84,12 +84,12 @@ class _Version(argparse.Action):
         try:
             print(f"stampede {importlib.metadata.version('stampede')}")
         except importlib.metadata.PackageNotFoundError:
-            parser.exit(EXIT_RUN, "stampede: --version: the package isn't installed; run `make setup`\n")
+            parser.exit(EXIT_USAGE, "stampede: --version: the package isn't installed; run `make setup`\n")
         parser.exit()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted."""
+    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments:
         build_parser([]).print_help(sys.stderr)
@@ -162,7 +162,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
-    from emulator.go_build import ProviderError
+    from emulator.go_build import NotReadyError, ProviderError
     from emulator.ministack import EmulatorError
     from emulator.stack import STATE_DIR
     from experiments.key_plan import KeyPlanError
@@ -172,7 +172,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     # The RuntimeError is what DuckDB makes of Ctrl-C.
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
         text, status = f" {parsed.verb}: interrupted", EXIT_INTERRUPTED
-    elif isinstance(error, UsageError | KeyPlanError):
+    elif isinstance(error, UsageError | KeyPlanError | NotReadyError):
         status = EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 
 class UsageError(Exception):
-    """The input was wrong: names the input, the rule and the way out. Exit status 2."""
+    """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its objects, a stack that
+    no other run uses. Nothing was started. Names it, the rule and the way out. Exit status 2."""
 
 
 class RunError(Exception):
-    """The run failed, or can't account for every message. Exit status 1."""
+    """What was started failed, or can't account for every message. Exit status 1."""
 
 
 def one_line(error: BaseException) -> str:

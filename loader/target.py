@@ -17,7 +17,13 @@ from typing import Any
 import boto3
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
 
 from emulator import ministack, stack
 from emulator.providers import built_versions, prepare_for, terraform_environment
@@ -95,11 +101,15 @@ class Target:
             raise UsageError(_no_profile(error.kwargs["profile"])) from None
 
     def client(self, service: str, **config: Any) -> Any:
-        """A boto3 client of the target; `config` goes to botocore's Config. Raises RunError without credentials."""
+        """A boto3 client of the target; `config` goes to botocore's Config. Raises UsageError without credentials."""
         own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service
         session = self.session()
-        if session.get_credentials() is None:
-            raise RunError(NO_CREDENTIALS)
+        try:
+            credentials = session.get_credentials()
+        except (PartialCredentialsError, CredentialRetrievalError) as error:
+            raise UsageError(f"{one_line(error)}; {HOW_TO_SIGN_IN}") from None
+        if credentials is None:
+            raise UsageError(f"no AWS credentials found; {HOW_TO_SIGN_IN}")
         settings = {
             "retries": dict(RETRIES),  # botocore takes it apart
             "connect_timeout": 5,
@@ -111,8 +121,8 @@ class Target:
             raise UsageError(f"--region: {self.region!r}: {one_line(error)}") from None
 
 
-NO_CREDENTIALS = (
-    "no AWS credentials found; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
+HOW_TO_SIGN_IN = (
+    "set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
     "or try it without an account: `make run`"
 )
 
@@ -198,7 +208,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     name = type(error).__name__
     code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
     if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
-        return RunError(f"{doing}: {NO_CREDENTIALS}")
+        return RunError(f"{doing}: no AWS credentials found; {HOW_TO_SIGN_IN}")
     if code in (
         "ExpiredToken",
         "ExpiredTokenException",

@@ -19,8 +19,8 @@ from dateutil import parser
 
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.checks.asking import NOT_THAT_SERVICE, Account
-from loader.errors import RunError, UsageError
-from loader.target import NO_CREDENTIALS, explain
+from loader.errors import UsageError
+from loader.target import HOW_TO_SIGN_IN, explain
 
 # The one that botocore reads, and the one that aws-vault and granted set.
 EXPIRATIONS = ("AWS_CREDENTIAL_EXPIRATION", "AWS_SESSION_EXPIRATION")
@@ -38,12 +38,12 @@ def identity(account: Account) -> Finding:
         return wrong
     try:
         answer = account.client("sts").get_caller_identity()
-    except (RunError, UsageError) as error:
+    except UsageError as error:
         found, _, way_out = str(error).partition("; ")
         return Finding("credentials", PROBLEM, found, way_out or "correct the region")
     except (BotoCoreError, ClientError) as error:
         found, _, way_out = str(explain(error, "checking the credentials", account.target)).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
+        return Finding("credentials", PROBLEM, found, way_out or HOW_TO_SIGN_IN)
     except NOT_THAT_SERVICE:
         answer = {}
     if not answer.keys() >= {"Account", "Arn"}:

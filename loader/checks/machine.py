@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from emulator import build_cache, function_memory, opentofu, providers, stack
-from emulator.go_build import ProviderError
+from emulator.go_build import NotReadyError, ProviderError
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
 
@@ -192,7 +192,7 @@ def _terraform_version(binary: str) -> str:
         )
         return json.loads(reply.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
-        raise ProviderError(
+        raise NotReadyError(
             f"`{binary} version -json` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to "
             "Terraform or OpenTofu"
         ) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator import stack
-from loader.errors import RunError
+from loader.errors import UsageError
 
 WAIT = "wait until it exits, or interrupt it"
 
@@ -21,7 +21,7 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
     """Keep every other flood, drain and sweep away from the stack of a target ("local" or "aws") for the block.
 
     Gives a function that notes the run's id, where it is known only then. The system lets go of the lock however this
-    process ends. Raises RunError that names the other process and its run.
+    process ends. Raises UsageError that names the other process and its run.
     """
     path = _lock_file(kind)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{_holder(path, kind)}; {WAIT}") from None
+            raise UsageError(f"{_holder(path, kind)}; {WAIT}") from None
 
         def note(run_id: str) -> None:
             file.truncate(0)

@@ -8,7 +8,7 @@ import pytest
 from emulator import stack
 from experiments.finding import OK, PROBLEM
 from loader import checks
-from loader.errors import RunError
+from loader.errors import UsageError
 from loader.run import stack_lock
 
 HOLD = """
@@ -44,7 +44,7 @@ def other(state_dir):
 
 def test_a_second_run_is_refused_and_told_of_the_first(other):
     with (
-        pytest.raises(RunError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
+        pytest.raises(UsageError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
         stack_lock.holding("local", "flood"),
     ):
         pass
