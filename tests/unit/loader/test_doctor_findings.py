@@ -471,8 +471,8 @@ def machine(monkeypatch):
 def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine, monkeypatch, capsys):
     with StubAws() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-        assert run_doctor("--budget-usd", "6") == 0
-        assert run_doctor("--budget-usd", "5") == 1
+        assert run_doctor("--target", "aws", "--budget-usd", "6") == 0
+        assert run_doctor("--target", "aws", "--budget-usd", "5") == 1
     out = capsys.readouterr().out
     assert "[fail]  budget" in out
     assert out.endswith("1 problem\n")
@@ -482,7 +482,7 @@ def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine
 def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(aws, machine, monkeypatch, capsys):
     with StubAws() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-        run_doctor()
+        run_doctor("--target", "aws")
     lines = capsys.readouterr().out.splitlines()
     checked = [line for line in lines if line.startswith("[")]
     assert all(line.startswith("[ok]") for line in checked) and len(checked) == 18
@@ -494,14 +494,14 @@ def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(a
 
 
 def test_json_is_one_object_with_checks_and_cost(machine, capsys):
-    assert run_doctor("--format", "json") == 1  # no credentials
+    assert run_doctor("--target", "aws", "--format", "json") == 1  # no credentials
     printed = json.loads(capsys.readouterr().out)
     assert printed["checks"][-1]["check"] == "budget"
     assert printed["cost"]["total_usd"] == pytest.approx(5.15, abs=0.01)
 
 
 def test_csv_has_a_row_for_each_check(machine, capsys):
-    run_doctor("--format", "csv")
+    run_doctor("--target", "aws", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["status"] for row in rows} <= {OK, WARNING, PROBLEM}
     assert [row["check"] for row in rows if row["status"] == PROBLEM] == ["credentials"]
@@ -553,7 +553,7 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
 
 def test_a_local_sweep_is_looked_at_without_an_account(machine, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)  # where no emulator runs, whatever other tests started
-    assert run_doctor("--target", "local", "--set", "object_size_mb=1") == 0
+    assert run_doctor("--set", "object_size_mb=1") == 0
     out = capsys.readouterr().out
     assert "a sweep starts and stops it" in out
     assert "cost: nothing on this machine" in out
