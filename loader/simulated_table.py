@@ -245,7 +245,11 @@ def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
     for row in rows:
         if row.prediction.advice:
             cells.setdefault(row.prediction.advice, []).append(row.key.words)
-    return [f"{'; '.join(words)}: {advice}" for advice, words in cells.items()]
+    return [f"{'; '.join(words)}: {_sentences(advice)}" for advice, words in cells.items()]
+
+
+def _sentences(advice: str) -> str:
+    return " ".join(f"{clause[0].upper()}{clause[1:]}." for clause in advice.split("; "))
 
 
 def _caption(experiment: Experiment, parameters: Parameters) -> list[str]:

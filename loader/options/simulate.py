@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_target_option(
         parser,
         default="aws",
-        meaning="what to predict: AWS, or with local a machine of two cores, where the model's parameters were measured",
+        meaning="what to predict: AWS, or with local a machine of two cores, where the parameters were measured",
     )
     add_plan_options(parser)
     parser.add_argument(
