@@ -16,11 +16,12 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from experiments import Experiment
-from loader import cost, terminal
+from loader import cost
 from loader.predicting import Given, PredictedCell
 from loader.run.plan import Cell, Plan
 from model.parameters import Parameters
 from model.prediction import RANGED, Prediction
+from report import terminal
 from report.cell_key import SETTINGS, Key, told_apart
 from report.cell_settings import CellSettings
 from report.cells import SECONDS, number_text, published_columns

@@ -20,10 +20,10 @@ from rich.text import Text
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
-from loader import checks, cost, terminal
+from loader import checks, cost
 from loader import target as targets
 from loader.cost import Estimate
-from loader.errors import UsageError
+from loader.errors import refuse_problems
 from loader.infra_variables import infra_defaults
 from loader.options.output import RESULTS_DIR
 from loader.predicting import UNCALIBRATED
@@ -31,6 +31,7 @@ from loader.progress import doing, say
 from loader.run.plan import Plan
 from loader.tables import print_rows
 from loader.verbs.plan_options import plan_of
+from report import terminal
 
 # How a status is marked, in the order in which they are printed.
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
@@ -76,12 +77,7 @@ def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_
 
 def refuse(findings: Iterable[Finding], plan: Plan) -> None:
     """Raise UsageError, one line, where a finding is a problem."""
-    problems = [finding for finding in findings if finding.status == PROBLEM]
-    if not problems:
-        return
-    same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
-    more = f" ({len(problems) - 1} more: {same})" if len(problems) > 1 else ""
-    raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
+    refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
 
 
 def _print_estimate(estimated: Estimate) -> None:
