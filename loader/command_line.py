@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
+from loader.program import as_typed
 
 # What each verb does, as in README.
 VERBS = {
@@ -74,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+        self.exit(EXIT_USAGE, as_typed(f"{self.prog}: {message}; see `{self.prog} --help`\n"))
 
 
 class _Version(argparse.Action):
@@ -187,7 +188,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text = ": the AWS credentials have expired; renew them, e.g. `aws sso login`"
     elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
         raise error
-    print(f"stampede{text}", file=sys.stderr)
+    print(as_typed(f"stampede{text}"), file=sys.stderr)
     return status
 
 

@@ -27,6 +27,7 @@ from loader.errors import refuse_problems
 from loader.infra_variables import infra_defaults
 from loader.options.output import RESULTS_DIR
 from loader.predicting import UNCALIBRATED
+from loader.program import as_typed
 from loader.progress import doing, say
 from loader.run.plan import Plan
 from loader.tables import print_rows
@@ -97,7 +98,7 @@ def print_checks(findings: Sequence[Finding]) -> None:
     lines.add_column(overflow="fold")
     for finding in sorted(findings, key=lambda finding: list(MARKS).index(finding.status)):
         mark, style = MARKS[finding.status]
-        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(finding.sentence))
+        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(as_typed(finding.sentence)))
     terminal.show(lines)
     terminal.show(Text(summary(findings), style="bold"))
 

@@ -307,6 +307,17 @@ def test_without_a_verb_the_help_is_printed_and_it_is_wrong_input(stampede):
     assert done.stderr == stampede("--help").stdout
 
 
+def test_hints_name_the_program_as_it_was_started_where_it_is_not_on_the_path(stampede, monkeypatch, tmp_path):
+    started = str(tmp_path / "bin" / "stampede")
+    monkeypatch.setattr(sys, "argv", [started])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    hint = stampede("drain", cwd=tmp_path).stderr
+    assert f"; start one with `{started} flood` or `{started} sweep`" in hint
+    assert stampede("sweep", "--foo").stderr.endswith(f"see `{started} sweep --help`\n")
+    (tmp_path / "stampede").touch(mode=0o755)
+    assert "; start one with `stampede flood`" in stampede("drain", cwd=tmp_path).stderr
+
+
 def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
     taking = {verb for verb, parser in verb_parsers().items() if "--results-dir" in parser._option_string_actions}
     assert taking == {"doctor", "sweep", "flood", "drain", "query", "report"}
