@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from emulator.go_build import Progress, ProviderError
+from emulator.go_build import NotReadyError, Progress, ProviderError
 
 
 def cache_folder() -> Path:
@@ -52,7 +52,7 @@ def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
         cache.mkdir(parents=True, exist_ok=True)
         lock = (cache / "build.lock").open("w")
     except OSError as error:
-        raise ProviderError(
+        raise NotReadyError(
             f"cache folder {cache} can't be written ({error.strerror}); set STAMPEDE_CACHE_DIR"
         ) from None
     with lock:

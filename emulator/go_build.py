@@ -25,6 +25,10 @@ class ProviderError(RuntimeError):
     """Terraform or its providers can't be made ready; the message is one line that says why and what to do."""
 
 
+class NotReadyError(ProviderError):
+    """Something that the user has to provide isn't there: a program, or a folder that can be written."""
+
+
 @dataclass(frozen=True)
 class Program:
     """A program to build: its name and how a sentence calls it, its Go module, and the folders the compiler reads."""
@@ -98,7 +102,7 @@ def find_go(why: str, otherwise: str) -> str:
     """Return the path of `go`; raises ProviderError without one, with why it is needed and what else would do."""
     if go := shutil.which("go"):
         return go
-    raise ProviderError(f"{why}; install Go >= 1.25 and put it on the PATH, or {otherwise}")
+    raise NotReadyError(f"{why}; install Go >= 1.25 and put it on the PATH, or {otherwise}")
 
 
 def go_version(go: str) -> str:

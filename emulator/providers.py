@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator import build_cache, opentofu, provider_build
-from emulator.go_build import Progress, ProviderError
+from emulator.go_build import NotReadyError, Progress, ProviderError
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
@@ -35,7 +35,7 @@ def terraform_binary() -> str:
     """Return the path of Terraform or OpenTofu, as `found_terraform` finds it; ProviderError without any."""
     if found := found_terraform():
         return found
-    raise ProviderError(
+    raise NotReadyError(
         f"{opentofu.NEITHER}; install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu"
     )
 
@@ -48,7 +48,7 @@ def found_terraform() -> str | None:
     if chosen := os.environ.get("STAMPEDE_TERRAFORM"):
         if found := shutil.which(chosen):
             return found
-        raise ProviderError(
+        raise NotReadyError(
             f"STAMPEDE_TERRAFORM={chosen} is not a program; set it to the path of terraform or tofu, or unset it"
         )
     for name in ("terraform", "tofu"):
@@ -197,7 +197,7 @@ def _terraform_identity(binary: str) -> tuple[str, str]:
         platform = next(line.split()[1] for line in lines if line.startswith("on "))
         return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
     except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
-        raise ProviderError(
+        raise NotReadyError(
             f"`{binary} version` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
         ) from None
 

@@ -12,14 +12,14 @@ import importlib
 import importlib.metadata
 import os
 import shutil
+import signal
 import sys
 import textwrap
 from collections.abc import Collection, Iterable
-from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
-from loader.errors import EXIT_PIPE
+from loader.program import as_typed
 
 # What each verb does, as in README.
 VERBS = {
@@ -43,6 +43,9 @@ EXAMPLES = (
     ("stampede sweep download --target aws --dry-run", "what the same would take and cost on AWS"),
 )
 EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
+# itself would end a sweep before its stack is taken down.
+EXIT_PIPE = 128 + signal.SIGPIPE
 # A disk that takes nothing more, or not from us: nothing of this program can be wrong there.
 DISK_ERRORS = (
     errno.ENOSPC,
@@ -68,8 +71,15 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
         super()._check_value(action, value)
 
+    def parse_known_args(self, *given: Any) -> tuple[argparse.Namespace, list[str]]:
+        """What nothing takes is refused by the parser of its verb, whose help lists the options that there are."""
+        parsed, unknown = super().parse_known_args(*given)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
+
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+        self.exit(EXIT_USAGE, as_typed(f"{self.prog}: {message}; see `{self.prog} --help`\n"))
 
 
 class _Version(argparse.Action):
@@ -79,13 +89,13 @@ class _Version(argparse.Action):
         try:
             print(f"stampede {importlib.metadata.version('stampede')}")
         except importlib.metadata.PackageNotFoundError:
-            parser.exit(EXIT_RUN, "stampede: --version: the package isn't installed; run `make setup`\n")
+            parser.exit(EXIT_USAGE, "stampede: --version: the package isn't installed; run `make setup`\n")
         parser.exit()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 failed run, 2 wrong input, 130 interrupted, 141 where the reader
-    of stdout has left."""
+    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 130 interrupted, 141 where the
+    reader of stdout has left."""
     try:
         try:
             return _run(arguments)
@@ -140,13 +150,6 @@ def _declare(verb: str, verbs: argparse._SubParsersAction) -> None:
     """Add the parser of `verb` with its options."""
     module = importlib.import_module(f"loader.options.{verb}")
     parser = verbs.add_parser(verb, description=module.DESCRIPTION, epilog=_examples(module.EXAMPLES))
-    parser.add_argument(
-        "--results-dir",
-        metavar="DIR",
-        type=Path,
-        default=Path("results"),
-        help="where runs are stored (default: %(default)s)",
-    )
     module.add_arguments(parser)
 
 
@@ -175,7 +178,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
-    from emulator.go_build import ProviderError
+    from emulator.go_build import NotReadyError, ProviderError
     from emulator.ministack import EmulatorError
     from emulator.stack import STATE_DIR
     from experiments.key_plan import KeyPlanError
@@ -186,12 +189,13 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
         what_stays = f"; {error}" if isinstance(error, KeyboardInterrupt) and str(error) else ""
         text, status = f" {parsed.verb}: interrupted{what_stays}", EXIT_INTERRUPTED
-    elif isinstance(error, UsageError | KeyPlanError):
+    elif isinstance(error, UsageError | KeyPlanError | NotReadyError):
         status = EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        where = error.filename or f"{parsed.results_dir} or {STATE_DIR}"
+        folders = [vars(parsed).get("results_dir"), STATE_DIR]
+        where = error.filename or " or ".join(str(folder) for folder in folders if folder)
         text = f": can't write to {where} ({error.strerror}); free or change that disk; `sweep --resume` resumes a run"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
@@ -200,7 +204,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text = ": the AWS credentials have expired; renew them, e.g. `aws sso login`"
     elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
         raise error
-    print(f"stampede{text}", file=sys.stderr)
+    print(as_typed(f"stampede{text}"), file=sys.stderr)
     return status
 
 

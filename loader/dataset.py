@@ -26,7 +26,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from experiments.key_plan import MOST_COPY_BYTES
 from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
 from loader import target as targets
-from loader.errors import RunError, UsageError, one_line
+from loader.errors import UsageError, one_line
 from loader.in_flight import in_flight
 from loader.progress import bar, say
 from loader.target import Target
@@ -100,12 +100,12 @@ def _are_copied(target: Target) -> bool:
 
 
 def stored_objects(target: Target) -> list[DataObject]:
-    """The objects of the experiment that is up, with their sizes in S3. Raises RunError when one isn't there."""
+    """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one isn't there."""
     s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE), target["bucket_name"]
 
     def stored(one: DataObject) -> DataObject:
         if (found := head(s3, bucket, one.key)) is None:
-            raise RunError(f"there is no object s3://{bucket}/{one.key}; `stampede dataset` uploads it")
+            raise UsageError(f"there is no object s3://{bucket}/{one.key}; `stampede dataset` uploads it")
         return replace(one, size_bytes=found["ContentLength"])
 
     return _each(target, "checking", target.experiment.objects(target), stored, CALLS_AT_ONCE)

@@ -1,20 +1,28 @@
-"""How a verb ends badly: two errors, which the command line prints as one line each, and a reader that has left."""
+"""How a verb ends badly: two errors, which the command line prints as one line each."""
 
 from __future__ import annotations
 
-import signal
+from collections.abc import Iterable
 
-# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
-# itself would end a sweep before its stack is taken down.
-EXIT_PIPE = 128 + signal.SIGPIPE
+from experiments.finding import PROBLEM, Finding
 
 
 class UsageError(Exception):
-    """The input was wrong: names the input, the rule and the way out. Exit status 2."""
+    """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its objects, a stack that
+    no other run uses. Nothing was started. Names it, the rule and the way out. Exit status 2."""
 
 
 class RunError(Exception):
-    """The run failed, or can't account for every message. Exit status 1."""
+    """What was started failed, or can't account for every message. Exit status 1."""
+
+
+def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
+    """Raise UsageError, one line, for the first problem of `findings`; `see` says where the others are."""
+    problems = [finding for finding in findings if finding.status == PROBLEM]
+    if not problems:
+        return
+    more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
+    raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
 
 
 def one_line(error: BaseException) -> str:

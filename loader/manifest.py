@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from experiments.key_plan import KeyPlan
 from loader import target as targets
 from loader.dataset import crc32, head
-from loader.errors import RunError
+from loader.errors import UsageError
 from loader.in_flight import in_flight
 from loader.progress import bar, say
 from loader.target import Target
@@ -53,14 +53,14 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
 
 
 def check_manifest(target: Target) -> None:
-    """Raise RunError where the manifest that work orders name isn't complete."""
+    """Raise UsageError where the manifest that work orders name isn't complete."""
     if (plan := _plan(target)) is None:
         return
     where = _address(target, plan)
     with _explained(target, "checking", where):
         is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
     if not is_complete:
-        raise RunError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
+        raise UsageError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
 
 
 def _plan(target: Target) -> KeyPlan | None:

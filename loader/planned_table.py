@@ -64,7 +64,7 @@ def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
         print(f"{'the same in all cells' if varying else 'settings'}: {values}")
     print()
     told = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
-    texts = [row | {"share_at_n": _percent(row["share_at_n"]), "avg_s": _seconds(row["avg_s"])} for row in rows]
+    texts = [row | _readable(row) for row in rows]
     headings = {name: name.replace("_", "\n_", 1) for name in varying if len(name) > LONG_NAME}
     print_rows(texts, "table", [*varying, *told], headings | HEADINGS)
     print()
@@ -82,6 +82,12 @@ def _order(plan: Plan, count: int) -> str:
 def _shown(value: Any) -> Any:
     """A number as it is, anything else as --set takes it."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else hcl.text_of(value)
+
+
+def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a row as a table has them."""
+    counts = {name: f"{row[name]:,}" for name in ("warm_up_messages", "messages")}
+    return {**counts, "share_at_n": _percent(row["share_at_n"]), "avg_s": _seconds(row["avg_s"])}
 
 
 def _percent(share: float | None) -> int | None:

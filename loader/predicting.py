@@ -5,17 +5,17 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
-from experiments.finding import BUILD, PROBLEM, Finding
+from experiments.finding import BUILD
 from experiments.knowledge import files, knowledge
 from loader.cost.demand import Demand, demands
-from loader.errors import UsageError, one_line
+from loader.errors import UsageError, one_line, refuse_problems
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan
 from model import parameters as known
@@ -197,10 +197,10 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
     cells = demands(plan, defaults)
     refuse_out_of_bounds(cells)
     if (no_time := rules.no_time([cell for cell in cells if cell.usage.in_lambda])) is not None:
-        _refuse_problems([no_time])
+        refuse_problems([no_time])
     if plan.target != "local":
         refuse_impossible(cells, given.account_concurrency)
-    _refuse_problems(experiment.checks([cell.values for cell in cells]))
+    refuse_problems(one for one in experiment.checks([cell.values for cell in cells]) if one.way_out != BUILD)
 
 
 def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
@@ -242,7 +242,7 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
     working = [cell for cell in cells if cell.usage.in_lambda]
     if not working:
         return
-    _refuse_problems([rules.memory(working), rules.trigger(working)])
+    refuse_problems([rules.memory(working), rules.trigger(working)])
     n = max(cell.concurrency for cell in working)
     if account_concurrency is not None and n > account_concurrency - UNRESERVED:
         raise UsageError(
@@ -250,9 +250,3 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
             f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}; sweep "
             f"a smaller N, or ask AWS for {n + UNRESERVED}"
         )
-
-
-def _refuse_problems(findings: Iterable[Finding]) -> None:
-    for finding in findings:
-        if finding.status == PROBLEM and finding.way_out != BUILD:
-            raise UsageError(f"{finding.check}: {finding.sentence}")

@@ -8,14 +8,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from loader import terminal
+from loader.program import as_typed
+from report import terminal
 
 _console = terminal.console(stderr=True)
 
 
 def say(text: str, style: str | None = None) -> None:
     """Print one line of progress to stderr."""
-    _console.print(text, style=style, markup=False, soft_wrap=True)
+    _console.print(as_typed(text), style=style, markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -81,7 +81,7 @@ class Local:
                 raise
             try:  # a last line that is being written, or was when its writer was killed, isn't one yet
                 return evaluate(text, self.run.rows(log_columns.LINES))
-            except (EventsError, RunError):
+            except (EventsError, UsageError):
                 raise error from None
 
 
@@ -111,10 +111,10 @@ class Service:
 
 
 def time_range_ms(folder: RunFolder) -> tuple[int, int]:
-    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises RunError."""
+    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises UsageError."""
     sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
     if not sent:
-        raise RunError(f"run {folder.run_id} sent no messages, so it has no time range")
+        raise UsageError(f"run {folder.run_id} sent no messages, so it has no time range")
     finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
     return min(sent) - MARGIN_MS, (max(finished) if finished else int(time.time() * 1000)) + MARGIN_MS
 

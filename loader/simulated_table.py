@@ -16,11 +16,12 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from experiments import Experiment
-from loader import cost, terminal
+from loader import cost
 from loader.predicting import Given, PredictedCell
 from loader.run.plan import Cell, Plan
 from model.parameters import Parameters
 from model.prediction import RANGED, Prediction
+from report import terminal
 from report.cell_key import SETTINGS, Key, told_apart
 from report.cell_settings import CellSettings
 from report.cells import SECONDS, number_text, published_columns
@@ -249,7 +250,11 @@ def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
     for row in rows:
         if row.prediction.advice:
             cells.setdefault(row.prediction.advice, []).append(row.key.words)
-    return [f"{'; '.join(words)}: {advice}" for advice, words in cells.items()]
+    return [f"{'; '.join(words)}: {_sentences(advice)}" for advice, words in cells.items()]
+
+
+def _sentences(advice: str) -> str:
+    return " ".join(f"{clause[0].upper()}{clause[1:]}." for clause in advice.split("; "))
 
 
 def _caption(experiment: Experiment, parameters: Parameters) -> list[str]:

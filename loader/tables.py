@@ -13,7 +13,7 @@ from rich import box
 from rich.cells import cell_len
 from rich.table import Table
 
-from loader import terminal
+from report import terminal
 
 # Between two columns, and the width to which a text may be folded before a column is left out.
 GAP, LEAST_TEXT = 2, 20
@@ -46,9 +46,8 @@ def _print_table(rows: Sequence[dict[str, Any]], names: Sequence[str], headings:
     numeric = {name for name in names if any(texts[name]) and all(map(_is_number, texts[name]))}
     natural = {name: max(_width(text) for text in (heads[name], *texts[name])) for name in names}
     least = {name: natural[name] if name in numeric else min(natural[name], LEAST_TEXT) for name in names}
-    shown = list(names)
-    while len(shown) > 1 and sum(least[name] + GAP for name in shown) - GAP > width:
-        shown.pop()
+    places = terminal.fitting([least[name] + GAP for name in names], width + GAP, range(len(names)))
+    shown = names[: max(1, len(places))]
     widths = _widths({name: (least[name], natural[name]) for name in shown}, width)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for name in shown:
@@ -58,8 +57,8 @@ def _print_table(rows: Sequence[dict[str, Any]], names: Sequence[str], headings:
     for row in zip(*(texts[name] for name in shown), strict=True):
         table.add_row(*row)
     terminal.show(table)
-    if left_out := names[len(shown) :]:
-        print(f"not shown in {width} columns: {', '.join(left_out)}; --format csv has them")
+    if missing := names[len(shown) :]:
+        print(terminal.left_out(width, missing))
 
 
 def _widths(bounds: Mapping[str, tuple[int, int]], width: int) -> dict[str, int]:

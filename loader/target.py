@@ -15,8 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
 
 from emulator import ministack, stack
 from emulator.providers import built_versions, prepare_for, terraform_environment
@@ -85,17 +92,24 @@ class Target:
         return EXPERIMENTS[name]
 
     def session(self) -> boto3.Session:
-        """A boto3 session for the target: the emulator's own key locally, the ordinary chain on AWS."""
-        if self.kind == "local":
-            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region)
-        return boto3.Session(region_name=self.region)
+        """A boto3 session for the target: the emulator's own key locally, the ordinary chain on AWS. Raises UsageError
+        for a profile that isn't there."""
+        own = LOCAL_CREDENTIALS if self.kind == "local" else {}
+        try:
+            return boto3.Session(**own, region_name=self.region)
+        except ProfileNotFound as error:
+            raise UsageError(_no_profile(error.kwargs["profile"])) from None
 
     def client(self, service: str, **config: Any) -> Any:
-        """A boto3 client of the target; `config` goes to botocore's Config. Raises RunError without credentials."""
+        """A boto3 client of the target; `config` goes to botocore's Config. Raises UsageError without credentials."""
         own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service
         session = self.session()
-        if session.get_credentials() is None:
-            raise RunError(NO_CREDENTIALS)
+        try:
+            credentials = session.get_credentials()
+        except (PartialCredentialsError, CredentialRetrievalError) as error:
+            raise UsageError(f"{one_line(error)}; {HOW_TO_SIGN_IN}") from None
+        if credentials is None:
+            raise UsageError(f"no AWS credentials found; {HOW_TO_SIGN_IN}")
         settings = {
             "retries": dict(RETRIES),  # botocore takes it apart
             "connect_timeout": 5,
@@ -107,10 +121,18 @@ class Target:
             raise UsageError(f"--region: {self.region!r}: {one_line(error)}") from None
 
 
-NO_CREDENTIALS = (
-    "no AWS credentials found; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
+HOW_TO_SIGN_IN = (
+    "set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
     "or try it without an account: `make run`"
 )
+
+
+def _no_profile(name: str) -> str:
+    """That the profile which the environment names isn't there, and which ones are."""
+    variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
+    there = ", ".join(botocore.session.Session().available_profiles)
+    way_out = f"set it to one of these: {there}" if there else f"create it with `aws configure --profile {name}`"
+    return f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials; {way_out}, or unset it"
 
 
 def resolve(arguments: argparse.Namespace) -> Target:
@@ -186,7 +208,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     name = type(error).__name__
     code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
     if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
-        return RunError(f"{doing}: {NO_CREDENTIALS}")
+        return RunError(f"{doing}: no AWS credentials found; {HOW_TO_SIGN_IN}")
     if code in (
         "ExpiredToken",
         "ExpiredTokenException",

@@ -104,8 +104,8 @@ class _Asking:
         changed, now = replace(self._scenario, pollers=pollers), self._found.course.dead_lettered
         course = self._ask(changed)
         if course.dead_lettered < now:
-            left = f"{course.dead_lettered:,} instead of {now:,} dead letters"
-            yield Change(f"with provisioned pollers {_words(pollers)}: {left}", changed)
+            left = f"{course.dead_lettered:,} messages end as dead letters instead of {now:,}"
+            yield Change(f"with provisioned pollers {_words(pollers)}, {left}", changed)
 
     def farther(self, _: Binding) -> Iterator[Change]:
         """The trigger's own cap at N."""
@@ -138,7 +138,8 @@ class _Asking:
             yield self._put(*way)
 
     def _put(self, words: str, share: float, scenario: Scenario) -> Change:
-        return Change(f"{words}: {math.floor(100 * share)} % of the {scenario.operations}' time at full N", scenario)
+        percent = math.floor(100 * share)
+        return Change(f"with {words}, {percent} % of the {scenario.operations}' time is at full N", scenario)
 
     def _faster(self, faster: Scenario, words: str) -> Iterator[tuple[str, float, Scenario]]:
         if faster.pollers == self._scenario.pollers:

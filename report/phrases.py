@@ -96,6 +96,12 @@ def duration(value_s: float) -> str:
     return f"{whole_s // 60} min {whole_s % 60} s" if whole_s >= 60 else f"{whole_s} s"
 
 
+def minutes(value_s: float) -> str:
+    """A time span to the minute: `41 min`, and above 90 minutes `6 h 20 min`."""
+    whole = max(0, round(value_s / 60))
+    return f"{whole} min" if whole <= 90 else f"{whole // 60} h {whole % 60} min"
+
+
 def unbroken(text: str) -> str:
     """`text` with no-break spaces inside `N = 10`, `3.1 ×`, `64 MiB`, `97 %`, so that no line ends within them."""
     joined = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)

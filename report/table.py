@@ -3,19 +3,18 @@
 import csv
 import io
 import json
-import os
 import sys
 from collections.abc import Sequence
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Group
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from experiments.experiment import Metric
-from report import cells
+from report import cells, terminal
 from report.beside import Beside, Row
 from report.cell_key import Key, has_phrase, own_columns, phrase_label
 from report.grid import BYTES, coordinates
@@ -34,16 +33,13 @@ def print_table(table: Beside, form: str = "table") -> None:
     """Print `table` on stdout; `form` is table, csv, json or markdown. Raises ValueError for another form."""
     writers = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
     if form == "table":
-        # With NO_COLOR (https://no-color.org) neither bold nor dim.
-        console = Console(file=sys.stdout, color_system=None if os.environ.get("NO_COLOR") else "auto")
+        console = terminal.console()
         shown = to_rich(table, console.width if console.is_terminal else None)
         if not console.is_terminal:  # into a pipe, as wide as the table needs
             console.width = max(
                 PLAIN_WIDTH, Measurement.get(console, console.options.update(width=400), shown.renderables[0]).maximum
             )
-        with console.capture() as captured:
-            console.print(shown)
-        print("\n".join(line.rstrip() for line in captured.get().rstrip().split("\n")))
+        terminal.show(shown, console)
     elif form in writers:
         sys.stdout.write(writers[form](table))
     else:
@@ -70,7 +66,9 @@ def to_rich(table: Beside, width: int | None = 80) -> Group:
     figures = [[*figures_text(table, row), *taken_text(table, row)] for row in table.rows]
     taken = sum(_width(column) for column in zip(labels, *named, strict=True))
     free = None if width is None else width - taken - LEAST_WHERE
-    shown = _fitting([_width(column) for column in zip(names, *figures, strict=True)], free)
+    widths = [_width(column) for column in zip(names, *figures, strict=True)]
+    by_importance = sorted(range(len(names)), key=lambda at: IMPORTANT.index(at) if at in IMPORTANT else at)
+    shown = terminal.fitting(widths, sum(widths) if free is None else free, by_importance)
     for at in shown:
         grid.add_column(names[at], justify="right", no_wrap=True)
     previous: Key | None = None
@@ -84,22 +82,9 @@ def to_rich(table: Beside, width: int | None = 80) -> Group:
             *([""] * len(entries) if key == previous else entries), where, *(texts[at] for at in shown), style=style
         )
         previous = key
-    left_out = [name.replace("-\n", "").replace("\n", " ").strip() for at, name in enumerate(names) if at not in shown]
-    note = [f"not shown in {width} columns: {', '.join(left_out)}; --format csv has them"] if left_out else []
+    missing = [name.replace("-\n", "").replace("\n", " ").strip() for at, name in enumerate(names) if at not in shown]
+    note = [terminal.left_out(width, missing)] if missing else []
     return Group(grid, "", *(Text(sentence, style="dim") for sentence in (*note, *table.caption)))
-
-
-def _fitting(widths: Sequence[int], free: int | None) -> list[int]:
-    """The places of the figures that fit into `free` characters, the important ones first."""
-    if free is None or sum(widths) <= free:
-        return list(range(len(widths)))
-    shown = []
-    for at in sorted(range(len(widths)), key=lambda at: IMPORTANT.index(at) if at in IMPORTANT else at):
-        if widths[at] > free:
-            break
-        free -= widths[at]
-        shown.append(at)
-    return sorted(shown)
 
 
 def _width(texts: Sequence[str]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, Finding
@@ -18,19 +19,26 @@ from loader.cost import Estimate, check_budget, estimate
 from loader.cost.demand import setting
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
+from loader.options.output import RESULTS_DIR
 from loader.run.plan import Plan
+from loader.run.stack_lock import WAIT, holder
 
 PLAN, SHARE, ROOM, TOOLS, ACCOUNT = "plan", "share", "room", "tools", "account"
 EVERYTHING = (PLAN, SHARE, TOOLS, ROOM, ACCOUNT)
-# Terraform and its providers complain by themselves, in clear words, before anything is created.
+# Terraform, its providers and the lock of the stack complain by themselves, in clear words, before anything is created.
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 
 def run(
-    plan: Plan, groups: Iterable[str] = EVERYTHING, estimated: Estimate | None = None, each_cell: bool = True
+    plan: Plan,
+    groups: Iterable[str] = EVERYTHING,
+    estimated: Estimate | None = None,
+    each_cell: bool = True,
+    results_dir: Path = RESULTS_DIR,
 ) -> list[Finding]:
-    """Make the checks of `groups` for `plan`, whose estimate may be known already; without `each_cell`, cells of which
-    the same is to be said have one finding. Raises UsageError only where values that are needed can't be read."""
+    """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run will be in
+    `results_dir`; without `each_cell`, cells of which the same is to be said have one finding. Raises UsageError only
+    where values that are needed can't be read."""
     defaults = infra_defaults(os.environ)
     estimated = estimated or estimate(plan, defaults=defaults)
     experiment, cells = EXPERIMENTS[plan.experiment], list(estimated.cells)
@@ -43,15 +51,22 @@ def run(
         elif group == SHARE:
             findings += share.check(plan, defaults, each_cell)
         elif group == TOOLS:
-            findings += machine.tools()
+            findings += [*machine.tools(), free_stack(plan.target)]
         elif group == ROOM:
-            findings += machine.room(cells, plan.target)
+            findings += machine.room(cells, plan.target, results_dir)
         elif group == ACCOUNT and plan.target == "local":
             findings += account.emulator(cells)
         elif group == ACCOUNT:
             region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
             findings += account.check(cells, region, prefix, plan.experiment, estimated.total_s)
     return findings
+
+
+def free_stack(option: str) -> Finding:
+    """No other flood, drain or sweep works with the stack of --target `option`."""
+    if (other := holder(option)) is not None:
+        return Finding("stack", PROBLEM, other, WAIT)
+    return Finding("stack", OK, "no other process is using it")
 
 
 def budget(estimated: Estimate, budget_usd: float | None) -> Finding:

@@ -6,6 +6,7 @@ from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader import target as targets
 from loader.cost import Estimate, access_log
 from loader.cost.demand import Demand
+from report.phrases import minutes
 
 CHECK = "access logs"
 # S3 User Guide, "Delivering server access logs to CloudWatch Logs": what it takes until the configuration is in effect;
@@ -32,11 +33,10 @@ def check(cells: list[Demand], option: str, estimated: Estimate) -> list[Finding
         found = f"{access_log.VARIABLE}: S3 in {estimated.region} doesn't deliver server access logs to CloudWatch Logs"
         return [Finding(CHECK, PROBLEM, found, f"{leave_out}, or use --set region=...")]
     usd = sum(item.usd or 0.0 for item in estimated.items if item.what in access_log.WORDS)
-    begins = f"about {usd:.2f} USD of the cost; S3 logs requests from {BEGINS_S / 60:.0f} min after the apply"
+    begins = f"about {usd:.2f} USD of the cost; S3 logs requests from {minutes(BEGINS_S)} after the apply"
     sweep_s = estimated.total_s - access_log.WAIT_S
     if sweep_s < 2 * BEGINS_S:
-        minutes = sweep_s / 60
-        found = f"{begins}, and this sweep takes about {minutes:.0f} min: few or none of its requests will be logged"
+        found = f"{begins}, and this sweep takes about {minutes(sweep_s)}: few or none of its requests will be logged"
         way_out = "apply the stack half an hour earlier, and use --take-over --keep (docs/server_side_proof.md)"
         return [Finding(CHECK, WARNING, found, way_out)]
     return [Finding(CHECK, OK, f"{begins}, best effort, up to hours late: use --keep and query again later")]

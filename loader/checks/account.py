@@ -6,16 +6,13 @@ Asks little and waits little; whatever AWS doesn't answer or allow becomes a war
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping
-
-import boto3
-from botocore.exceptions import BotoCoreError
 
 from emulator import ministack, stack
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
+from loader import regions
 from loader import target as targets
 from loader.account import network_quota
 from loader.checks import credentials, endpoint, hosts
@@ -33,8 +30,9 @@ MOST_FUNCTIONS_LISTED = 200
 
 def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s: float) -> list[Finding]:
     """The checks of the account for a run of `run_s` seconds; where region or credentials are wrong, only that."""
-    if (wrong := known_region(region)) is not None:
-        return [wrong]
+    if (wrong := regions.unknown(region)) is not None:
+        found, _, hint = wrong.partition("; ")
+        return [Finding("region", PROBLEM, found, f"use --set region=...; {hint}")]
     account = Account(targets.configured({"region": region}))
     who = credentials.identity(account)
     if who.status == PROBLEM:
@@ -88,21 +86,6 @@ def emulator(cells: list[Demand]) -> list[Finding]:
         here,
         _told("concurrency", lambda: _emulator_concurrency(cells, account.settings()["ConcurrentExecutions"])),
     ]
-
-
-def known_region(region: str) -> Finding | None:
-    """None for a region that boto3 knows, else the problem."""
-    try:
-        session = boto3.Session()
-        partitions = session.get_available_partitions()
-        known = [name for partition in partitions for name in session.get_available_regions("lambda", partition)]
-    except BotoCoreError:
-        return None  # a profile that isn't there, say; the credentials' check tells
-    if region in known:
-        return None
-    near = difflib.get_close_matches(region, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`aws account list-regions` lists yours"
-    return Finding("region", PROBLEM, f"AWS Lambda has no region {region!r}", f"use --set region=...; {hint}")
 
 
 def enabled_region(account: Account, region: str) -> Finding:

@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from loader.errors import RunError, UsageError, one_line
+from loader.errors import UsageError, one_line
 from loader.target import Target
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
@@ -52,7 +52,7 @@ class Account:
         """One call; raises NotTold."""
         try:
             return getattr(self.client(service), operation)(**parameters)
-        except (BotoCoreError, ClientError, RunError, UsageError) as error:
+        except (BotoCoreError, ClientError, UsageError) as error:
             raise NotTold(_why(error), is_lacking=_is_lacking(error)) from None
         except NOT_THAT_SERVICE:
             raise NotTold("the answer isn't from that service", is_lacking=True) from None
@@ -67,7 +67,7 @@ class Account:
         """What a function reserves, 0 for nothing, None where there is no such function. Raises NotTold."""
         try:
             answer = self.client("lambda").get_function_concurrency(FunctionName=function_name)
-        except (BotoCoreError, ClientError, RunError, UsageError) as error:
+        except (BotoCoreError, ClientError, UsageError) as error:
             if _code(error) == "ResourceNotFoundException":
                 return None
             raise NotTold(_why(error)) from None

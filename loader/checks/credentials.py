@@ -19,8 +19,9 @@ from dateutil import parser
 
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.checks.asking import NOT_THAT_SERVICE, Account
-from loader.errors import RunError, UsageError
-from loader.target import NO_CREDENTIALS, explain
+from loader.errors import UsageError
+from loader.target import HOW_TO_SIGN_IN, explain
+from report.phrases import minutes
 
 # The one that botocore reads, and the one that aws-vault and granted set.
 EXPIRATIONS = ("AWS_CREDENTIAL_EXPIRATION", "AWS_SESSION_EXPIRATION")
@@ -38,14 +39,12 @@ def identity(account: Account) -> Finding:
         return wrong
     try:
         answer = account.client("sts").get_caller_identity()
-    except RunError as error:
+    except UsageError as error:
         found, _, way_out = str(error).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out)
+        return Finding("credentials", PROBLEM, found, way_out or "correct the region")
     except (BotoCoreError, ClientError) as error:
         found, _, way_out = str(explain(error, "checking the credentials", account.target)).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or NO_CREDENTIALS.partition("; ")[2])
-    except UsageError as error:
-        return Finding("credentials", PROBLEM, str(error), "correct the region")
+        return Finding("credentials", PROBLEM, found, way_out or HOW_TO_SIGN_IN)
     except NOT_THAT_SERVICE:
         answer = {}
     if not answer.keys() >= {"Account", "Arn"}:
@@ -65,7 +64,7 @@ def lifetime(run_s: float) -> Finding:
         return _against(min(ends), now, run_s)
     token_is_held = credentials.method in ("env", "shared-credentials-file", "config-file") and credentials.token
     if token_is_held and run_s > LONG_RUN_S:
-        found = f"a session token without a known expiry, and the run takes about {_minutes(run_s)}"
+        found = f"a session token without a known expiry, and the run takes about {minutes(run_s)}"
         return Finding("session", WARNING, found, RENEW)
     if token_is_held:
         return Finding("session", OK, "a session token without a known expiry")
@@ -75,7 +74,7 @@ def lifetime(run_s: float) -> Finding:
 def _against(end: datetime, now: datetime, run_s: float) -> Finding:
     left_s = (end - now).total_seconds()
     at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    found = f"expires at {at}, in {_minutes(left_s)}; the run takes about {_minutes(run_s)}"
+    found = f"expires at {at}, in {minutes(left_s)}; the run takes about {minutes(run_s)}"
     return Finding("session", OK, found) if left_s > run_s else Finding("session", WARNING, found, RENEW)
 
 
@@ -143,7 +142,3 @@ def _moment(text: str | None, *, assume_utc: bool = True) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return moment.replace(tzinfo=UTC) if assume_utc and moment.tzinfo is None else moment
-
-
-def _minutes(seconds: float) -> str:
-    return f"{max(0, round(seconds / 60))} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from emulator import build_cache, function_memory, opentofu, providers, stack
-from emulator.go_build import ProviderError
+from emulator.go_build import NotReadyError, ProviderError
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand
 
@@ -29,25 +29,29 @@ EMULATOR_MB = 500
 # emulator [tried]. A function in Python has up to 10 more, those of download_file.
 OPEN_FILES, OPEN_FILES_PER_FUNCTION = 200, 5
 THREADS, THREADS_PER_FUNCTION = 200, 16
+BUILD_NOW = "`make setup` builds it now"
 # A message's log lines are kept twice in the results folder, as events and as a record; with room for the report.
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
 
 
 def tools() -> list[Finding]:
-    """Python, Terraform, the providers, Go."""
-    return [python(), terraform(), *provider_and_go()]
+    """Python, Terraform, the providers, Go, and the folder for what has to be built."""
+    found = [python(), terraform(), *provider_and_go()]
+    return [*found, cache(build_cache.cache_folder(), needed=any(one.way_out == BUILD_NOW for one in found))]
 
 
-def room(cells: list[Demand], target: str) -> list[Finding]:
-    """Memory and disk: locally all that functions hold at once, and N processes; on AWS only the results."""
+def room(cells: list[Demand], target: str, results_dir: Path) -> list[Finding]:
+    """The results' folder; locally also memory and disk for all that functions hold at once, and N processes."""
+    results = results_folder(cells, results_dir)
     if target == "local":
         return [
             local_memory(cells, available_memory_mb(), function_memory.known(stack.STATE_DIR)),
             local_disk(cells, _free_mb(stack.STATE_DIR)),
             local_limits(cells, _limit(resource.RLIMIT_NOFILE, 1), _limit(resource.RLIMIT_NPROC, 0)),
+            results,
         ]
-    return [results_disk(cells, _free_mb(Path.cwd()))]
+    return [results]
 
 
 def python(version: tuple[int, ...] = sys.version_info[:3]) -> Finding:
@@ -98,7 +102,7 @@ def provider_and_go() -> list[Finding]:
         "provider",
         WARNING,
         f"{host} doesn't answer, so the first run builds the provider from source, {providers.BUILD_TAKES}",
-        "`make setup` builds it now",
+        BUILD_NOW,
     )
     return [building, _go(needed=True)]
 
@@ -145,13 +149,24 @@ def local_limits(cells: list[Demand], open_files: float, threads: float) -> Find
     return Finding("local limits", OK, f"{words} stay below `ulimit -Hn` and `ulimit -u`")
 
 
-def results_disk(cells: list[Demand], free_mb: int) -> Finding:
-    """Disk for the results."""
-    needed = _results_mb(cells)
-    found = f"{free_mb:,} MB free; {needed:,} needed for the results"
+def results_folder(cells: list[Demand], folder: Path) -> Finding:
+    """The folder of the results can be written, and its disk has room for them."""
+    if (reason := _unwritable(folder)) is not None:
+        return Finding("results folder", PROBLEM, reason, "name a folder in which you may write with --results-dir")
+    needed, free_mb = _results_mb(cells), _free_mb(folder)
+    found = f"{free_mb:,} MB free in {folder}; {needed:,} needed for the results"
     if free_mb >= needed:
-        return Finding("local disk", OK, found)
-    return Finding("local disk", PROBLEM, found, "use a --results-dir on a larger disk")
+        return Finding("results folder", OK, found)
+    return Finding("results folder", PROBLEM, found, "name a folder on a larger disk with --results-dir")
+
+
+def cache(folder: Path, *, needed: bool) -> Finding:
+    """The folder for what is built here can be written: a problem only where something has to be built."""
+    reason = _unwritable(folder)
+    if reason is None:
+        return Finding("cache folder", OK, str(folder))
+    way_out = "set STAMPEDE_CACHE_DIR to a folder in which you may write"
+    return Finding("cache folder", PROBLEM if needed else WARNING, reason, way_out)
 
 
 def available_memory_mb() -> int | None:
@@ -177,7 +192,7 @@ def _terraform_version(binary: str) -> str:
         )
         return json.loads(reply.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
-        raise ProviderError(
+        raise NotReadyError(
             f"`{binary} version -json` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to "
             "Terraform or OpenTofu"
         ) from None
@@ -189,7 +204,7 @@ def _opentofu_to_build() -> Finding:
         found = f"{opentofu.NEITHER}, nor `go`, which could build {opentofu.TITLE}"
         return Finding("terraform", PROBLEM, found, "install Terraform >= 1.9, or Go >= 1.25")
     found = f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE} from source, {opentofu.BUILD_TAKES}"
-    return Finding("terraform", WARNING, found, "`make setup` builds it now")
+    return Finding("terraform", WARNING, found, BUILD_NOW)
 
 
 def _go(*, needed: bool) -> Finding:
@@ -234,6 +249,18 @@ def _results_mb(cells: list[Demand]) -> int:
 
 def _free_mb(folder: Path) -> int:
     """Free space of the disk that holds `folder`, which need not be there yet, in MiB."""
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free // 2**20
+    return shutil.disk_usage(_existing(folder)).free // 2**20
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why nothing can be written into `folder`, which need not be there yet; None where it can."""
+    there = _existing(folder)
+    if not there.is_dir():
+        return f"{there} is a file, not a folder"
+    return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write into {there}"
+
+
+def _existing(folder: Path) -> Path:
+    """`folder`, or the nearest folder above it that is there."""
+    above = (folder, *folder.absolute().parents)
+    return next(path for path in above if os.path.exists(path))  # noqa: PTH110 - Path's raises at a closed folder

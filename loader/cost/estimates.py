@@ -18,6 +18,7 @@ from loader.cost.prices import USUAL_REGION, Prices, read_prices
 from loader.errors import UsageError
 from loader.infra_variables import declared
 from loader.run.plan import Cell, Plan, cells_words
+from report.phrases import minutes
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class Estimate:
 
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and what the figures rest on."""
-        minutes = max(1, round(self.total_s / 60))
-        lines = [f"duration: about {minutes} min for {cells_words(len(self.cells_s))}, Terraform included"]
+        about = minutes(max(60, self.total_s))
+        lines = [f"duration: about {about} for {cells_words(len(self.cells_s))}, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         here = {
             "local": "nothing on this machine; on AWS ",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from loader.arguments import seconds
-from loader.options.output import add_format_option
+from loader.options.output import add_format_option, add_results_dir_option
 from loader.options.stack import add_stack_options
 
 DESCRIPTION = """Wait until every message is accounted for, and report what isn't.
@@ -21,6 +21,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
+    add_results_dir_option(parser)
     add_stack_options(parser)
     parser.add_argument("--run", metavar="RUN_ID", help="the run to wait for (default: the newest in --results-dir)")
     add_deadline_option(parser)

@@ -6,7 +6,7 @@ import argparse
 
 from loader.arguments import positive_int
 from loader.options.message import add_order_option
-from loader.options.output import add_format_option
+from loader.options.output import add_format_option, add_results_dir_option
 from loader.options.stack import add_stack_options
 
 DESCRIPTION = """Send the messages of one cell to the queue, so that N functions run at once.
@@ -21,6 +21,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
+    add_results_dir_option(parser)
     add_stack_options(parser)
     parser.add_argument(
         "--messages",

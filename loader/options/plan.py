@@ -1,13 +1,44 @@
-"""The options that make a plan, the same for every verb that needs one."""
+"""What makes a plan: EXPERIMENT, --target, --set and the others, the same for every verb that needs one."""
 
 from __future__ import annotations
 
 import argparse
 
-from loader.arguments import positive_int, seconds, whole_number
+from experiments import EXPERIMENTS
+from loader.arguments import dollars, positive_int, seconds, whole_number
 
 # What a plan has where the option was left out; the option is None then, as --resume refuses each that was given.
 WARM_UP, REPEATS, SEED = 0, 1, 1
+
+
+def add_experiment(parser: argparse.ArgumentParser, default: str | None = None, otherwise: str | None = None) -> None:
+    """Declare EXPERIMENT. It may be left out where there is a `default`, or where the help's `otherwise` says what that
+    means."""
+    left_out = default or otherwise
+    parser.add_argument(
+        "experiment",
+        nargs="?" if left_out else None,
+        choices=EXPERIMENTS,
+        default=default,
+        metavar="EXPERIMENT",
+        help=", ".join(EXPERIMENTS) + (f" (default: {left_out})" if left_out else ""),
+    )
+
+
+def add_target_option(parser: argparse.ArgumentParser, default: str = "local", meaning: str = "") -> None:
+    """Declare --target; `meaning` is for a verb that runs nothing there."""
+    meaning = meaning or "where to run; aws is the endpoint that AWS_ENDPOINT_URL names, where it is set"
+    parser.add_argument("--target", choices=("local", "aws"), default=default, help=f"{meaning} (default: %(default)s)")
+
+
+def add_budget_option(parser: argparse.ArgumentParser, answer: str = "refuse to start") -> None:
+    """Declare --budget-usd; `answer` is what the verb does where the estimate is higher."""
+    parser.add_argument(
+        "--budget-usd",
+        metavar="USD",
+        type=dollars,
+        help=f"{answer} if the estimated cost is higher (default: no limit)",
+    )
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from loader.options.output import add_format_option
+from loader.options.output import add_format_option, add_results_dir_option
 from loader.options.stack import add_stack_options
 
 DESCRIPTION = """Run a CloudWatch Logs Insights query over the log lines of a run.
@@ -22,6 +22,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
+    add_results_dir_option(parser)
     add_stack_options(parser)
     parser.add_argument(
         "query",

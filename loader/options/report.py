@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from loader.options.output import FORMATS, add_format_option
+from loader.options.output import FORMATS, add_format_option, add_results_dir_option
 
 COMPARISON = Path("comparison.html")
 DESCRIPTION = """Rebuild a run's table, figures and page from its stored records.
@@ -20,6 +20,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
+    add_results_dir_option(parser)
     parser.add_argument(
         "run_dirs",
         metavar="results/RUN_ID",

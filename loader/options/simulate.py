@@ -6,12 +6,11 @@ import argparse
 import os
 from pathlib import Path
 
-from experiments import EXPERIMENTS
 from loader.arguments import positive_int
 from loader.options.output import add_format_option
-from loader.options.plan import add_plan_options
+from loader.options.plan import add_experiment, add_plan_options, add_target_option
 
-DESCRIPTION = """Predict a sweep, cell by cell, before anything is created.
+DESCRIPTION = """Predict a sweep on AWS, cell by cell, before anything is created.
 
 A model of the queue, the ramp-up and the limits runs each flood from the first
 message to the last record: seconds of one operation, when N is reached, how
@@ -26,13 +25,11 @@ PICTURES = (".svg", ".png")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument("experiment", choices=EXPERIMENTS, metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
-    parser.add_argument(
-        "--target",
-        choices=("local", "aws"),
+    add_experiment(parser)
+    add_target_option(
+        parser,
         default="aws",
-        help="where the sweep would run; local is a machine of two cores, on which the model's parameters were "
-        "measured (default: %(default)s)",
+        meaning="what to predict: AWS, or with local a machine of two cores, where the parameters were measured",
     )
     add_plan_options(parser)
     parser.add_argument(

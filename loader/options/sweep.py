@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from experiments import EXPERIMENTS
-from loader.arguments import dollars
 from loader.options.drain import add_deadline_option
-from loader.options.output import add_format_option
-from loader.options.plan import add_plan_options
+from loader.options.output import add_format_option, add_results_dir_option
+from loader.options.plan import add_budget_option, add_experiment, add_plan_options, add_target_option
 
 DESCRIPTION = """Measure the matrix of an experiment, cell after cell, and print the table.
 
@@ -23,31 +21,16 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument(
-        "experiment",
-        nargs="?",
-        choices=EXPERIMENTS,
-        metavar="EXPERIMENT",
-        help=f"{', '.join(EXPERIMENTS)} (default: with --resume, the run's)",
-    )
-    parser.add_argument(
-        "--target",
-        choices=("local", "aws"),
-        default="local",
-        help="where to run; aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)",
-    )
+    add_results_dir_option(parser)
+    add_experiment(parser, otherwise="with --resume, the run's")
+    add_target_option(parser)
     add_plan_options(parser)
     parser.add_argument(
         "--resume",
         metavar="RUN_ID",
         help="resume this run with its stored plan; not together with the options of the plan (default: a new run)",
     )
-    parser.add_argument(
-        "--budget-usd",
-        metavar="USD",
-        type=dollars,
-        help="refuse to start if the estimated cost is higher (default: no limit)",
-    )
+    add_budget_option(parser)
     add_deadline_option(parser)
     parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy it)")
     parser.add_argument(

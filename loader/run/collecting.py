@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from experiments import of_run
-from loader.errors import RunError
+from loader.errors import UsageError
 from loader.progress import say
 from loader.run.accounting import CellAccount, Ledger
 from loader.run.executions import EXECUTIONS
@@ -29,7 +29,7 @@ class Collecting:
     """One run's messages; with `cell` the state is of that cell only, the account always of the whole run."""
 
     def __init__(self, target: Target, folder: RunFolder, cell: str | None = None) -> None:
-        """Take up what is stored. Raises RunError when the run sent nothing, UsageError without credentials."""
+        """Take up what is stored. Raises UsageError when the run sent nothing, or without credentials."""
         self._target, self._folder, self._cell = target, folder, cell
         self._sqs = target.client("sqs")
         description = folder.read_json("run.json", {})
@@ -122,7 +122,7 @@ class Collecting:
             self._newest_ms = max(self._newest_ms, at_ms)
         if not self._first_sent_ms:
             folder = self._folder
-            raise RunError(f"run {folder.run_id} sent no messages; `stampede flood --run {folder.name}` sends them")
+            raise UsageError(f"run {folder.run_id} sent no messages; `stampede flood --run {folder.name}` sends them")
 
     def _read_records(self) -> None:
         """Enter the stored records. Those whose events alone are stored are added: a drain was killed between the two

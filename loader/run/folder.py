@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
-from loader.errors import RunError, UsageError
+from loader.errors import UsageError
 
 FORMAT = 1
 _CHUNK_BYTES = 65_536
@@ -101,15 +101,16 @@ class RunFolder:
         beside.replace(self.path / name)
 
     def read_json(self, name: str, default: Any = None) -> Any:
-        """Read a JSON file of this run, or return `default` where it isn't there. Raises RunError for a damaged one."""
+        """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError for a damaged
+        one."""
         try:
             found = json.loads((self.path / name).read_text())
         except FileNotFoundError:
             return default
         except ValueError as error:
-            raise RunError(f"{self.path / name} isn't JSON ({error}); restore the file, or start a new run") from None
+            raise UsageError(f"{self.path / name} isn't JSON ({error}); restore the file, or start a new run") from None
         if default is not None and not isinstance(found, type(default)):
-            raise RunError(f"{self.path / name} holds something else than it should; restore it, or start a new run")
+            raise UsageError(f"{self.path / name} holds something else than it should; restore it, or start a new run")
         return found
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -144,7 +145,7 @@ class RunFolder:
             try:
                 yield from (json.loads(line) for line in file if line.endswith("\n"))
             except ValueError as error:
-                raise RunError(f"{self.path / name} is damaged ({error}); restore it, or start a new run") from None
+                raise UsageError(f"{self.path / name} is damaged ({error}); restore it, or start a new run") from None
 
 
 def _make(path: Path, *, exist_ok: bool = False) -> None:

@@ -20,6 +20,7 @@ from loader.progress import say
 from loader.query_backends import Answer, LinesGoneError, Service, time_range_ms
 from loader.run.folder import RunFolder
 from loader.target import Target
+from report.phrases import minutes
 
 FILE = "server_side.json"
 # Queries in this folder are about the log group that this output names, and not about the functions' own.
@@ -88,7 +89,7 @@ def collect(
     expected = _said(target, folder)
     wait_s = 0.0 if kept or not expected else WAIT_S
     if wait_s:
-        say(f"waiting for S3's access logs, at most {wait_s / 60:.0f} min (Ctrl-C continues without them)")
+        say(f"waiting for S3's access logs, at most {minutes(wait_s)} (Ctrl-C continues without them)")
     try:
         _until_told(target, folder, expected, clock() + wait_s, sleep, clock)
     except KeyboardInterrupt:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from emulator import stack
-from loader.errors import RunError
+from loader.errors import UsageError
+
+WAIT = "wait until it exits, or interrupt it"
 
 
 @contextlib.contextmanager
@@ -19,15 +21,15 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
     """Keep every other flood, drain and sweep away from the stack of a target ("local" or "aws") for the block.
 
     Gives a function that notes the run's id, where it is known only then. The system lets go of the lock however this
-    process ends. Raises RunError that names the other process and its run.
+    process ends. Raises UsageError that names the other process and its run.
     """
-    path = _folder(kind) / f"{kind}.lock"
+    path = _lock_file(kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{_holder(path, kind)}; wait until it exits, or interrupt it") from None
+            raise UsageError(f"{_holder(path, kind)}; {WAIT}") from None
 
         def note(run_id: str) -> None:
             file.truncate(0)
@@ -36,6 +38,19 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
 
         note(run_id)
         yield note
+
+
+def holder(kind: str) -> str | None:
+    """Which flood, drain or sweep works with the stack of a target, in words; None where none does."""
+    path = _lock_file(kind)
+    try:
+        with path.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return None
+    except BlockingIOError:
+        return _holder(path, kind)
+    return None
 
 
 def owner(kind: str) -> dict[str, Any]:
@@ -65,6 +80,10 @@ def _holder(path: Path, kind: str) -> str:
         return f"another process is using {stack_words}"
     run = f" of run {other['run_id']}" if other["run_id"] else ""
     return f"`stampede {other['doing']}`{run} (process {other['pid']}) is using {stack_words}"
+
+
+def _lock_file(kind: str) -> Path:
+    return _folder(kind) / f"{kind}.lock"
 
 
 def _owner_file(kind: str) -> Path:

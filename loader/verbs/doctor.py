@@ -12,6 +12,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -19,16 +20,19 @@ from rich.text import Text
 
 from experiments import EXPERIMENTS
 from experiments.finding import OK, PROBLEM, WARNING, Finding
-from loader import checks, cost, terminal
+from loader import checks, cost
 from loader import target as targets
 from loader.cost import Estimate
-from loader.errors import UsageError
+from loader.errors import refuse_problems
 from loader.infra_variables import infra_defaults
+from loader.options.output import RESULTS_DIR
 from loader.predicting import UNCALIBRATED
+from loader.program import as_typed
 from loader.progress import doing, say
 from loader.run.plan import Plan
 from loader.tables import print_rows
 from loader.verbs.plan_options import plan_of
+from report import terminal
 
 # How a status is marked, in the order in which they are printed.
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
@@ -40,7 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
         findings = [
-            *checks.run(plan, estimated=estimated, each_cell=arguments.format != "table"),
+            *checks.run(
+                plan,
+                estimated=estimated,
+                each_cell=arguments.format != "table",
+                results_dir=arguments.results_dir,
+            ),
             checks.budget(estimated, arguments.budget_usd),
         ]
     if arguments.format == "json":
@@ -61,20 +70,15 @@ def estimate(plan: Plan) -> Estimate:
     return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
 
 
-def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None) -> None:
+def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:
     """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
     the endpoint in its stead."""
-    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated), plan)
+    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
 
 
 def refuse(findings: Iterable[Finding], plan: Plan) -> None:
     """Raise UsageError, one line, where a finding is a problem."""
-    problems = [finding for finding in findings if finding.status == PROBLEM]
-    if not problems:
-        return
-    same = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
-    more = f" ({len(problems) - 1} more: {same})" if len(problems) > 1 else ""
-    raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
+    refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
 
 
 def _print_estimate(estimated: Estimate) -> None:
@@ -94,7 +98,7 @@ def print_checks(findings: Sequence[Finding]) -> None:
     lines.add_column(overflow="fold")
     for finding in sorted(findings, key=lambda finding: list(MARKS).index(finding.status)):
         mark, style = MARKS[finding.status]
-        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(finding.sentence))
+        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(as_typed(finding.sentence)))
     terminal.show(lines)
     terminal.show(Text(summary(findings), style="bold"))
 

@@ -77,12 +77,11 @@ def _stack_words(experiment: str | None, region: str | None) -> str:
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     """Print the account of what is stored, and say so. Raises UsageError where the run was never drained, and RunError
     where a message is unaccounted for."""
+    gone = f"the stack of run {folder.name} is gone ({why.partition(';')[0]})"
     if not (folder.path / "accounting.json").exists():
-        raise UsageError(
-            f"--run: the stack of run {folder.name} is gone, and no account is stored: the run was never drained"
-        )
+        raise UsageError(f"--run: {gone}, and no account is stored: the run was never drained")
     accounts = stored_accounts(folder)
-    say(f"the stack of run {folder.name} is gone ({why.partition(';')[0]}); this is the account stored with the run")
+    say(f"{gone}; this is the account stored with the run")
     _print(accounts, form)
     check(accounts)
     return 0

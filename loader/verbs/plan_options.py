@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments import EXPERIMENTS
+from loader import regions
 from loader import target as targets
 from loader.cost.demand import demands
 from loader.cost.enough_messages import with_enough_messages
@@ -34,6 +35,7 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
         start_barrier_s=arguments.start_barrier_s,
     )
     defaults = infra_defaults(os.environ)
+    _refuse_unknown_regions(plan, defaults)
     option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
     if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.key_plan is not None:
         _refuse_another_count(plan, defaults, option)
@@ -48,6 +50,13 @@ def _refuse_twice(settings: list[str]) -> None:
     for name, times in Counter(setting.partition("=")[0] for setting in settings).items():
         if times > 1:
             raise UsageError(f"--set {name}: given {times} times; give all values at once: --set {name}=V1,V2")
+
+
+def _refuse_unknown_regions(plan: Plan, defaults: Mapping[str, Any]) -> None:
+    """Raise UsageError for a region that AWS doesn't have: an estimate would give another region's prices for it."""
+    for region in {str({**defaults, **plan.variables(cell)}["region"]) for cell in plan.cells()}:
+        if (unknown := regions.unknown(region)) is not None:
+            raise UsageError(f"region: {unknown}")
 
 
 def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], option: str) -> None:

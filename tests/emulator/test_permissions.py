@@ -50,7 +50,8 @@ class User:
         return boto3.Session().client(service)
 
     def stampede(self, verb: str, *arguments: str) -> int:
-        return main([verb, "--results-dir", str(self.work / "results"), *arguments])
+        into = [] if verb == "dataset" else ["--results-dir", str(self.work / "results")]
+        return main([verb, *into, *arguments])
 
 
 @pytest.fixture(scope="module")

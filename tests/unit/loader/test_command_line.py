@@ -1,6 +1,7 @@
 """The command line: every option explains itself; every error is one line with the way out."""
 
 import argparse
+import contextlib
 import errno
 import importlib
 import importlib.metadata
@@ -15,9 +16,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from botocore.exceptions import ClientError
 
+from emulator import stack
+from emulator.go_build import NotReadyError, ProviderError
+from emulator.ministack import EmulatorError
 from experiments import EXPERIMENTS
+from experiments.key_plan import KeyPlanError
 from loader.command_line import EXAMPLES, VERBS, build_parser, main
+from loader.errors import RunError, UsageError
+from loader.run.stack_lock import holding
 from loader.verbs.query import QUERIES
 from tests.commands import without_links
 
@@ -124,8 +132,83 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
 
     monkeypatch.setattr(importlib.metadata, "version", not_installed)
     done = stampede("--version")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "make setup" in done.stderr
+
+
+@pytest.fixture
+def nothing_there(tmp_path, monkeypatch):
+    """A checkout and a state folder with nothing in them, the run `r`, which sent a message, and o.json, outputs."""
+    monkeypatch.setattr(stack, "ROOT", tmp_path)
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    outputs = {"region": "us-east-1", "experiment": "download", "bucket_name": "b", "object_key": "k",
+               "function_name": "f", "log_group_name": "g", "queue_url": "q", "dead_letter_queue_url": "d",
+               "memory_size": 1024, "concurrency_value": 1, "object_size_mb": 1, "experiment_tag": "e",
+               "method": "stream", "sink": "discard"}  # fmt: skip
+    (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
+    (tmp_path / "results" / "r").mkdir(parents=True)
+    (tmp_path / "results" / "r" / "sent.jsonl").write_text('{"cell": "a", "seq": 0, "sent_at_ms": 1}\n')
+    (tmp_path / "results" / "r" / "run.json").write_text('{"target": "aws", "experiment": "download"}')
+    monkeypatch.chdir(tmp_path)
+
+
+BY_HAND = ("--target", "aws", "--outputs", "o.json")
+# Each verb, with something missing that it needs.
+NEEDING = {
+    "credentials": [
+        ("sweep", "download", "--target", "aws"),
+        ("prices", "--update"),
+        ("flood", *BY_HAND),
+        ("dataset", *BY_HAND),
+        ("drain", *BY_HAND, "--run", "r"),
+        ("query", "summary", *BY_HAND, "--run", "r"),
+    ],
+    "profile": [("sweep", "download", "--target", "aws"), ("prices", "--update"), ("flood", *BY_HAND)],
+    "stack": [("flood",), ("dataset",), ("drain", "--run", "r")],
+    "object": [("flood", *BY_HAND)],
+    "free stack": [("sweep", "download", "--target", "aws"), ("flood", *BY_HAND), ("drain", *BY_HAND, "--run", "r")],
+}
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments"), [(missing, command) for missing, commands in NEEDING.items() for command in commands]
+)
+def test_whatever_is_missing_that_a_verb_needs_has_one_status(missing, arguments, stampede, nothing_there, monkeypatch):
+    if missing == "profile":
+        monkeypatch.setenv("AWS_PROFILE", "nosuch")
+    elif missing != "credentials":
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    stored = None if missing == "object" else {"ContentLength": 5}
+    monkeypatch.setattr("loader.dataset.head", lambda *_: stored)
+    words = {"credentials": "no AWS credentials found", "profile": "no profile 'nosuch'", "object": "no object s3://b/k",
+             "stack": "no applied stack found", "free stack": "is using the stack in infra/"}[missing]  # fmt: skip
+    with holding("aws", "sweep") if missing == "free stack" else contextlib.nullcontext():
+        done = stampede(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UsageError("the input is wrong"), 2),
+        (KeyPlanError("the plan doesn't fit"), 2),
+        (NotReadyError("there is no Terraform"), 2),
+        (ProviderError("compiling failed"), 1),
+        (EmulatorError("it exited immediately"), 1),
+        (RunError("not every message is accounted for"), 1),
+        (ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject"), 1),
+        (OSError(errno.ENOSPC, "No space left on device"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_what_could_not_start_is_2_and_what_failed_is_1(error, status, stampede, monkeypatch):
+    def run(arguments):
+        raise error
+
+    monkeypatch.setattr("loader.verbs.prices.run", run)
+    assert stampede("prices").returncode == status
 
 
 @pytest.mark.parametrize(
@@ -135,10 +218,20 @@ def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_ou
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
         (["swep"], "stampede: argument VERB: invalid choice: 'swep' (did you mean sweep?); see `stampede --help`"),
+        (["sweep", "download", "--foo"], "stampede sweep: unrecognized arguments: --foo; see `stampede sweep --help`"),
+        (["--foo", "sweep", "download"], "stampede: unrecognized arguments: --foo; see `stampede --help`"),
         (["sweep", "downlod"], "argument EXPERIMENT: invalid choice: 'downlod' (did you mean download?); see"),
         (["sweep"], "EXPERIMENT: none given; choose download, filesystem, copy"),
         (["sweep", "--resume", "nope"], "--resume: there is no run 'nope' in results"),
         (["sweep", "filesystem", "--set", "storage=ebs", "--dry-run"], "storage: unknown storage 'ebs'; choose"),
+        (
+            ["sweep", "download", "--set", "region=eu-central-9", "--dry-run"],
+            "no region 'eu-central-9'; did you mean eu-",
+        ),
+        (
+            ["simulate", "copy", "--set", "region=us-east-1,us-est-1"],
+            "AWS Lambda has no region 'us-est-1'; did you mean",
+        ),
         (["query", "sumary"], "there is no query 'sumary'; did you mean summary?"),
         (["query", "xyz"], "there is no query 'xyz'; saved queries: access_log/server_side, "),
         (["query", "summary", "--run", "../etc"], "--run: '../etc' isn't a valid run id"),
@@ -215,12 +308,28 @@ def test_without_a_verb_the_help_is_printed_and_it_is_wrong_input(stampede):
     assert done.stderr == stampede("--help").stdout
 
 
+def test_hints_name_the_program_as_it_was_started_where_it_is_not_on_the_path(stampede, monkeypatch, tmp_path):
+    started = str(tmp_path / "bin" / "stampede")
+    monkeypatch.setattr(sys, "argv", [started])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    hint = stampede("drain", cwd=tmp_path).stderr
+    assert f"; start one with `{started} flood` or `{started} sweep`" in hint
+    assert stampede("sweep", "--foo").stderr.endswith(f"see `{started} sweep --help`\n")
+    (tmp_path / "stampede").touch(mode=0o755)
+    assert "; start one with `stampede flood`" in stampede("drain", cwd=tmp_path).stderr
+
+
+def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
+    taking = {verb for verb, parser in verb_parsers().items() if "--results-dir" in parser._option_string_actions}
+    assert taking == {"doctor", "sweep", "flood", "drain", "query", "report"}
+
+
 def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_path):
     def run(arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("loader.verbs.prices.run", run)
-    done = stampede("prices", "--results-dir", str(tmp_path))
+    monkeypatch.setattr("loader.verbs.drain.run", run)
+    done = stampede("drain", "--results-dir", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"stampede: can't write to {tmp_path} or ")
     assert "(No space left on device)" in done.stderr and done.stderr.count("\n") == 1

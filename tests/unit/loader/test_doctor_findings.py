@@ -412,12 +412,21 @@ def test_credentials_that_aws_rejects_end_the_questions(aws):
     assert "InvalidClientTokenId" in found["credentials"].found
 
 
-def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch):
+def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch, tmp_path):
     [found] = checks.run(plan(), [checks.ACCOUNT])
     assert (found.check, found.status, "make run" in found.way_out) == ("credentials", PROBLEM, True)
     monkeypatch.setenv("AWS_PROFILE", "nosuch")
     [found] = checks.run(plan(), [checks.ACCOUNT])
-    assert (found.status, "nosuch" in found.found, "AWS_PROFILE" in found.way_out) == (PROBLEM, True, True)
+    assert (found.check, found.status, found.found) == (
+        "credentials",
+        PROBLEM,
+        "AWS_PROFILE: there is no profile 'nosuch' in ~/.aws/config or ~/.aws/credentials",
+    )
+    assert found.way_out == "create it with `aws configure --profile nosuch`, or unset it"
+    (tmp_path / "config").write_text("[profile dev]\nregion = us-east-1\n[profile prod]\nregion = us-east-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    [found] = checks.run(plan(), [checks.ACCOUNT])
+    assert found.way_out == "set it to one of these: dev, prod, or unset it"
 
 
 def test_an_endpoint_that_does_not_answer_is_a_problem(aws):
@@ -462,8 +471,8 @@ def machine(monkeypatch):
 def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine, monkeypatch, capsys):
     with StubAws() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-        assert run_doctor("--budget-usd", "6") == 0
-        assert run_doctor("--budget-usd", "5") == 1
+        assert run_doctor("--target", "aws", "--budget-usd", "6") == 0
+        assert run_doctor("--target", "aws", "--budget-usd", "5") == 1
     out = capsys.readouterr().out
     assert "[fail]  budget" in out
     assert out.endswith("1 problem\n")
@@ -473,29 +482,64 @@ def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine
 def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(aws, machine, monkeypatch, capsys):
     with StubAws() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-        run_doctor()
+        run_doctor("--target", "aws")
     lines = capsys.readouterr().out.splitlines()
     checked = [line for line in lines if line.startswith("[")]
-    assert all(line.startswith("[ok]") for line in checked) and len(checked) == 17
+    assert all(line.startswith("[ok]") for line in checked) and len(checked) == 18
     [share] = [line for line in checked if "time at full N" in line]  # of twelve cells that are alike
     assert "12 cells: 50 % of the downloads' time at full N; one download takes 12.8 s; bottleneck: " in share
-    assert lines[-1] == "all 17 checks passed"
+    assert lines[-1] == "all 18 checks passed"
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
     assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
 
 
 def test_json_is_one_object_with_checks_and_cost(machine, capsys):
-    assert run_doctor("--format", "json") == 1  # no credentials
+    assert run_doctor("--target", "aws", "--format", "json") == 1  # no credentials
     printed = json.loads(capsys.readouterr().out)
     assert printed["checks"][-1]["check"] == "budget"
     assert printed["cost"]["total_usd"] == pytest.approx(5.15, abs=0.01)
 
 
 def test_csv_has_a_row_for_each_check(machine, capsys):
-    run_doctor("--format", "csv")
+    run_doctor("--target", "aws", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["status"] for row in rows} <= {OK, WARNING, PROBLEM}
     assert [row["check"] for row in rows if row["status"] == PROBLEM] == ["credentials"]
+
+
+def test_a_results_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        found = checks_machine.results_folder([cell()], folder)
+        assert (found.status, found.found) == (PROBLEM, f"{tmp_path / 'file'} is a file, not a folder")
+        assert "--results-dir" in found.way_out
+        [same] = [one for one in checks.run(plan(), [checks.ROOM], results_dir=folder) if one.status == PROBLEM]
+        assert same == found
+    assert checks_machine.results_folder([cell()], tmp_path / "new" / "folder").status == OK
+    monkeypatch.setattr(checks_machine.os, "access", lambda *_: False)
+    found = checks_machine.results_folder([cell()], tmp_path / "new")
+    assert (found.status, found.found) == (PROBLEM, f"no permission to write into {tmp_path}")
+
+
+def test_a_results_folder_on_a_full_disk_is_a_problem(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks_machine, "_free_mb", lambda _: 49)
+    found = checks_machine.results_folder([cell()], tmp_path)
+    assert (found.status, found.found) == (PROBLEM, f"49 MB free in {tmp_path}; 50 needed for the results")
+
+
+def test_a_cache_folder_that_cannot_be_written_is_a_problem_only_where_something_must_be_built(tmp_path):
+    (tmp_path / "file").touch()
+    assert checks_machine.cache(tmp_path / "file", needed=True).status == PROBLEM
+    assert checks_machine.cache(tmp_path / "file", needed=False).status == WARNING
+    assert checks_machine.cache(tmp_path / "cache", needed=True).status == OK
+
+
+def test_the_tools_look_at_the_cache_folder_with_what_has_to_be_built(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(providers, "registry_answers", lambda _: False)
+    monkeypatch.setattr(providers, "_own_mirror_config", lambda: None)
+    assert [one.status for one in checks_machine.tools() if one.check == "cache folder"] == [PROBLEM]
 
 
 def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch, tmp_path):
@@ -509,7 +553,7 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
 
 def test_a_local_sweep_is_looked_at_without_an_account(machine, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)  # where no emulator runs, whatever other tests started
-    assert run_doctor("--target", "local", "--set", "object_size_mb=1") == 0
+    assert run_doctor("--set", "object_size_mb=1") == 0
     out = capsys.readouterr().out
     assert "a sweep starts and stops it" in out
     assert "cost: nothing on this machine" in out

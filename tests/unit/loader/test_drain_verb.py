@@ -80,7 +80,8 @@ def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(draine
     applied(None)
     assert main(["drain", "--run", "of_copy"]) == 2
     assert capsys.readouterr().err == (
-        "stampede: --run: the stack of run of_copy is gone, and no account is stored: the run was never drained\n"
+        "stampede: --run: the stack of run of_copy is gone (no applied stack found), and no account is stored: "
+        "the run was never drained\n"
     )
 
 

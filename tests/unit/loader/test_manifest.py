@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.errors import RunError
+from loader.errors import RunError, UsageError
 from loader.in_flight import in_flight
 from loader.manifest import check_manifest, put_manifest
 from tests.unit.loader.kept_objects import KeptObjects
@@ -46,7 +46,7 @@ def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(b
         put_manifest(bucket)
     there = set(bucket.kept)
     assert len(there) == 4 and COMPLETE not in there
-    with pytest.raises(RunError, match=r"there is no complete manifest .*`stampede dataset` uploads it"):
+    with pytest.raises(UsageError, match=r"there is no complete manifest .*`stampede dataset` uploads it"):
         check_manifest(bucket)
     bucket.let(None)
     bucket.calls.clear()
@@ -66,7 +66,7 @@ def test_a_slice_that_was_deleted_since_is_missed_and_put_again(bucket):
     put_manifest(bucket)
     before = dict(bucket.kept)
     del bucket.kept[PLAN.slice_key(3)]
-    with pytest.raises(RunError, match=r"there is no complete manifest"):
+    with pytest.raises(UsageError, match=r"there is no complete manifest"):
         check_manifest(bucket)
     assert put_manifest(bucket) == 1
     assert bucket.kept == before

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -28,6 +29,16 @@ def test_the_table_has_what_varies_in_columns_in_the_order_that_was_given_and_th
     assert "memory_size" not in " ".join(lines[2:])
     assert lines[header].split()[-1] == "bottleneck"
     assert [line.split()[0] for line in lines[header + 2 : header + 5]] == ["1", "10", "2"]
+
+
+def test_large_counts_have_separators_and_long_sweeps_hours_in_the_table_alone(dry_run):
+    many = ("download", "--set", "concurrency_value=500", "--set", "memory_size=2048", "--target", "aws",
+            "--messages-per-concurrency", "40", "--warm-up-per-concurrency", "2")  # fmt: skip
+    table = dry_run(*many, "--repeats", "40").out
+    assert " 1,000 " in table and " 20,000 " in table
+    assert re.search(r"duration: about \d+ h \d+ min for 40 cells", table)
+    [row] = json.loads(dry_run(*many, "--format", "json").out)
+    assert (row["warm_up_messages"], row["messages"]) == (1000, 20_000)
 
 
 def test_repeats_are_one_row_in_the_table_and_a_row_each_for_programs(dry_run):

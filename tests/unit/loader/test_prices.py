@@ -247,7 +247,7 @@ def test_a_refusal_is_one_line_and_nothing_is_written(error, words, stampede, fi
 
 def test_without_credentials_it_is_one_line_with_the_way_out(file, capsys):
     before = file.read_bytes()
-    assert main(["prices", "--update"]) == 1
+    assert main(["prices", "--update"]) == 2
     printed = capsys.readouterr()
     assert (
         printed.err.startswith("stampede: no AWS credentials found; set AWS_PROFILE") and printed.err.count("\n") == 1

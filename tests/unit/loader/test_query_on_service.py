@@ -310,7 +310,7 @@ def test_without_credentials_nothing_is_asked(aws_run, capsys, monkeypatch, tmp_
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     stub = LogsStub([], [])
-    assert aws_run(stub) == 1
+    assert aws_run(stub) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n"), stub.calls) == ("", 2, [])
     assert "no AWS credentials found" in printed.err

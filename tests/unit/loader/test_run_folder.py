@@ -2,7 +2,7 @@
 
 import pytest
 
-from loader.errors import RunError, UsageError
+from loader.errors import UsageError
 from loader.run.folder import RunFolder, checked_run_id
 
 
@@ -77,15 +77,15 @@ def test_a_results_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path, r
 def test_a_damaged_json_file_is_named(tmp_path):
     folder = RunFolder.create(tmp_path, "r1")
     (folder.path / "run.json").write_text("{")
-    with pytest.raises(RunError, match=r"r1/run\.json isn't JSON"):
+    with pytest.raises(UsageError, match=r"r1/run\.json isn't JSON"):
         folder.read_json("run.json")
 
 
 def test_a_file_of_another_kind_and_a_damaged_line_are_named(tmp_path):
     folder = RunFolder.create(tmp_path, "r1")
     (folder.path / "run.json").write_text("[]")
-    with pytest.raises(RunError, match=r"r1/run\.json holds something else"):
+    with pytest.raises(UsageError, match=r"r1/run\.json holds something else"):
         folder.read_json("run.json", {})
     (folder.path / "sent.jsonl").write_bytes(b'{"a": 1}\n\xff\xfe\n')
-    with pytest.raises(RunError, match=r"r1/sent\.jsonl is damaged"):
+    with pytest.raises(UsageError, match=r"r1/sent\.jsonl is damaged"):
         list(folder.rows("sent.jsonl"))

@@ -7,6 +7,7 @@ import pytest
 from experiments import EXPERIMENTS
 from loader import checks, cloudwatch_query, cost, endpoints
 from loader.command_line import main
+from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.run import server_side
 from loader.run import sweep as sweep_run
@@ -273,7 +274,7 @@ def test_an_endpoint_in_the_stead_of_s3_is_not_taken_for_aws(monkeypatch):
 
 def test_a_local_sweep_with_the_proof_is_refused_in_one_line():
     plan = make_plan(EXPERIMENTS["download"], "local", ["server_side_proof=true"], messages_per_concurrency=1)
-    with pytest.raises(doctor.UsageError, match=r"access logs: server_side_proof: the embedded AWS .*TF_VAR_"):
+    with pytest.raises(UsageError, match=r"access logs: server_side_proof: the embedded AWS .*TF_VAR_"):
         doctor.refuse_if_impossible(plan)
 
 

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import cost, predicting, terminal
+from loader import cost, predicting
 from loader.command_line import main
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
+from report import terminal
 
 # A plan of four cells that are foreseen in milliseconds.
 SMALL = ("download", "--set", "concurrency_value=10,5", "--messages-per-concurrency", "4")

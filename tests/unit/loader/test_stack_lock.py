@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from emulator import stack
-from loader.errors import RunError
+from experiments.finding import OK, PROBLEM
+from loader import checks
+from loader.errors import UsageError
 from loader.run import stack_lock
 
 HOLD = """
@@ -42,9 +44,22 @@ def other(state_dir):
 
 def test_a_second_run_is_refused_and_told_of_the_first(other):
     with (
-        pytest.raises(RunError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
+        pytest.raises(UsageError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
         stack_lock.holding("local", "flood"),
     ):
+        pass
+
+
+def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_next(other):
+    found = checks.free_stack("local")
+    assert (found.status, found.found) == (
+        PROBLEM,
+        f"`stampede sweep` of run 20260101T000000Z (process {other.pid}) is using the local stack",
+    )
+    other.kill()
+    other.wait()
+    assert checks.free_stack("local").status == OK
+    with stack_lock.holding("local", "flood"):
         pass
 
 

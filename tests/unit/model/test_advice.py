@@ -40,10 +40,11 @@ def test_of_a_ramp_the_messages_or_the_pollers_are_named_that_reach_the_share_th
     words, changes = asked(cell)
     assert words == ["the trigger's ramp: +300 a minute from 5"]
     each, share = map(
-        int, re.match(r"(\d+) x N messages: (\d+) % of the operations' time at full N", changes[0].words).groups()
+        int,
+        re.match(r"with (\d+) x N messages, (\d+) % of the operations' time is at full N", changes[0].words).groups(),
     )
     assert int(100 * course(cell, messages=each * 200).share_at_n) == share >= 90
-    least, most, share = map(int, re.match(r"provisioned pollers (\d+)-(\d+): (\d+) %", changes[1].words).groups())
+    least, most, share = map(int, re.match(r"with provisioned pollers (\d+)-(\d+), (\d+) %", changes[1].words).groups())
     faster = course(cell, trigger="provisioned", pollers=(least, most), maximum_concurrency=None)
     assert int(100 * faster.share_at_n) == share >= 90
 
@@ -52,7 +53,7 @@ def test_pollers_that_need_as_many_messages_are_not_named():
     uneven = Step("waiting", requests=1, request_s=1.0)
     words, changes = asked(a_cell(uneven, concurrency=5, each=3, of_work={"spread": 1.0}))
     assert words[0].startswith("the number of messages: 3 for each of N")
-    assert re.fullmatch(r"\d+ x N messages: 9\d % of the operations' time at full N", sentence(changes))
+    assert re.fullmatch(r"with \d+ x N messages, 9\d % of the operations' time is at full N", sentence(changes))
 
 
 def test_of_the_messages_that_are_shares_of_a_list_a_smaller_n_is_named():
@@ -67,7 +68,7 @@ def test_of_the_messages_that_are_shares_of_a_list_a_smaller_n_is_named():
         of_work={"spread": 0.5},
     )
     words, changes = asked(cell)
-    n, share = map(int, re.match(r"N = (\d+): (\d+) %", changes[0].words).groups())
+    n, share = map(int, re.match(r"with N = (\d+), (\d+) %", changes[0].words).groups())
     assert words[0].startswith("the number of messages: 2 for each of N")
     assert changes[0].scenario.concurrency == n < 200
     assert changes[0].scenario.messages == cell.messages
@@ -123,7 +124,10 @@ def test_of_pollers_that_fetch_far_more_than_n_take_fewer_are_named():
     words, changes = asked(cell)
     assert words[0] == "reserved concurrency: 20, but the trigger fetches for 200"
     dead, now = map(
-        int, re.match(r"with provisioned pollers 2-2: (\d+) instead of (\d+) dead letters", changes[0].words).groups()
+        int,
+        re.match(
+            r"with provisioned pollers 2-2, (\d+) messages end as dead letters instead of (\d+)", changes[0].words
+        ).groups(),
     )
     assert (course(cell, pollers=(2, 2)).dead_lettered, course(cell).dead_lettered) == (dead, now)
     assert dead < now
@@ -132,7 +136,7 @@ def test_of_pollers_that_fetch_far_more_than_n_take_fewer_are_named():
 def test_of_operations_too_short_for_n_at_one_moment_that_is_said_and_a_smaller_n_is_named():
     words, [change] = asked(a_cell(Step("working", fixed_s=0.01), concurrency=200, each=50))
     assert words == ["the length of the operations: 0.01 s, too short for N = 200 at the same moment"]
-    n, share = map(int, re.match(r"N = (\d+): (\d+) %", change.words).groups())
+    n, share = map(int, re.match(r"with N = (\d+), (\d+) %", change.words).groups())
     assert change.scenario.concurrency == n < 200
     assert int(100 * course(change.scenario).share_at_n) == share >= 90
 

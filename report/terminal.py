@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console, RenderableType
-
-from loader.errors import EXIT_PIPE
 
 # In a pipe a line is as long as it needs to be.
 ENDLESS = 9999
@@ -25,7 +25,7 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
-        raise SystemExit(EXIT_PIPE)
+        raise SystemExit(128 + signal.SIGPIPE)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -39,9 +39,26 @@ def console(*, stderr: bool = False) -> Console:
     )
 
 
-def show(renderable: RenderableType) -> None:
-    """Print on stdout, without blanks at the ends of lines."""
-    own = console()
+def show(renderable: RenderableType, own: Console | None = None) -> None:
+    """Print on stdout, as wide as the console `own`, without blanks at the ends of lines."""
+    own = own or console()
     with own.capture() as captured:
         own.print(renderable)
     print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
+
+
+def fitting(widths: Sequence[int], free: int, by_importance: Sequence[int]) -> list[int]:
+    """The places, in order, of the columns that fit into `free` characters: the important ones, up to the first for
+    which there is no room."""
+    shown = []
+    for at in by_importance:
+        if widths[at] > free:
+            break
+        free -= widths[at]
+        shown.append(at)
+    return sorted(shown)
+
+
+def left_out(width: int, names: Sequence[str]) -> str:
+    """A line that names the columns for which `width` characters have no room."""
+    return f"not shown in {width} columns: {', '.join(names)}; --format csv has them"
