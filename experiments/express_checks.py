@@ -87,6 +87,11 @@ def _zone(cells: Cells) -> Finding:
         if bucket is not None and not _is_name(bucket, suffix):
             found = f"express_bucket_name {bucket!r}: must be up to {MOST_BUCKET_NAME} lower-case letters, digits and "
             return Finding("zone", PROBLEM, f"{found}hyphens, and end in {suffix}", "change it, or leave it out")
+    for name in ("zone_id", "express_bucket_name"):
+        # The next cell's apply would delete a bucket full of objects, which the provider may fail to empty.
+        if len(values := {cell[name] for cell in cells}) > 1:
+            found = f"{len(values)} values of {name}: a sweep keeps one directory bucket"
+            return Finding("zone", PROBLEM, found, "run a sweep for each value")
     return Finding("zone", OK, f"S3 Express One Zone in {zone or zones[0]}")
 
 

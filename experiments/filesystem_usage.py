@@ -86,6 +86,11 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
         if has < needed:
             found = f"a copy of {needed - TMP_MARGIN_MB} MiB doesn't fit into ephemeral_storage_mb {has}"
             return [Finding("data set and /tmp", PROBLEM, found, f"use --set ephemeral_storage_mb={needed}")]
+    modes = sorted({cell["throughput_mode"] for cell in cells})
+    if len(modes) > 1:
+        # EFS guide, "Restrictions on switching throughput".
+        found = f"throughput_mode {' and '.join(modes)}: EFS changes it once in 24 hours"
+        return [Finding("throughput mode", PROBLEM, found, "run a sweep for each mode")]
     storages = ", ".join(dict.fromkeys(str(cell["storage"]) for cell in cells))
     return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
 

@@ -65,6 +65,7 @@ locals {
     handler      = "bootstrap"
     runtime      = "provided.al2023"
     network      = null
+    in_network   = false
     file_system  = null
     environment  = local.copy_environment
     statements   = local.copy_statements

@@ -27,9 +27,6 @@ locals {
     AWS_REGION        = var.region
   })
   host_log_group_name = "/stampede/${local.name}"
-
-  # null: every zone.
-  host_zones = one(data.aws_ec2_instance_type_offerings.of_hosts[*].locations)
 }
 
 # Not every zone has every type.
@@ -61,15 +58,13 @@ module "key" {
   partition   = local.partition
 }
 
-# One subnet: S3's limits don't depend on the zone, and the endpoints below are billed by it.
+# S3's limits don't depend on the zone. The endpoints below are billed by it, so they are in the first one whatever the hosts' is.
 module "host_network" {
   source = "./modules/network"
   count  = local.is_copy_host ? 1 : 0
 
   name          = local.name
   region        = var.region
-  subnet_count  = 1
-  zones         = local.host_zones
   inside        = { name = "hosts", description = "Hosts: to S3 and to the interface endpoints." }
   bucket_arns   = [module.bucket.arn]
   s3_actions    = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"]
@@ -103,7 +98,7 @@ module "host" {
   bucket             = { name = module.bucket.name, arn = module.bucket.arn }
   program_file       = local.copy_program_file
   environment        = local.host_environment
-  subnet_id          = module.host_network[0].subnet_ids[0]
+  subnet_id          = [for zone, id in module.host_network[0].subnet_id_in_zone : id if contains(data.aws_ec2_instance_type_offerings.of_hosts[0].locations, zone)][0]
   security_group_id  = module.endpoints[0].inside_security_group_id
   queue_arn          = module.queue.arn
   key_arn            = module.key[0].arn

@@ -24,6 +24,7 @@ locals {
     handler      = local.is_go ? "bootstrap" : "download.handler.handler"
     runtime      = local.is_go ? "provided.al2023" : "python3.12"
     network      = null
+    in_network   = false
     file_system  = null
 
     statements = [{

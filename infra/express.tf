@@ -48,6 +48,11 @@ locals {
     PLACEMENT           = var.placement
   }
 
+  in_the_zone = {
+    subnet_ids         = [for network in module.zone_network : network.subnet_id_in_zone[data.aws_availability_zones.of_express[0].names[0]]]
+    security_group_ids = [for network in module.zone_network : network.inside_security_group.id]
+  }
+
   express = {
     description  = "Puts or reads objects of a storage class, one record a message."
     program_file = local.copy_program_file
@@ -55,7 +60,8 @@ locals {
     zip_name     = "transfer-${local.architecture}"
     handler      = "bootstrap"
     runtime      = "provided.al2023"
-    network      = one([for network in module.zone_network : { subnet_ids = network.subnet_ids, security_group_ids = [network.inside_security_group.id] }])
+    network      = local.in_the_zone
+    in_network   = var.placement == "same_zone"
     file_system  = null
     environment  = local.express_environment
 
@@ -86,7 +92,8 @@ module "athena" {
 
   name                = local.name
   database_name       = replace(local.name, "-", "_")
-  results_bucket_name = "${local.name}-results-${local.account_id}-${var.region}"
+  # With a prefix of 20 letters and the longest name of a region it has 63, the most that S3 takes.
+  results_bucket_name = "${local.name}-athena-${local.account_id}-${var.region}"
   scan_limit_mb       = var.scan_limit_mb
   columns             = local.object_columns
   partition_keys      = local.object_partitions
@@ -101,7 +108,7 @@ module "athena" {
 
 # What this account calls the zone.
 data "aws_availability_zones" "of_express" {
-  count = local.is_express && var.placement == "same_zone" ? 1 : 0
+  count = local.is_express ? 1 : 0
 
   filter {
     name   = "zone-id"
@@ -111,19 +118,18 @@ data "aws_availability_zones" "of_express" {
   lifecycle {
     postcondition {
       condition     = length(self.names) > 0
-      error_message = "zone_id = ${jsonencode(local.zone_id)}: must be a zone that this account has in ${var.region} with placement = same_zone; choose another one."
+      error_message = "zone_id = ${jsonencode(local.zone_id)}: must be a zone that this account has in ${var.region}; choose another one."
     }
   }
 }
 
+# Up whatever `placement` is, which is free of charge: a function that has just left it still has network interfaces in it.
 module "zone_network" {
   source = "./modules/network"
-  count  = local.is_express && var.placement == "same_zone" ? 1 : 0
+  count  = local.is_express ? 1 : 0
 
   name                  = local.name
   region                = var.region
-  subnet_count          = 1
-  zones                 = data.aws_availability_zones.of_express[0].names
   inside                = { name = "functions", description = "Functions: to S3, of either class." }
   bucket_arns           = [module.bucket.arn]
   s3_actions            = ["s3:GetObject", "s3:PutObject"]

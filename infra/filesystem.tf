@@ -93,7 +93,8 @@ locals {
     zip_name     = "filesystem"
     handler      = "filesystem.handler.handler"
     runtime      = "python3.12"
-    network      = var.storage == "s3" ? null : local.in_the_network
+    network      = local.in_the_network
+    in_network   = var.storage != "s3"
     file_system  = one([for name, mount in local.mounts : { access_point_arn = mount.access_point_arn, mount_path = local.mount_path } if name == var.storage])
     statements = {
       s3        = local.read_the_data

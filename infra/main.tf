@@ -54,6 +54,7 @@ module "worker" {
   reserved_concurrency = var.concurrency_value
   statements           = local.function.statements
   network              = local.function.network
+  in_network           = local.function.in_network
   file_system          = local.function.file_system
   log_retention_days   = var.log_retention_days
 

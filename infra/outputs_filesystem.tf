@@ -26,7 +26,7 @@ output "small_files" {
 }
 
 output "subnet_count" {
-  description = "Private subnets of the VPC."
+  description = "Private subnets that functions and mount targets are in."
   value       = local.is_filesystem ? var.subnet_count : null
 }
 

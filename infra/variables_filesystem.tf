@@ -67,7 +67,7 @@ variable "small_files" {
 
 variable "subnet_count" {
   type        = number
-  description = "Private subnets of the VPC, one for each zone, 1 to 6. A VPC limits the throughput of all functions together; more subnets may raise it."
+  description = "How many zones functions and mount targets are in, one private subnet each, 1 to 6. A VPC limits the throughput of all functions together; more subnets may raise it."
   default     = 2
   nullable    = false
 

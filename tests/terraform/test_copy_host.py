@@ -43,7 +43,7 @@ def test_the_host_is_the_published_one_closed_and_encrypted(deployments):
     assert host["key_name"] in (None, "") or not host["key_name"].startswith("stampede")
     assert host["associate_public_ip_address"] is False
     assert host["user_data_replace_on_change"] is True
-    assert host["subnet_id"] == resources["module.host_network[0].aws_subnet.private[0]"]["id"]
+    assert host["subnet_id"] == resources['module.host_network[0].aws_subnet.private["us-east-1b"]']["id"]
     assert host["vpc_security_group_ids"] == [resources["module.host_network[0].aws_security_group.inside"]["id"]]
     assert host["iam_instance_profile"] == "stampede-copy-host-us-east-1"
     assert host["ami"] == resources["module.host[0].data.aws_ami.linux"]["id"]
@@ -216,12 +216,14 @@ def test_the_gateway_lets_hosts_copy_inside_their_bucket_alone(deployments):
     assert statement["Resource"] == [BUCKET, f"{BUCKET}/*"]
 
 
-def test_the_one_subnet_is_in_a_zone_that_has_the_instance_type(deployments):
+def test_the_hosts_are_in_a_zone_that_has_the_instance_type_and_the_endpoints_in_the_first(deployments):
     resources = deployments["defaults"]
 
-    assert (
-        _only(resources, "aws_subnet")["availability_zone"] == "us-east-1b"
-    )  # the first zone has none: copy_host.tftest
+    subnets = {name: resources[f'module.host_network[0].aws_subnet.private["us-east-1{name}"]']["id"] for name in "ab"}
+    hosts = [values for address, values in resources.items() if ".aws_instance." in address]
+    assert {host["subnet_id"] for host in hosts} == {subnets["b"]}  # the first zone has none: copy_host.tftest
+    endpoints = [values for address, values in resources.items() if ".aws_vpc_endpoint.service" in address]
+    assert [endpoint["subnet_ids"] for endpoint in endpoints] == [[subnets["a"]]] * 4
     offered = resources["data.aws_ec2_instance_type_offerings.of_hosts[0]"]
     assert offered["location_type"] == "availability-zone"
     assert [(one["name"], one["values"]) for one in offered["filter"]] == [("instance-type", ["m5a.8xlarge"])]

@@ -1,6 +1,9 @@
-# A network without a way out: private subnets, one a zone, from which S3 is reached by a gateway endpoint, and nothing else
+# A network without a way out: a private subnet in every zone, from which S3 is reached by a gateway endpoint, and nothing else
 # unless another module adds it: the mount targets of a file system (../mount_targets) or other services (../endpoints). No
 # NAT, no internet gateway: both would be billed and measured.
+#
+# Every zone has its subnet, whichever are used: Terraform destroys what is no longer needed before it updates what still uses
+# it, and EC2 doesn't delete a subnet with a function or an endpoint in it (terraform-provider-aws#13661). An unused one is free.
 #
 # A message that failed in a function in here comes back after the queue's visibility timeout and not after seconds: the
 # function asks SQS for that (functions/common/redelivery.py) and doesn't reach it. What Lambda does itself, taking messages
@@ -8,7 +11,7 @@
 
 # Lambda and EFS don't take use1-az3; Local Zones aren't zones of that type.
 data "aws_availability_zones" "usable" {
-  #checkov:skip=CKV_AWS_394:The first subnet_count are taken, and a stack lives for hours.
+  #checkov:skip=CKV_AWS_394:A stack lives for hours.
   state            = "available"
   exclude_zone_ids = ["use1-az3"]
 
@@ -19,14 +22,14 @@ data "aws_availability_zones" "usable" {
 
   lifecycle {
     postcondition {
-      condition     = length([for name in self.names : name if try(contains(var.zones, name), true)]) >= var.subnet_count
-      error_message = "subnet_count = ${var.subnet_count}: must be at most ${length([for name in self.names : name if try(contains(var.zones, name), true)])}, the zones of ${var.region} that can be used; there is one subnet a zone."
+      condition     = length(self.names) >= var.subnet_count
+      error_message = "subnet_count = ${var.subnet_count}: must be at most ${length(self.names)}, the zones of ${var.region} that can be used; there is one subnet a zone."
     }
   }
 }
 
 locals {
-  zones = [for name in data.aws_availability_zones.usable.names : name if try(contains(var.zones, name), true)]
+  zones = sort(data.aws_availability_zones.usable.names)
 }
 
 resource "aws_vpc" "this" {
@@ -43,13 +46,13 @@ resource "aws_default_security_group" "closed" {
 }
 
 resource "aws_subnet" "private" {
-  count = var.subnet_count
+  for_each = toset(local.zones)
 
   vpc_id            = aws_vpc.this.id
-  availability_zone = local.zones[count.index]
-  cidr_block        = cidrsubnet(aws_vpc.this.cidr_block, 4, count.index) # 4,091 addresses each
+  availability_zone = each.key
+  cidr_block        = cidrsubnet(aws_vpc.this.cidr_block, 4, index(local.zones, each.key)) # 4,091 addresses each
 
-  tags = { Name = "${var.name}-${local.zones[count.index]}" }
+  tags = { Name = "${var.name}-${each.key}" }
 }
 
 resource "aws_route_table" "private" {
@@ -59,9 +62,9 @@ resource "aws_route_table" "private" {
 }
 
 resource "aws_route_table_association" "private" {
-  count = var.subnet_count
+  for_each = aws_subnet.private
 
-  subnet_id      = aws_subnet.private[count.index].id
+  subnet_id      = each.value.id
   route_table_id = aws_route_table.private.id
 }
 

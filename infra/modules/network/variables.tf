@@ -10,13 +10,8 @@ variable "region" {
 
 variable "subnet_count" {
   type        = number
-  description = "Private subnets, one a zone."
-}
-
-variable "zones" {
-  type        = list(string)
-  description = "Zones that may be used, by name; null for every one."
-  default     = null
+  description = "How many of the zones' subnets are used, where it doesn't matter which."
+  default     = 1
 }
 
 variable "inside" {

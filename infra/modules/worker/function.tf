@@ -93,7 +93,7 @@ resource "aws_lambda_function" "worker" {
   }
 
   dynamic "vpc_config" {
-    for_each = var.network[*]
+    for_each = [for network in var.network[*] : network if var.in_network]
 
     content {
       subnet_ids         = vpc_config.value.subnet_ids

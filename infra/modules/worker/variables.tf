@@ -99,8 +99,14 @@ variable "network" {
     subnet_ids         = list(string)
     security_group_ids = list(string)
   })
-  description = "Where the function's network interfaces are; null for outside a VPC."
+  description = "Where the function may have network interfaces; null for outside a VPC."
   default     = null
+}
+
+variable "in_network" {
+  type        = bool
+  description = "Whether the function is in that network. Outside, the role keeps the permission with which Lambda removes the interfaces that the function left."
+  default     = true
 }
 
 variable "file_system" {

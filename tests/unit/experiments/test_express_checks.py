@@ -30,6 +30,14 @@ def test_the_published_cells_pass():
     assert {one.status for one in checks([*cells, cell("count", object_count=700_000)])} == {OK}
 
 
+@pytest.mark.parametrize(
+    ("name", "values"), [("zone_id", (None, "use1-az6")), ("express_bucket_name", (None, "own--use1-az4--x-s3"))]
+)
+def test_a_sweep_keeps_one_directory_bucket(name, values):
+    zone = found(*(cell(**{name: value}) for value in values))["zone"]
+    assert (zone.status, zone.found) == (PROBLEM, f"2 values of {name}: a sweep keeps one directory bucket")
+
+
 @pytest.mark.parametrize("name", ["operation", "placement"])
 def test_an_unknown_word_is_named_with_those_that_there_are_and_nothing_else_is_looked_at(name):
     [problem] = checks([demand(one).values for one in (cell(), cell(**{name: "sideways"}))])

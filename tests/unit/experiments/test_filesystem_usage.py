@@ -11,7 +11,7 @@ from filesystem.copy_order import MOST_THREADS
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {
     "storage": "s3", "dataset": "small", "memory_size": 1024, "ephemeral_storage_mb": 1228, "threads": 30,
-    "connections": 10, "concurrency_value": 1, "with_s3files": False,
+    "connections": 10, "concurrency_value": 1, "with_s3files": False, "throughput_mode": "elastic",
 }  # fmt: skip
 PRICES = {"s3_get": 4e-7, "s3_gb_month": 0.023, "lambda_gb_s_arm64": 0.0000133334, "efs_gb_month": 0.3,
           "efs_read_gb": 0.03}  # fmt: skip
@@ -53,6 +53,14 @@ def test_what_can_not_work_is_told_with_the_way_out(changes, found):
     assert finding.status == PROBLEM
     assert found in finding.found
     assert finding.way_out
+
+
+def test_a_sweep_of_throughput_modes_is_refused_for_efs_changes_it_once_a_day():
+    [finding] = checks([CELL, CELL | {"throughput_mode": "bursting"}])
+    assert (finding.status, finding.found) == (
+        PROBLEM,
+        "throughput_mode bursting and elastic: EFS changes it once in 24 hours",
+    )
 
 
 @pytest.mark.parametrize("name", ["threads", "connections"])
