@@ -123,6 +123,7 @@ COPY = Experiment(
     usage=usage,
     checks=checks,
     objects=orders.listed_objects,
+    emptied_before_destroy=("destination_bucket_name", "bucket_name"),
     order=orders.listing_or_slices,
     work=work,
     defaults={

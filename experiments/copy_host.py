@@ -101,6 +101,7 @@ COPY_HOST = Experiment(
     usage=host_usage,
     checks=host_checks,
     objects=masters,
+    emptied_before_destroy=("bucket_name",),
     order=of_slices,
     work=work,
     defaults={

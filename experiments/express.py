@@ -159,7 +159,7 @@ EXPRESS = Experiment(
     messages=orders.messages,
     of_message=orders.its_slice,
     placing=Placing("placing_function_name", orders.placing),
-    emptied_before_destroy=("express_bucket_name",),
+    emptied_before_destroy=("express_bucket_name", "bucket_name"),
     execution=orders.execution,
     by_size=BySize(
         "storage_class",

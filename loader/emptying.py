@@ -1,8 +1,9 @@
-"""Empties a bucket where Terraform can't: a directory bucket, for which the provider's force_destroy is reported broken
-(terraform-provider-aws#34643).
+"""Empties a bucket where Terraform can't, or not in time: a directory bucket, for which the provider's force_destroy is
+reported broken (terraform-provider-aws#34643), and one of millions of objects, of which force_destroy deletes 1,000 at
+a time, one page after the other.
 
-Such a bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and what is listed while keys go may
-lack some. So it is listed anew until nothing is found.
+A directory bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and what is listed while keys go
+may lack some. So it is listed anew until nothing is found.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
             count = sum(map(len, _pages(s3, bucket)))
             say(f"would delete {count:,} objects in s3://{bucket}, and abort unfinished uploads")
             return count
-        say(f"emptying s3://{bucket} (about a second per thousand objects)")
+        say(f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at once)")
         count = 0
         while answers := list(in_flight(lambda keys: _delete(s3, bucket, keys), _pages(s3, bucket), DELETES_AT_ONCE)):
             count += (deleted := sum(number for number, _ in answers))

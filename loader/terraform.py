@@ -118,7 +118,14 @@ class Terraform:
             text=True,
             start_new_session=True,  # Ctrl-C is passed on once, by us, below
         )
-        output, errors = _communicate(process)
+        try:
+            output, errors = _communicate(process)
+        except subprocess.TimeoutExpired:
+            raise RunError(
+                f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created and "
+                "not yet destroyed is still there and billed: repeat the command, or remove the stack with `terraform "
+                "destroy`"
+            ) from None
         with self.log_file.open("a") as log:
             log.write(f"$ {shlex.join(command)}\n{output if not quiet else ''}{errors}")
         if process.returncode != 0:

@@ -13,7 +13,7 @@ DESCRIPTION = """Upload the objects that the operations read.
 The manifest is uploaded too, where the experiment has one. What is already
 there is kept. Objects that only a function of the stack can write are written
 by that function. --remove empties the buckets that `terraform destroy` can't
-empty."""
+empty, or only slowly."""
 EXAMPLES = (
     ("stampede dataset", "upload what the applied stack needs"),
     ("stampede dataset --target local --size-mb 64", "a smaller object for the embedded AWS"),
@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remove",
         action="store_true",
-        help="instead of uploading, delete all objects in the buckets that `terraform destroy` can't empty "
+        help="instead of uploading, delete all objects in the buckets that `terraform destroy` can't empty, "
+        "or only slowly "
         "(default: upload)",
     )
     add_order_option(parser)
