@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +17,14 @@ from loader.progress import say
 from loader.target import Target
 from report.phrases import decimal_size
 
-# Lambda's longest invocation, and a little for the answer, on a connection that nothing on the way takes for a dead one
-# (Lambda guide, "Invoking a function synchronously"). Once: a second invocation would write beside the first.
+# Lambda's longest invocation, and a little for the answer. Once: a second invocation would write beside the first.
 CONFIG = {"read_timeout": 910, "tcp_keepalive": True, "retries": {"mode": "standard", "total_max_attempts": 1}}
+# A NAT gateway drops a connection that is silent for 350 s (VPC guide, "NAT gateway basics"), and Linux sends its first
+# probe after two hours. What macOS calls TCP_KEEPALIVE is TCP_KEEPIDLE elsewhere.
+PROBES = (
+    (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)), 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
+)
 
 
 def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None = None) -> list[dict[str, Any]]:
@@ -74,6 +80,8 @@ def _words(result: Mapping[str, Any]) -> str:
 def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """What one invocation answers, and why it failed; "" where it didn't. Raises RunError where there is no answer."""
     client = target.client("lambda", **CONFIG)
+    # Botocore has a setting for SO_KEEPALIVE alone; its connections are made with this list.
+    client._endpoint.http_session._socket_options.extend(PROBES)
     try:
         answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode())
         told = answer["Payload"].read()

@@ -2,16 +2,21 @@
 
 import io
 import json
+import socket
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
+import urllib3.util.connection
 from botocore.config import Config
 from botocore.exceptions import EndpointConnectionError
 
 from experiments import EXPERIMENTS
 from experiments.experiment import Placing
 from loader.errors import RunError
-from loader.placing import place
+from loader.placing import PROBES, place
 from loader.target import Target
 
 OUTPUTS = {
@@ -23,6 +28,8 @@ OUTPUTS = {
 
 class Lambda:
     """Answers Invoke with a payload, or an error; once with `first`, where that is given."""
+
+    _endpoint = SimpleNamespace(http_session=SimpleNamespace(_socket_options=[]))
 
     def __init__(self, payload=b"", error=None, function_error=None, first=None):
         self.payload, self.error, self.function_error, self.invoked = payload, error, function_error, []
@@ -63,6 +70,34 @@ def test_an_invocation_whose_answer_is_lost_is_not_made_again_beside_the_first(m
     place(Target("local", OUTPUTS), {})
     [config] = clients
     assert config.retries["total_max_attempts"] == 1
+
+
+def test_a_connection_on_which_an_invocation_is_silent_for_minutes_is_probed_every_minute(monkeypatch):
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"objects": 3}')
+
+        def log_message(self, *_):
+            pass
+
+    probes, connect = [], urllib3.util.connection.create_connection
+
+    def noticed(*arguments, **options):
+        made = connect(*arguments, **options)
+        names = ((socket.SOL_SOCKET, socket.SO_KEEPALIVE), *((level, name) for level, name, _ in PROBES))
+        probes.append([made.getsockopt(*name) for name in names])
+        return made
+
+    monkeypatch.setattr(urllib3.util.connection, "create_connection", noticed)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        place(Target("local", OUTPUTS, f"http://127.0.0.1:{server.server_port}"), {})
+    assert probes == [[1, 60, 30]]
 
 
 @pytest.mark.parametrize(
