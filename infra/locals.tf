@@ -42,7 +42,7 @@ locals {
   source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
 
   visibility_timeout_s = coalesce(var.visibility_timeout_s, 6 * local.timeout_s)
-  # AWS asks for at least 5, so that a throttled message doesn't end as a dead letter.
+  # AWS asks for at least 5: a message that stays throttled for its whole visibility timeout counts as received.
   max_receive_count = 5
 
   # The one of the function, or of the hosts.

@@ -153,7 +153,8 @@ variable "maximum_concurrency" {
     error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must be a whole number from 2 to 1000; for one function at a time, leave it out and set concurrency_value = 1."
   }
 
-  # Above the reserved concurrency the surplus would only be throttled, and each throttled message counts as received.
+  # Above the reserved concurrency the surplus would only be throttled: Lambda tries such a message again until its visibility
+  # timeout is over; then it comes back and counts as received once more (Lambda guide, services-sqs-errorhandling).
   validation {
     condition     = var.maximum_concurrency == null ? true : var.maximum_concurrency <= max(2, var.concurrency_value)
     error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must not be above concurrency_value = ${var.concurrency_value}, or above 2 with concurrency_value = 1."

@@ -162,7 +162,8 @@ def _pollers(pollers: Pollers, concurrency: int) -> Finding:
         found = f"{has} reach {reach} functions at once, but concurrency_value is {concurrency}"
         return Finding("trigger", PROBLEM, found, way_out)
     if pollers.maximum > fitting and reach > 2 * concurrency + INVOCATIONS_PER_POLLER:
-        # What the functions can't take is throttled, waits out the visibility timeout, and ends as a dead letter.
+        # What the functions can't take is throttled and tried again until its visibility timeout is over; five times
+        # that, and it is a dead letter.
         found = f"{has} fetch for {reach} functions at once, but only {concurrency} may run; the rest is throttled"
         return Finding("trigger", WARNING, found, way_out)
     return Finding("trigger", OK, has)
