@@ -90,8 +90,8 @@ module "athena" {
   source = "./modules/athena"
   count  = local.is_express ? 1 : 0
 
-  name                = local.name
-  database_name       = replace(local.name, "-", "_")
+  name          = local.name
+  database_name = replace(local.name, "-", "_")
   # With a prefix of 20 letters and the longest name of a region it has 63, the most that S3 takes.
   results_bucket_name = "${local.name}-athena-${local.account_id}-${var.region}"
   scan_limit_mb       = var.scan_limit_mb
