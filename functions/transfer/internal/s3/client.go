@@ -58,7 +58,7 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 		endpoint:    where,
 		credentials: credentials,
 		signer:      v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
-		pool:        &pool{endpoint: where, tls: secured, readerBytes: readerBytes, silence: ReadTimeout},
+		pool:        newPool(where, secured, readerBytes, ReadTimeout),
 	}, nil
 }
 
@@ -66,7 +66,7 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 // but may be long in coming: silence is the longest wait for a byte.
 func (c *Client) ForManySmallAnswers(silence time.Duration) *Client {
 	made := *c
-	made.pool = &pool{endpoint: c.endpoint, tls: c.pool.tls, readerBytes: smallReaderBytes, silence: silence}
+	made.pool = newPool(c.endpoint, c.pool.tls, smallReaderBytes, silence)
 	return &made
 }
 

@@ -20,6 +20,10 @@ const readerBytes = 64 << 10
 // The same for a connection that gets small answers only: its header and a few hundred bytes of XML.
 const smallReaderBytes = 4 << 10
 
+// How many connections a pool makes at once. A handshake is mostly arithmetic: a thousand at once on a small share of a processor
+// would all take as long as the thousand, 2 to 7 s, and those that came last would be given up for lost.
+const handshakesAtOnce = 64
+
 // What is read at once from a connection with TLS.
 const readAheadBytes = 128 << 10
 
@@ -67,8 +71,15 @@ type pool struct {
 	tls         *tls.Config
 	readerBytes int
 	silence     time.Duration // the longest wait for a byte
+	handshakes  chan struct{} // full while handshakesAtOnce are under way
 	mutex       sync.Mutex
 	idle        []*connection
+}
+
+func newPool(where endpoint, secured *tls.Config, readerBytes int, silence time.Duration) *pool {
+	return &pool{
+		endpoint: where, tls: secured, readerBytes: readerBytes, silence: silence, handshakes: make(chan struct{}, handshakesAtOnce),
+	}
 }
 
 // take returns an idle connection, or a new one when there's none or it must be fresh.
@@ -93,10 +104,17 @@ func (p *pool) put(c *connection) {
 	p.mutex.Unlock()
 }
 
+// dial makes a connection. The time that it waits for its turn counts only against ctx.
 func (p *pool) dial(ctx context.Context) (*connection, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	select {
+	case p.handshakes <- struct{}{}:
+		defer func() { <-p.handshakes }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout+ReadTimeout)
 	defer cancel()
-	plain, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.endpoint.dial)
+	plain, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", p.endpoint.dial)
 	if err != nil {
 		return nil, failure.Passing(failure.NoConnection, "no connection to %s: %v", p.endpoint.dial, err)
 	}

@@ -27,7 +27,7 @@ func NewTransport(connections int) (*Transport, error) {
 		return nil, err
 	}
 	return &Transport{&http.Transport{
-		DialContext: dialPatient, TLSClientConfig: secured, TLSHandshakeTimeout: connectTimeout,
+		DialContext: dialPatient, TLSClientConfig: secured, TLSHandshakeTimeout: ReadTimeout,
 		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections,
 		DisableCompression: true, ReadBufferSize: smallObjectBytes, WriteBufferSize: smallObjectBytes,
 	}}, nil
