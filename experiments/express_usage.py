@@ -37,7 +37,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     moved_gb = mean * values["object_bytes"] / BYTES_IN_A_GB
     return Usage(
         moved_mb=mebibytes(objects * values["object_bytes"]),
-        uses=(*_transfers(values, mean, moved_gb, "each"), *_kept(values, placed=not uploads)),
+        uses=(*_transfers(values, mean, moved_gb, "each"), *_kept(values, placed=not uploads), *_network(values)),
         faster_by="more slices or a larger parallel_limit",
         emulator_mb=mebibytes(set_bytes(values)),
         connections=values["parallel_limit"],
@@ -69,11 +69,19 @@ def _query(values: Mapping[str, Any]) -> Usage:
             *read,
             Use(*_line(values, "LIST", "put"), each=_pages(count)),
             *_kept(values, placed=True),
+            *_network(values),
         ),
         faster_by="larger objects",
         emulator_mb=LOCAL_QUERY_MB + mebibytes(set_bytes(values)),
         **_common(values),
     )
+
+
+def _network(values: Mapping[str, Any]) -> tuple[Use, ...]:
+    """What is billed of the network of a function in the directory bucket's zone."""
+    if values["placement"] != "same_zone":
+        return ()
+    return (Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_cell_hour=1),)
 
 
 def _common(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
             Use("EFS", "storage of the data set", "efs_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
             Use("EFS", "elastic reads", "efs_read_gb", each=moved_mb / 1024 if values["storage"] == "efs" else 0),
             Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
+            Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_hour=1),
         ),
     )  # fmt: skip
 

@@ -134,6 +134,21 @@ module "zone_network" {
   bucket_arns           = [module.bucket.arn]
   s3_actions            = ["s3:GetObject", "s3:PutObject"]
   directory_bucket_arns = [module.directory_bucket[0].arn]
+  private_names         = true
+}
+
+# A message that failed comes back after seconds because the function asks SQS for it; unasked, after six times timeout_s. Billed by
+# the hour, so only while the function is in the network.
+module "zone_sqs_endpoint" {
+  source = "./modules/endpoints"
+  count  = local.is_express && var.placement == "same_zone" ? 1 : 0
+
+  name                  = local.name
+  region                = var.region
+  vpc_id                = module.zone_network[0].vpc_id
+  subnet_ids            = local.in_the_zone.subnet_ids
+  inside_security_group = module.zone_network[0].inside_security_group
+  services              = ["sqs"]
 }
 
 # Puts what downloads read and queries ask about, where it isn't yet. Only invoked, and outside the network whatever `placement`

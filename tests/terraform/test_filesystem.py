@@ -195,7 +195,7 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     ]
 
 
-def test_the_network_has_private_subnets_one_a_zone_and_no_way_out_but_to_s3(deployments):
+def test_the_network_has_private_subnets_one_a_zone_and_no_way_out_but_to_s3_and_sqs(deployments):
     resources = deployments["efs"]
     subnets = list(_of_type(resources, "aws_subnet").values())
 
@@ -203,8 +203,10 @@ def test_the_network_has_private_subnets_one_a_zone_and_no_way_out_but_to_s3(dep
     assert zones == [("us-east-1a", "10.0.0.0/20"), ("us-east-1b", "10.0.16.0/20"), ("us-east-1c", "10.0.32.0/20")]
     assert not any(one["map_public_ip_on_launch"] for one in subnets)
     assert not _types(resources) & {"aws_nat_gateway", "aws_internet_gateway", "aws_route", "aws_eip"}
-    (endpoint,) = _of_type(resources, "aws_vpc_endpoint").values()
+    endpoint, sqs = sorted(_of_type(resources, "aws_vpc_endpoint").values(), key=lambda one: one["service_name"])
     assert (endpoint["vpc_endpoint_type"], endpoint["service_name"]) == ("Gateway", "com.amazonaws.us-east-1.s3")
+    assert (sqs["vpc_endpoint_type"], sqs["service_name"]) == ("Interface", "com.amazonaws.us-east-1.sqs")
+    assert (sqs["private_dns_enabled"], sqs["subnet_ids"]) == (True, _first_subnets(resources, 1))
     (table,) = _of_type(resources, "aws_route_table").values()
     assert endpoint["route_table_ids"] == [table["id"]]
     associations = _of_type(resources, "aws_route_table_association").values()
@@ -219,27 +221,28 @@ def test_every_subnet_stays_whatever_storage_and_subnet_count_are(deployments):
     assert subnets == [subnets[0]] * len(deployments)
 
 
-def test_functions_reach_s3_and_mount_targets_and_nobody_else_reaches_those(deployments):
+def test_functions_reach_s3_sqs_and_mount_targets_and_nobody_else_reaches_those(deployments):
     resources = deployments["efs"]
     rules = {
-        address.rpartition(".")[2]: (
+        (
             rule["security_group_id"],
             rule["referenced_security_group_id"] or rule["prefix_list_id"],
             rule["ip_protocol"],
             (rule["from_port"], rule["to_port"]),
         )
         for kind in ("egress", "ingress")
-        for address, rule in _of_type(resources, f"aws_vpc_security_group_{kind}_rule").items()
+        for rule in _of_type(resources, f"aws_vpc_security_group_{kind}_rule").values()
     }
-    ids = {
-        "functions": resources["module.network[0].aws_security_group.inside"]["id"],
-        "mount_targets": resources["module.mount_targets[0].aws_security_group.this"]["id"],
-    }
-    s3 = resources["module.network[0].aws_vpc_endpoint.s3"]["prefix_list_id"]
+    functions = resources["module.network[0].aws_security_group.inside"]["id"]
+    mount_targets = resources["module.mount_targets[0].aws_security_group.this"]["id"]
+    sqs = resources["module.sqs_endpoint[0].aws_security_group.endpoints"]["id"]
+    https, nfs = ("tcp", (443, 443)), ("tcp", (2049, 2049))
     assert rules == {
-        "to_s3": (ids["functions"], s3, "tcp", (443, 443)),
-        "to_mount_targets": (ids["functions"], ids["mount_targets"], "tcp", (2049, 2049)),
-        "from_inside": (ids["mount_targets"], ids["functions"], "tcp", (2049, 2049)),
+        (functions, resources["module.network[0].aws_vpc_endpoint.s3"]["prefix_list_id"], *https),
+        (functions, sqs, *https),
+        (sqs, functions, *https),
+        (functions, mount_targets, *nfs),
+        (mount_targets, functions, *nfs),
     }
     closed = resources["module.network[0].aws_default_security_group.closed"]
     assert not closed.get("ingress") and not closed.get("egress")
@@ -247,7 +250,7 @@ def test_functions_reach_s3_and_mount_targets_and_nobody_else_reaches_those(depl
 
 @pytest.mark.parametrize(("run", "buckets"), [("efs", [BUCKET]), ("s3files", [BUCKET, FILES_BUCKET])])
 def test_only_the_experiments_buckets_can_be_read_from_the_network(deployments, run, buckets):
-    (endpoint,) = _of_type(deployments[run], "aws_vpc_endpoint").values()
+    endpoint = deployments[run]["module.network[0].aws_vpc_endpoint.s3"]
     (statement,) = statements(endpoint["policy"])
 
     assert statement["Action"] == ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]

@@ -5,9 +5,8 @@
 # Every zone has its subnet, whichever are used: Terraform destroys what is no longer needed before it updates what still uses
 # it, and EC2 doesn't delete a subnet with a function or an endpoint in it (terraform-provider-aws#13661). An unused one is free.
 #
-# A message that failed in a function in here comes back after the queue's visibility timeout and not after seconds: the
-# function asks SQS for that (functions/common/redelivery.py) and doesn't reach it. What Lambda does itself, taking messages
-# and writing logs, doesn't go through this network.
+# What Lambda does itself, taking messages and writing logs, doesn't go through this network. Only the function's own wish that a
+# failed message come back after seconds (functions/common/redelivery.py) needs SQS in here.
 
 # Lambda and EFS don't take use1-az3; Local Zones aren't zones of that type.
 data "aws_availability_zones" "usable" {
