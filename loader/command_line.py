@@ -195,8 +195,10 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
         folders = [vars(parsed).get("results_dir"), STATE_DIR]
-        where = error.filename or " or ".join(str(folder) for folder in folders if folder)
-        text = f": can't write to {where} ({error.strerror}); free or change that disk; `sweep --resume` resumes a run"
+        where = str(error.filename or " or ".join(str(folder) for folder in folders if folder))
+        variable = " (STAMPEDE_STATE_DIR)" if where.startswith(str(STATE_DIR)) else ""
+        resume = "; `sweep --resume` resumes the run" if parsed.verb == "sweep" else ""
+        text = f": can't write to {where} ({error.strerror}); free or change that disk{variable}{resume}"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
     # botocore's, for credentials from the environment that have expired since the start

@@ -130,7 +130,14 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
             f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.name}` fetches them"
         )
     _check_export((logs, folder.path / COLUMNS), arguments.export)
-    narrowed = with_filters(text, where if _PLATFORM_FIELD.search(text) else of_run | where)
+    of_platform = _PLATFORM_FIELD.search(text) is not None
+    narrowed = with_filters(text, where if of_platform else of_run | where)
+    if of_platform and folder.read_json("run.json", {}).get("target") == "local":
+        say(
+            "START, END and REPORT lines of this run are the embedded AWS's: their memory is that of its processes, "
+            "and they report no initialization",
+            style="yellow",
+        )
     if on_aws:
         try:
             return _asked(_service(folder, arguments), narrowed, folder), (logs,)

@@ -62,4 +62,5 @@ def _refusing(make: Callable[[], T], place: Path) -> T:
     except report.NoReport as error:
         raise UsageError(str(error)) from None
     except OSError as error:
-        raise RunError(f"the report {place} can't be written: {error}") from None
+        why = error.strerror or error
+        raise RunError(f"the report {place} can't be written: {why}; free that disk or use another place") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from experiments import EXPERIMENTS, Experiment
 from loader import predicting, simulated_table
-from loader.errors import UsageError, one_line
+from loader.errors import RunError, UsageError
 from loader.infra_variables import infra_defaults
 from loader.predicting import Given
 from loader.progress import bar, say
@@ -67,6 +67,6 @@ def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> N
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise UsageError(f"--picture: {path} can't be written: {one_line(error)}") from None
+        raise RunError(f"--picture: {path} can't be written: {error.strerror}; use another file") from None
     more = f", without {left_out} cells for which there is no room" if left_out else ""
     say(f"picture: {path}{more}")

@@ -1,4 +1,4 @@
-"""What a cold start adds to the time, a line a cell."""
+"""Cold operations against warm ones, a line a cell."""
 
 from matplotlib.figure import Figure
 
@@ -6,12 +6,13 @@ from report.figures import drawing
 from report.figures.series import Cell, Drawn
 
 NAME = "cold_starts"
-TITLE = "Time added by a cold start"
+TITLE = "Cold starts against warm ones"
 READING = (
     "Each line is one cell: the mean of the first {many} of each function instance (cold) minus the mean of its "
     "later ones (warm), with the 95 % interval. Right of the vertical line cold {many} are slower; where the interval "
     "crosses it, the two are too close to call. The function’s initialization ends before the {one} starts and isn’t "
-    "included."
+    "included. Cold {many} are the first of a flood, when fewer functions run beside them: the difference includes "
+    "that, and can be below zero for it."
 )
 
 

@@ -207,6 +207,15 @@ def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_told(logs,
     assert "1 of the 2 messages of run run-a have no record yet" in " ".join(printed.err.split())
 
 
+def test_figures_of_the_emulators_own_lines_are_said_to_be_its_own(logs, capsys):
+    folder = logs.parent / "results" / "run-a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"target": "local"}')
+    (folder / "log_events.jsonl").write_text(logs.read_text())
+    assert main(["query", "reports", "--run", "run-a", "--format", "json"]) == 0
+    assert "REPORT lines of this run are the embedded AWS's" in " ".join(capsys.readouterr().err.split())
+
+
 def test_ctrl_c_in_a_long_query_is_status_130_and_no_traceback(logs, capsys, monkeypatch):
     def endless(*_):  # seconds: DuckDB may come to see an interrupt only when a thread has done its part
         threading.Timer(0.2, _thread.interrupt_main).start()
