@@ -16,6 +16,7 @@ from report.phrases import listed, seconds
 from report.run import NoReport, Run, load
 from report.sections import downloads, environment
 from report.statistics import rules
+from report.statistics.bootstrap import Sample
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.comparisons import took_words
 from report.statistics.effect import effect
@@ -145,7 +146,9 @@ def _effects(base: Side, side: Side) -> dict[Key, dict[str, Any]]:
     found = {}
     for key in sorted(base.cells.keys() & side.cells.keys()):
         ours, theirs = side.cells[key], base.cells[key]
-        result = effect(ours.everything, theirs.everything)
+        # Drawn apart: a run beside its copy would have the same resamples, and a difference of 0 that looks certain.
+        drawn_apart = Sample(ours.everything.values, f"{key.words}, {side.letter}")
+        result = effect(drawn_apart, theirs.everything)
         if not _same_size(base, side, key):
             # The ratio would be one of sizes.
             nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
@@ -173,6 +176,11 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
         "facts": [_facts(side) for side in sides],
         "warnings": [
             f"{side.letter}: {text}" for side in sides for text in [*unfinished.sentences(side.run), *side.run.warnings]
+        ]
+        + [
+            f"{pair.base.letter} and {pair.side.letter} are the same run, {pair.side.run.run_id}, from two folders."
+            for pair in pairs
+            if pair.side.run.run_id == pair.base.run.run_id
         ],
         "settings": _settings(sides),
         "csv": downloads.embedded("comparison.csv", "comparison.csv", _csv(pairs), "text/csv"),

@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import shutil
 import statistics
 
 import pytest
@@ -138,6 +139,15 @@ def test_a_run_against_itself_is_refused(make_run, tmp_path):
     folder = make_run("one")
     with pytest.raises(report.NoReport, match="a results folder is named twice"):
         report.compare([folder, folder.parent / "." / "one"], tmp_path)
+
+
+def test_a_run_beside_its_copy_is_said_and_its_intervals_are_as_wide_as_between_equal_runs(make_run, tmp_path):
+    folder = make_run("one")
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    found = Page(report.compare([folder, copy], tmp_path / "out").read_text())
+    assert "A and B are the same run, " in found.text
+    assert {row[6] for row in rows_of(found)} == {"1.00"}
+    assert not [row for row in rows_of(found) if row[7:9] == ["1.00", "1.00"] or "1.00 to 1.00" in row[7]]
 
 
 def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp_path):
