@@ -44,3 +44,16 @@ def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, ca
     printed = capsys.readouterr()
     assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment.\n")
     assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "rule"), [("c.pdf", "ends in .html"), ("nowhere/c.html", "in a folder that exists"), ("c", ".html")]
+)
+def test_a_comparison_is_an_html_file_in_a_folder_that_exists(output, rule, run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(run), str(run), "--output", output])
+    err = capsys.readouterr().err
+    assert "--output" in err and rule in err and err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
