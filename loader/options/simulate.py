@@ -17,7 +17,7 @@ much of the time is at full N, how long it takes, what it costs, the bottleneck,
 and what to change. It needs no account and makes no request."""
 EXAMPLES = (
     ("stampede simulate download", "predict the published matrix on AWS"),
-    ("stampede simulate copy --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),
+    ("stampede simulate download --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),
 )
 
 
