@@ -25,6 +25,9 @@ LAMBDA_CALLS_AT_ONCE = 1000
 # infra/copy_host.tf: instance types with AWS's own processors have a g behind their number.
 ARM64 = re.compile(r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\.")
 
+# A smaller share of the objects than this is no reason to warn.
+HARDLY_ANY = 0.0001
+
 Cells = Sequence[Mapping[str, Any]]
 
 
@@ -62,7 +65,7 @@ def key_plan(cells: Cells, *, always: bool = False) -> Finding:
 
 
 def rate(cells: Cells) -> Finding:
-    """What all calls at once come to, against what S3 takes; always ok, as finding that limit is the experiment."""
+    """What all calls at once come to, against what S3 takes; a warning where objects may fail for it."""
     known = knowledge("copy")
     takes_per_s, asked_per_s = known["s3_put_per_s"], partial(wanted_per_s, parameters=known)
     most = max(cells, key=asked_per_s)
@@ -77,7 +80,10 @@ def rate(cells: Cells) -> Finding:
     fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=asked_per_s)
     failed = turned_down(fixed, known).failed
     ways = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
-    return Finding("rate", OK, f"{found} and answers SlowDown beyond that: with {ways}, {_share(failed)} may fail")
+    found += f" and answers SlowDown beyond that: with {ways}, {_share(failed)} may fail"
+    if failed < HARDLY_ANY:
+        return Finding("rate", OK, found)
+    return Finding("rate", WARNING, found, "use a smaller --set parallel_limit or more retry_attempts")
 
 
 def kms(cells: Cells) -> Finding:
@@ -147,7 +153,7 @@ def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
 
 
 def _share(failed: float) -> str:
-    if failed < 0.0001:
+    if failed < HARDLY_ANY:
         return "hardly any objects"
     return f"about {100 * failed:.2g} % of the objects"
 

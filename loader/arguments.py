@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 
 def whole_number(text: str) -> int:
@@ -35,6 +38,22 @@ def dollars(text: str) -> float:
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be an amount of US dollars of 0 or more, got {text!r}")
     return value
+
+
+def writable_file(*endings: str) -> Callable[[str], Path]:
+    """The type of a file to write, with one of these endings, in a folder that exists."""
+
+    def checked(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in endings:
+            raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(endings)}, got {text!r}")
+        if path.is_dir() or not path.parent.is_dir():
+            raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, got {text!r}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise argparse.ArgumentTypeError(f"must be a file that you may write, got {text!r}")
+        return path
+
+    return checked
 
 
 def _integer(text: str, least: int) -> int:

@@ -250,7 +250,15 @@ def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
     for row in rows:
         if row.prediction.advice:
             cells.setdefault(row.prediction.advice, []).append(row.key.words)
-    return [f"{'; '.join(words)}: {_sentences(advice)}" for advice, words in cells.items()]
+    return [f"{_named(words, len(rows))}: {_sentences(advice)}" for advice, words in cells.items()]
+
+
+def _named(cells: Sequence[str], of: int) -> str:
+    """The cells, or the first two and how many more; `of` is how many there are in all."""
+    if len(cells) == of > 2:
+        return f"all {of} cells"
+    more = f" and {len(cells) - 2} more" if len(cells) > 3 else ""
+    return "; ".join(cells[:2] if more else cells) + more
 
 
 def _sentences(advice: str) -> str:

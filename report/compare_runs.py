@@ -99,7 +99,7 @@ def _same_size(base: Side, side: Side, key: Key) -> bool:
 
 
 def headline(pair: Pair) -> str:
-    """Whether the later run is faster or slower, over the cells that both have."""
+    """Whether the second run is faster or slower, over the cells that both have."""
     base, other, one = pair.base.letter, pair.side.letter, pair.operation[0]
     if not pair.effects:
         return f"{base} and {other} have no cell with {pair.operation[1]} in common, so there is nothing to compare."
@@ -112,12 +112,14 @@ def headline(pair: Pair) -> str:
     rest = len(pair.effects) - len(known)
     untold = f" The other {rest} can’t be compared." if rest else ""
     of = cells if not rest else f"{len(known)} of {cells}"
-    says = _says(other, base, of, [found["level"] for found in known.values()])
-    return f"{says}: its median {one} took {took} as long.{untold}"
+    # An interval wider than the band of "as fast" shows no absence of a difference.
+    wide = any(ratio["high"] - ratio["low"] > 2 * rules.HOLDS_WITHIN for ratio in ratios)
+    says = _says(other, base, of, [found["level"] for found in known.values()], wide)
+    return f"{says}: the median {one} of {other} took {took} as long.{untold}"
 
 
-def _says(other: str, base: str, where: str, levels: Sequence[str]) -> str:
-    """How the later run compares with the first, both by their letters."""
+def _says(other: str, base: str, where: str, levels: Sequence[str], wide: bool) -> str:
+    """How the second run compares with the first, both by their letters."""
     within = f"{rules.HOLDS_WITHIN * 100:g} %"
     counts = {level: levels.count(level) for level in dict.fromkeys(levels)}
     if set(counts) == {"holds"}:
@@ -125,7 +127,10 @@ def _says(other: str, base: str, where: str, levels: Sequence[str]) -> str:
     if len(counts) == 1 and levels[0] != "unclear":
         return f"{other} is {levels[0]} (by more than {within}) than {base} in {where}"
     if set(counts) == {"unclear"}:
-        return f"{other} is not measurably faster or slower (by {within} or more) than {base} in {where}"
+        says = f"faster or slower (by {within} or more) than {base} in {where}"
+        if wide:
+            return f"Too few measurements to tell whether {other} is {says}"
+        return f"{other} is not measurably {says}"
     words = {
         "holds": f"as fast as {base}",
         "slower": f"slower than {base}",
@@ -240,14 +245,16 @@ def _picture(pair: Pair) -> Picture | None:
         for key, found in pair.effects.items()
         if found["ratio_of_medians"]
     ]
-    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, pair.operation[0])
+    letters = (pair.side.letter, pair.base.letter)
+    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, pair.operation[0], letters)
     if figure is None:
         return None
     title = f"Median {pair.operation[0]} of {pair.side.letter} over that of {pair.base.letter}"
-    reading = run_ratios.READING.replace("{within}", f"{rules.HOLDS_WITHIN * 100:g}")
-    reading = reading.replace("{one}", pair.operation[0])
+    reading = run_ratios.READING.format(
+        within=f"{rules.HOLDS_WITHIN * 100:g}", one=pair.operation[0], other=letters[0], base=letters[1]
+    )
     name = f"ratios-{pair.side.letter}"
-    return Picture(name, title, run_ratios.words(lines, pair.operation[0]), reading, drawing.svg(figure), b"")
+    return Picture(name, title, run_ratios.words(lines, pair.operation[0], letters), reading, drawing.svg(figure), b"")
 
 
 def _alone(pair: Pair) -> list[str]:

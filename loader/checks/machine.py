@@ -115,7 +115,7 @@ def local_memory(
         return Finding("local memory", WARNING, "this system doesn't say how much is free", "watch it during the run")
     least = max(local_mb(cell, measured, copies=0) for cell in cells)
     most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
-    found = f"{available_mb:,} MB free; the largest cell needs {least:,} to {most:,}"
+    found = f"{available_mb:,} MB free; the largest cell needs {least:,}" + (f" to {most:,}" if most > least else "")
     if available_mb >= most:
         return Finding("local memory", OK, found)
     status = WARNING if available_mb >= least else PROBLEM
@@ -140,13 +140,15 @@ def local_limits(cells: list[Demand], open_files: float, threads: float) -> Find
     opened = max(cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells)
     needed = {"-Hn": (OPEN_FILES + opened, open_files), "-u": (started, threads)}
     at_once = max(cell.usage.connections for cell in cells)
-    words = f"{most} {workers} at once" + (f" with up to {at_once:,} connections each" if at_once else "")
+    words = f"{most} {workers} at once" if most > 1 else f"1 {workers.removesuffix('s')}"
+    if at_once:
+        words += f" with up to {at_once:,} connections" + (" each" if most > 1 else "")
     for option, (need, limit) in needed.items():
         if need > limit:
             found = f"`ulimit {option}` is {limit:,}, and {words} may need {need:,}"
             fewer = "concurrency_value or fewer calls at once" if at_once else "concurrency_value"
             return Finding("local limits", PROBLEM, found, f"raise it to {need}, or use a smaller --set {fewer}")
-    return Finding("local limits", OK, f"{words} stay below `ulimit -Hn` and `ulimit -u`")
+    return Finding("local limits", OK, f"{words} {'stay' if most > 1 else 'stays'} below `ulimit -Hn` and `ulimit -u`")
 
 
 def results_folder(cells: list[Demand], folder: Path) -> Finding:

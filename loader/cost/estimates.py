@@ -86,7 +86,7 @@ class Estimate:
             "endpoint": "unknown at an endpoint that isn't AWS; on AWS ",
         }
         lines.append(f"cost: {here.get(self.target, '')}{cost}")
-        free = [f"{item.quantity:,.0f} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
+        free = [f"{_amount(item.quantity)} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         if missing := sum(not cell.is_foreseen for cell in self.cells):
             lines.append(
@@ -124,6 +124,11 @@ class Estimate:
             "expected_s": round(self.total_s),
             "advice": list(self.advice),
         }
+
+
+def _amount(quantity: float) -> str:
+    """Whole units, and parts of one where there are fewer than 10: `0.08`, `13,320`."""
+    return f"{quantity:,.0f}" if quantity >= 10 else f"{quantity:.2g}"
 
 
 def estimate(

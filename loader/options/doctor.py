@@ -14,7 +14,7 @@ One line for each check, with the fix where something is wrong. Changes nothing.
 The exit status is 1 if there is a problem."""
 EXAMPLES = (
     ("stampede doctor download", "can this machine run the local matrix?"),
-    ("stampede doctor copy --target aws --set concurrency_value=1,2", "and this AWS account a smaller one?"),
+    ("stampede doctor download --target aws --set concurrency_value=1,2", "and this AWS account a smaller one?"),
 )
 
 

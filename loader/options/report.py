@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from loader.arguments import writable_file
 from loader.options.output import FORMATS, add_format_option, add_results_dir_option
 
 COMPARISON = Path("comparison.html")
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="FILE.html",
-        type=Path,
+        type=writable_file(".html"),
         help=f"where to write the comparison of two runs (default: {COMPARISON})",
     )
     add_format_option(parser, (*FORMATS, "markdown"))

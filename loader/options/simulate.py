@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from loader.arguments import positive_int
+from loader.arguments import positive_int, writable_file
 from loader.options.output import add_format_option
 from loader.options.plan import add_experiment, add_plan_options, add_target_option
 
@@ -18,9 +17,8 @@ much of the time is at full N, how long it takes, what it costs, the bottleneck,
 and what to change. It needs no account and makes no request."""
 EXAMPLES = (
     ("stampede simulate download", "predict the published matrix on AWS"),
-    ("stampede simulate copy --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),
+    ("stampede simulate download --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),
 )
-PICTURES = (".svg", ".png")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,19 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--picture",
         metavar="FILE",
-        type=_picture,
+        type=writable_file(".svg", ".png"),
         help="draw how many functions would run at once over time, to a .svg or .png file (default: no picture)",
     )
     add_format_option(parser)
-
-
-def _picture(text: str) -> Path:
-    """A file that can be drawn into."""
-    path = Path(text)
-    if path.suffix.lower() not in PICTURES:
-        raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(PICTURES)}, got {text!r}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, got {text!r}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(f"must be a file that you may write, got {text!r}")
-    return path

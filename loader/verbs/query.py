@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import json
 import re
 from pathlib import Path
 
@@ -57,8 +58,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows, arguments.format, answer.columns)
     if not answer.rows:
-        say("no rows: no line fits the query and its filters")
+        say(f"no rows: {_unknown_field(logs, where) or 'no line fits the query and its filters'}")
     return 0
+
+
+def _unknown_field(logs: tuple[Path, ...], where: dict[str, str]) -> str:
+    """Which of the fields in `where` no stored line has, with the field that may be meant; empty where all have one."""
+    if not logs or not all(path.exists() for path in logs):
+        return ""
+    for name in (one for one in where if one.isidentifier()):
+        if Local(logs).ask(f"filter ispresent({name}) | limit 1").rows:
+            continue
+        known: set[str] = set()
+        for row in Local(logs).ask("fields @message | limit 1000").rows:
+            with contextlib.suppress(ValueError, TypeError):
+                known.update(json.loads(row["@message"]))
+        near = difflib.get_close_matches(name, sorted(known), n=1)
+        return f"no line has the field {name}" + (f"; did you mean {near[0]}?" if near else "")
+    return ""
 
 
 def read_query(name: str, experiment: str | None = None) -> str:

@@ -14,6 +14,7 @@ import report
 from loader.errors import RunError, UsageError
 from loader.options.report import COMPARISON
 from loader.progress import say
+from loader.run.folder import RunFolder
 from report.table import print_table
 
 T = TypeVar("T")
@@ -36,16 +37,25 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.output is not None:
         raise UsageError(f"--output: is for the comparison of two runs; one run's page is {folders[0]}/report.html")
-    build_and_print(folders[0], arguments.format)
-    return 0
+    return 1 if build_and_print(folders[0], arguments.format) else 0
 
 
 def _folder(given: Path, results_dir: Path) -> Path:
-    return results_dir / given if not given.exists() and (results_dir / given).is_dir() else given
+    """The folder of the run that is given by its path or id. Raises UsageError."""
+    if given.is_dir() and not (given / "run.json").exists() and any(given.glob("*/run.json")):
+        raise UsageError(f"{given} is the folder of the runs; name one: {given}/RUN_ID, see `ls {given}`")
+    if given.exists():
+        return given
+    if len(given.parts) == 1:
+        return RunFolder.find(results_dir, str(given), "results/RUN_ID").path
+    return given
 
 
-def build_and_print(run_dir: Path, form: str) -> None:
-    """Rebuild the report of `run_dir` and print its table. Raises UsageError for a folder that is no run's."""
+def build_and_print(run_dir: Path, form: str) -> bool:
+    """Rebuild the report of `run_dir` and print its table; whether its figures are in doubt.
+
+    Raises UsageError for a folder that is no run's.
+    """
     found = _refusing(lambda: report.rebuilt(run_dir), run_dir)
     print_table(found.table, form)
     for heading, sentences in (("the figures are in doubt", found.problems), ("incomplete data", found.warnings)):
@@ -54,6 +64,7 @@ def build_and_print(run_dir: Path, form: str) -> None:
         if more := len(sentences[MOST_SENTENCES:]):
             say(f"{heading}: {more} more in the report", style="yellow")
     say(f"report: {found.page}")
+    return bool(found.problems)
 
 
 def _refusing(make: Callable[[], T], place: Path) -> T:

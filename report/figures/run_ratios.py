@@ -13,8 +13,8 @@ from report.phrases import listed
 
 NAME = "run_ratios"
 READING = (
-    "Each line is one common cell: the median {one} of the later run divided by that of the first, with its 95 % "
-    "interval. Left of 1 the later run is faster, right of 1 slower; in the shaded band the difference is less than "
+    "Each line is one common cell: the median {one} of {other} divided by that of {base}, with its 95 % "
+    "interval. Left of 1 {other} is faster, right of 1 slower; in the shaded band the difference is less than "
     "{within} %. The axis is logarithmic: half and double are equally far from 1."
 )
 
@@ -32,16 +32,16 @@ class Line:
         return self.key.words
 
 
-def words(lines: Sequence[Line], one: str) -> str:
-    """The picture's text alternative."""
+def words(lines: Sequence[Line], one: str, letters: tuple[str, str]) -> str:
+    """The picture's text alternative; `letters` are those of the run and of the one that it is compared with."""
     ratios = listed([f"{line.ratio['value']:.2f} with {line.label}" for line in lines])
-    return f"Median {one} of the later run over that of the first, by cell: {ratios}."
+    return f"Median {one} of {letters[0]} over that of {letters[1]}, by cell: {ratios}."
 
 
 @drawing.styled
-def draw(lines: Sequence[Line], within: float, one: str) -> Figure | None:
+def draw(lines: Sequence[Line], within: float, one: str, letters: tuple[str, str]) -> Figure | None:
     """The picture; None without a line. `within` is the share by which medians may differ and still count as
-    equal, `one` what is timed."""
+    equal, `one` what is timed, `letters` as in `words`."""
     if not lines:
         return None
     figure, axes = drawing.lines([line.label for line in lines], 0.27)
@@ -52,5 +52,5 @@ def draw(lines: Sequence[Line], within: float, one: str) -> Figure | None:
         colour, marker = drawing.look(places.index(line.key.without(of_n)))
         axes.plot([line.ratio["low"], line.ratio["high"]], [at, at], color=colour, linewidth=2)
         axes.plot(line.ratio["value"], at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
-    drawing.ratio_axis(axes, f"median {one}, later run over first")
+    drawing.ratio_axis(axes, f"median {one}, {letters[0]} over {letters[1]}")
     return figure

@@ -22,7 +22,8 @@ def found(findings):
 def test_the_published_plans_keep_all_rules():
     limits = [function(parallel_limit=limit) for limit in (1, 10, 20, 50, 100, 200, 500, 1000)]
     assert {one.status for one in checks(limits)} == {OK}
-    assert {one.status for one in host_checks([host(parallel_limit=limit) for limit in (100, 2000)])} == {OK}
+    found = host_checks([host(parallel_limit=limit) for limit in (100, 2000)])
+    assert [one.check for one in found if one.status != OK] == ["rate"]  # to find S3's limit is the experiment
 
 
 @pytest.mark.parametrize(
@@ -51,15 +52,16 @@ def test_more_than_one_function_needs_a_manifest():
     assert found(checks([slices(concurrency_value=2)]))["mode"].status == OK
 
 
-def test_calls_at_once_beyond_the_limit_of_s3_are_information_and_no_problem():
+def test_calls_at_once_beyond_the_limit_of_s3_are_a_warning_where_objects_may_fail():
     below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
-    assert (below.status, above.status) == (OK, OK)
+    assert (below.status, above.status) == (OK, WARNING)
     assert "reach about 2,888 calls/s; S3 takes 3,500 calls/s per prefix" in below.found
     assert above.found.endswith(
         "reach about 14,440 calls/s; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with 5 "
         "attempts and legacy retries, about 2.1 % of the objects may fail"
     )
     many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
+    assert many.status == OK
     assert many.found.endswith("with 20 attempts and legacy retries, hardly any objects may fail")
     adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")

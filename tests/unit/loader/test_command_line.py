@@ -22,10 +22,14 @@ from emulator import stack
 from emulator.go_build import NotReadyError, ProviderError
 from emulator.ministack import EmulatorError
 from experiments import EXPERIMENTS
+from experiments.finding import PROBLEM
 from experiments.key_plan import KeyPlanError
+from loader.checks import plan as plan_checks
 from loader.command_line import EXAMPLES, VERBS, build_parser, main
 from loader.errors import RunError, UsageError
 from loader.run.stack_lock import holding
+from loader.verbs import doctor
+from loader.verbs.plan_options import plan_of
 from loader.verbs.query import QUERIES
 from tests.commands import without_links
 
@@ -97,6 +101,10 @@ def test_every_example_of_the_help_is_a_command_that_there_is(command, tmp_path,
     parsed = build_parser().parse_args(arguments)
     if parsed.verb == "query":
         assert list(QUERIES.glob(f"*/{parsed.query}.cwli"))
+    if parsed.verb in ("sweep", "doctor", "simulate") and not getattr(parsed, "resume", None):
+        plan = plan_of(parsed)
+        found = plan_checks.check(list(doctor.estimate(plan).cells), EXPERIMENTS[plan.experiment], plan.target)
+        assert [one.sentence for one in found if one.status == PROBLEM and one.check != "program"] == []
 
 
 def test_help_version_and_a_wrong_option_import_nothing_that_takes_long():

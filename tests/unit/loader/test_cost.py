@@ -9,6 +9,7 @@ from experiments import EXPERIMENTS
 from loader import cost
 from loader.cost import check_budget
 from loader.cost.demand import Pollers, complete, demands
+from loader.cost.estimates import _amount
 from loader.cost.prices import read_prices
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
@@ -131,6 +132,7 @@ def test_transfer_within_the_region_is_listed_and_free():
     estimated = estimate()
     assert usd(estimated, "S3", "transfer to Lambda, same region") == 0
     assert "free: 13,320 GB of transfer to Lambda, same region;" in " ".join(estimated.sentences())
+    assert (_amount(0.08), _amount(0.0), _amount(13_320.0)) == ("0.08", "0", "13,320")
 
 
 def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():

@@ -60,6 +60,19 @@ def test_where_narrows_the_query(logs, capsys):
     assert (row["count"], row["min_s"]) == (1, 13.5)
 
 
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("memory_sise=1024", "no line has the field memory_sise; did you mean memory_size?"),
+        ("zzz=1", "no line has the field zzz"),
+        ("memory_size=1", "no line fits the query and its filters"),
+    ],
+)
+def test_a_field_that_no_line_has_is_named(where, words, logs, capsys):
+    assert main(["query", "download/summary", "--logs", str(logs), "--where", where]) == 0
+    assert capsys.readouterr().err.endswith(f"no rows: {words}\n")
+
+
 def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
     (logs.parent / "q.cwli").write_text("fields none, status | limit 1")
     assert main(["query", "q.cwli", "--logs", str(logs), "--format", "csv"]) == 0

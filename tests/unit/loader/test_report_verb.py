@@ -26,7 +26,7 @@ def test_a_runs_id_stands_for_its_folder(run, capsys):
 def test_what_the_page_says_of_doubtful_and_missing_data_stands_on_stderr_too(run, capsys):
     lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
     (run / "records.jsonl").write_text("".join(lines[2:]) + "broken\n")
-    assert main(["report", str(run)]) == 0
+    assert main(["report", str(run)]) == 1
     err = capsys.readouterr().err
     assert "the figures are in doubt: 1,024 MB, N = 1: " in err
     assert "incomplete data: records.jsonl, line " in err
@@ -44,3 +44,29 @@ def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, ca
     printed = capsys.readouterr()
     assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment.\n")
     assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "rule"), [("c.pdf", "ends in .html"), ("nowhere/c.html", "in a folder that exists"), ("c", ".html")]
+)
+def test_a_comparison_is_an_html_file_in_a_folder_that_exists(output, rule, run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(run), str(run), "--output", output])
+    err = capsys.readouterr().err
+    assert "--output" in err and rule in err and err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("results", "results is the folder of the runs; name one: results/RUN_ID, see `ls results`"),
+        ("nope", "results/RUN_ID: there is no run 'nope' in results; `ls results` lists the runs"),
+    ],
+)
+def test_what_is_no_run_is_refused_with_the_folder_of_the_runs(given, words, run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", given]) == 2
+    assert capsys.readouterr().err == f"stampede: {words}\n"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import cost, predicting
+from loader import cost, predicting, simulated_table
 from loader.command_line import main
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
@@ -314,3 +314,10 @@ def test_messages_auto_is_chosen_with_the_users_own_parameters(simulate, tmp_pat
     slower = parameters_file(tmp_path, name="sqs_per_minute", value=30, low=30, high=30)
     [usual], [slow] = (json.loads(simulate(*few, *more).out) for more in ((), ("--parameters", slower)))
     assert slow["count"] > 2 * usual["count"] and min(usual["share_at_n"], slow["share_at_n"]) >= 0.8
+
+
+def test_a_long_list_of_cells_with_the_same_advice_is_shortened():
+    names = [f"N = {n}" for n in range(16)]
+    assert simulated_table._named(names, 16) == "all 16 cells"
+    assert simulated_table._named(names, 20) == "N = 0; N = 1 and 14 more"
+    assert simulated_table._named(names[:2], 2) == "N = 0; N = 1"

@@ -41,13 +41,18 @@ def test_every_shared_cell_has_its_ratio_of_medians(make_run, tmp_path):
         medians = [statistics.median(run.done.by_cell()[cell]["seconds"]) for run in runs]
         assert row[4:7] == [f"{medians[0]:.3f}", f"{medians[1]:.3f}", f"{medians[1] / medians[0]:.2f}"]
         assert row[-1] == "▼ slower"
-    assert "B is slower (by more than 10 %) than A in the 6 common cells: its median download" in found.text
+    assert "B is slower (by more than 10 %) than A in the 6 common cells: the median download" in found.text
 
 
 def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
     runs = [make_run("one"), make_run("two")]
     assert report.compare(runs, tmp_path / "new" / "x.html") == tmp_path / "new" / "x.html"
     assert report.compare(runs, tmp_path / "folder") == tmp_path / "folder" / "comparison.html"
+
+
+def test_the_figure_names_the_runs_by_their_letters_whichever_started_first(pages):
+    found = pages()
+    assert "the median download of B divided by that of A" in found.text and "later run" not in found.text
 
 
 def test_runs_that_are_alike_bring_no_reservation(pages):
@@ -161,8 +166,8 @@ def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
-        (["holds"], "B is as fast (within 10 %) as A in the only common cell: its median download took"),
-        (["faster"] * 3, "B is faster (by more than 10 %) than A in the 3 common cells: its median"),
+        (["holds"], "B is as fast (within 10 %) as A in the only common cell: the median download of B took"),
+        (["faster"] * 3, "B is faster (by more than 10 %) than A in the 3 common cells: the median"),
         (["unclear"], "B is not measurably faster or slower (by 10 % or more) than A in the only common cell"),
         (
             ["holds", "holds", "slower"],
@@ -177,3 +182,12 @@ def test_the_headline_is_a_sentence_whatever_the_cells_say(make_run, levels, wor
     ratio = {"low": 1.0, "high": 1.2}
     effects = {key(1024, n): {"level": level, "ratio_of_medians": ratio} for n, level in enumerate(levels, start=1)}
     assert compare_runs.headline(compare_runs.Pair(side["A"], side["B"], effects)).startswith(words)
+
+
+def test_an_interval_wider_than_the_band_is_too_few_measurements_to_tell(make_run):
+    side = {name: compare_runs.Side(name, load(make_run(name)), {}) for name in "AB"}
+    effects = {key(1024, 1): {"level": "unclear", "ratio_of_medians": {"low": 0.49, "high": 1.22}}}
+    assert compare_runs.headline(compare_runs.Pair(side["A"], side["B"], effects)) == (
+        "Too few measurements to tell whether B is faster or slower (by 10 % or more) than A in the only common cell: "
+        "the median download of B took 0.49 to 1.22 × as long."
+    )
