@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
             drained = drain(target, folder, deadline_s=arguments.deadline_s)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                f"the messages in the queue are still being processed; `stampede drain --run {folder.as_argument}` resumes"
+                "the messages in the queue are still being processed; "
+                f"`stampede drain --run {folder.as_argument}` resumes"
             ) from None
     _print(drained.accounts, arguments.format)
     drained.check()

@@ -91,7 +91,10 @@ def _what_goes_on(folder: RunFolder, load: CellLoad) -> str:
     if not sent:
         return f"run {folder.run_id} has sent nothing"
     if load.execution is not None:
-        return f"run {folder.run_id} has run {sent:,} queries; `stampede drain --run {folder.as_argument}` accounts for them"
+        return (
+            f"run {folder.run_id} has run {sent:,} queries; "
+            f"`stampede drain --run {folder.as_argument}` accounts for them"
+        )
     return (
         f"the {sent:,} messages sent by run {folder.run_id} are still being processed; "
         f"`stampede drain --run {folder.as_argument}` waits for them"
