@@ -44,3 +44,11 @@ def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, ca
     printed = capsys.readouterr()
     assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment.\n")
     assert not page.exists()
+
+
+def test_the_command_that_finishes_a_run_names_its_results_folder(tmp_path, capsys):
+    folder = synthetic_run.write(
+        tmp_path / "r1", synthetic_run.Synthetic(memories=(1024,), concurrencies=(1, 2), unfinished=1)
+    )
+    assert main(["report", str(folder)]) == 0
+    assert f"--resume {folder.name} --results-dir {folder.parent}" in " ".join(capsys.readouterr().err.split())
