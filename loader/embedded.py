@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator import hosts, ministack, stack
+from loader.errors import UsageError
 from loader.progress import say
 from loader.target import local_terraform
 
@@ -13,6 +14,11 @@ from loader.target import local_terraform
 def start(*, follow_parent: bool = False) -> ministack.Emulator:
     """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
     if (emulator := ministack.running(stack.STATE_DIR)) is not None:
+        if not emulator.answers():
+            raise UsageError(
+                f"the embedded AWS: process {emulator.pid} doesn't answer (its log: {emulator.log_file}); "
+                "use `stampede emulator stop`, then start it again"
+            )
         say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
         return emulator
     stack.forget_state()

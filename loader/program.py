@@ -16,3 +16,14 @@ def as_typed(text: str) -> str:
     if Path(started).name != NAME or os.sep not in started or shutil.which(NAME):
         return text
     return text.replace(f"`{NAME} ", f"`{started} ")
+
+
+def main() -> int:
+    """Run the command line; Ctrl-C while it is still being imported exits with 130, without a traceback."""
+    try:
+        from loader import command_line
+
+        return command_line.main()
+    except KeyboardInterrupt:
+        print(f"{NAME}: interrupted", file=sys.stderr)
+        return 130

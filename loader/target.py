@@ -226,7 +226,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     ):
         gone = {
             "local": "is the embedded AWS running (`stampede emulator status`)?",
-            "aws": "check the region and the network",
+            "aws": "check the network and the region (`--set region=...` or --region; AWS_REGION isn't read)",
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}; {gone}")

@@ -11,10 +11,11 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from emulator.providers import terraform_binary
 from loader import hcl
@@ -108,31 +109,38 @@ class Terraform:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
         if not quiet:
             say(f"$ {shlex.join(command)}", style="dim")
-        self.log_file.parent.mkdir(parents=True, exist_ok=True)
-        process = subprocess.Popen(
-            command,
-            env=dict(self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # Ctrl-C is passed on once, by us, below
-        )
-        try:
-            output, errors = _communicate(process)
-        except subprocess.TimeoutExpired:
-            raise RunError(
-                f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created and "
-                "not yet destroyed is still there and billed: repeat the command, or remove the stack with `terraform "
-                "destroy`"
-            ) from None
-        with self.log_file.open("a") as log:
-            log.write(f"$ {shlex.join(command)}\n{output if not quiet else ''}{errors}")
+        self._log(f"$ {shlex.join(command)}")
+        # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.
+        with _text_file() as output_file, _text_file() as errors_file:
+            process = subprocess.Popen(
+                command,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output_file,
+                stderr=errors_file,
+                start_new_session=True,  # Ctrl-C is passed on once, by us, below
+            )
+            try:
+                _wait(process)
+            except subprocess.TimeoutExpired:
+                raise RunError(
+                    f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created "
+                    "and not yet destroyed is still there and billed: repeat the command, or remove the stack with "
+                    "`terraform destroy`"
+                ) from None
+            finally:
+                output, errors = _whole(output_file), _whole(errors_file)
+                self._log(f"{output if not quiet else ''}{errors}")
         if process.returncode != 0:
             raise RunError(
                 f"terraform {arguments[0]} failed: {first_error(errors or output)}; its whole output: {self.log_file}"
             )
         return output
+
+    def _log(self, text: str) -> None:
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_file.open("a") as log:
+            log.write(f"{text.rstrip()}\n" if text.strip() else "")
 
 
 def plain_outputs(text: str) -> dict[str, Any]:
@@ -151,15 +159,25 @@ def first_error(text: str) -> str:
     return " ".join([match["text"].strip(), *words])[:600]
 
 
-def _communicate(process: subprocess.Popen) -> tuple[str, str]:
+def _wait(process: subprocess.Popen) -> None:
     """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state."""
     try:
-        return process.communicate(timeout=COMMAND_TIMEOUT_S)
+        process.wait(timeout=COMMAND_TIMEOUT_S)
     except BaseException:
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=INTERRUPT_PATIENCE_S)
+            process.wait(timeout=INTERRUPT_PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.communicate()
+            process.wait()
         raise
+
+
+def _text_file() -> TextIO:
+    """A file for what a command prints; killed, it may stop in the middle of a letter."""
+    return tempfile.TemporaryFile("w+", errors="replace")
+
+
+def _whole(file: TextIO) -> str:
+    file.seek(0)
+    return file.read()

@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from loader.errors import UsageError
+from loader.options.output import RESULTS_DIR
 
 FORMAT = 1
 _CHUNK_BYTES = 65_536
@@ -40,6 +42,13 @@ class RunFolder:
     def name(self) -> str:
         """What --run takes: the folder's name, which is the run's id unless the folder was renamed."""
         return self.path.name
+
+    @property
+    def as_argument(self) -> str:
+        """`name`, with the --results-dir that a command needs to find it where that isn't the default, for a shell."""
+        parent = self.path.parent
+        there = "" if parent.resolve() == RESULTS_DIR.resolve() else f" --results-dir {shlex.quote(str(parent))}"
+        return f"{self.name}{there}"
 
     @cached_property
     def run_id(self) -> str:
@@ -79,6 +88,13 @@ class RunFolder:
                 )
             return cls(path)
         runs = [path for path in results_dir.glob("*") if (path / "sent.jsonl").exists()]
+        silent = [path for path in results_dir.glob("*") if (path / "run.json").exists()]
+        if not runs and silent:
+            newest = max(silent, key=lambda path: (path / "run.json").stat().st_mtime_ns)
+            raise UsageError(
+                f"{option}: run {newest.name} in {results_dir} sent no messages; resume a sweep with "
+                f"`stampede sweep --resume {cls(newest).as_argument}`, or start a run with `stampede flood`"
+            )
         if not runs:
             raise UsageError(
                 f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"

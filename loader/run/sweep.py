@@ -234,7 +234,7 @@ class SweepRun:
 
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
-        command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.name}"
+        command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.as_argument}"
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
         say(f"{stored}; resume with `{command}`", style="yellow")
 

@@ -88,7 +88,8 @@ class SweptStack:
             stack_lock.disown(self._kind)
         except BaseException as error:
             self._say_what_stays(error)
-            if not isinstance(error, RunError):
+            # After Ctrl-C this one would stand in for it.
+            if not isinstance(error, RunError | UsageError):
                 raise
         finally:
             if self._started_emulator:
@@ -136,10 +137,15 @@ class SweptStack:
         )
 
     def _say_what_stays(self, error: BaseException) -> None:
-        say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
-        if not isinstance(error, RunError):
+        expected = isinstance(error, RunError | UsageError)
+        if self._started_emulator:
+            say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
+        else:
+            say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
+        if expected:
+            say(str(error), style="red")
+        if self._started_emulator or not expected:
             return
-        say(str(error), style="red")
         try:
             left = self.terraform.resources()
         except RunError:
@@ -180,13 +186,15 @@ class SweptStack:
 
     def _delete_local_queues(self) -> None:
         """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
-        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
+        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator. An apply
+        that was interrupted leaves some outputs without the others."""
         outputs = self.terraform.outputs()
-        if not outputs:
+        urls = [outputs[name] for name in ("queue_url", "dead_letter_queue_url") if name in outputs]
+        if not urls:
             return
         target = self._target(outputs)
         try:
-            for name in ("queue_url", "dead_letter_queue_url"):
-                target.client("sqs").delete_queue(QueueUrl=target[name])
+            for url in urls:
+                target.client("sqs").delete_queue(QueueUrl=url)
         except (BotoCoreError, ClientError) as error:
             raise targets.explain(error, "deleting the local queues", target) from None

@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
             drained = drain(target, folder, deadline_s=arguments.deadline_s)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                f"the messages in the queue are still being processed; `stampede drain --run {folder.name}` resumes"
+                "the messages in the queue are still being processed; "
+                f"`stampede drain --run {folder.as_argument}` resumes"
             ) from None
     _print(drained.accounts, arguments.format)
     drained.check()
@@ -82,9 +83,22 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
         raise UsageError(f"--run: {gone}, and no account is stored: the run was never drained")
     accounts = stored_accounts(folder)
     say(f"{gone}; this is the account stored with the run")
+    if never := _never_drained(folder, accounts):
+        say(
+            f"never drained: {', '.join(never)}; their log lines are gone with the stack, so nothing more can be "
+            "fetched: run `stampede sweep --resume "
+            f"{folder.as_argument}`, or flood again",
+            style="yellow",
+        )
     _print(accounts, form)
     check(accounts)
     return 0
+
+
+def _never_drained(folder: RunFolder, accounts: Sequence[CellAccount]) -> list[str]:
+    """The cells that were sent since the run was last drained: the file of its accounts doesn't have them."""
+    drained = {row.get("cell") for row in folder.read_json("accounting.json", [])}
+    return [one.cell for one in accounts if one.sent and one.cell not in drained]
 
 
 def _print(accounts: Sequence[CellAccount], form: str) -> None:

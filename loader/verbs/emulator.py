@@ -80,6 +80,7 @@ def _status() -> int:
         say("the embedded AWS isn't running; `stampede emulator start` starts it")
         return 1
     answers = emulator.answers()
-    say(f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: {emulator.log_file}")
+    state = "answers" if answers else "doesn't answer"
+    say(f"process {emulator.pid} {state}; its log: {emulator.log_file}")
     print(emulator.endpoint_url)
     return 0 if answers else 1

@@ -91,10 +91,13 @@ def _what_goes_on(folder: RunFolder, load: CellLoad) -> str:
     if not sent:
         return f"run {folder.run_id} has sent nothing"
     if load.execution is not None:
-        return f"run {folder.run_id} has run {sent:,} queries; `stampede drain --run {folder.name}` accounts for them"
+        return (
+            f"run {folder.run_id} has run {sent:,} queries; "
+            f"`stampede drain --run {folder.as_argument}` accounts for them"
+        )
     return (
         f"the {sent:,} messages sent by run {folder.run_id} are still being processed; "
-        f"`stampede drain --run {folder.name}` waits for them"
+        f"`stampede drain --run {folder.as_argument}` waits for them"
     )
 
 

@@ -16,7 +16,7 @@ import json
 import re
 from pathlib import Path
 
-from emulator import stack
+from emulator import ministack, stack
 from loader import target as targets
 from loader.errors import UsageError
 from loader.place import words
@@ -143,8 +143,13 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     logs = folder.path / LINES
     on_aws = folder.read_json("run.json", {}).get("target") == "aws"
     if (not on_aws or arguments.export is not None) and not logs.exists():
+        if folder.read_json("run.json", {}).get("target") == "local" and ministack.running(stack.STATE_DIR) is None:
+            raise UsageError(
+                f"--run: {folder.run_id} has no log events: its stack is gone, and its log lines with it; "
+                "resume the sweep, or start a new run"
+            )
         raise UsageError(
-            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.name}` fetches them"
+            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.as_argument}` fetches them"
         )
     _check_export((logs, folder.path / COLUMNS), arguments.export)
     of_platform = _PLATFORM_FIELD.search(text) is not None

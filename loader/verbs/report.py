@@ -6,6 +6,7 @@ With two runs it writes a page that compares them.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -60,6 +61,10 @@ def build_and_print(run_dir: Path, form: str) -> bool:
     print_table(found.table, form)
     for heading, sentences in (("the figures are in doubt", found.problems), ("incomplete data", found.warnings)):
         for sentence in sentences[:MOST_SENTENCES]:
+            # The page may be read elsewhere, so it has no path of this machine.
+            sentence = re.sub(
+                r"(--resume )[^`]+(?=`)", lambda found: found[1] + RunFolder(run_dir).as_argument, sentence
+            )
             say(f"{heading}: {sentence}", style="yellow")
         if more := len(sentences[MOST_SENTENCES:]):
             say(f"{heading}: {more} more in the report", style="yellow")

@@ -88,7 +88,8 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         plan = Plan.from_dict(stored["plan"])
     except KeyError:
         raise UsageError(
-            f"--resume: {folder.run_id} isn't a sweep (a flood by hand has no plan); finish it with `stampede drain`"
+            f"--resume: {folder.run_id} isn't a sweep (a flood by hand has no plan); finish it with "
+            f"`stampede drain --run {folder.as_argument}`"
         ) from None
     if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
         raise UsageError(

@@ -68,7 +68,7 @@ def test_a_stack_without_a_run_is_refused_with_both_experiments(drained, applied
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(drained, applied, capsys, tmp_path, experiment, why):
     folder = RunFolder(tmp_path / "results" / "of_filesystem")
     folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
-    folder.write_json("accounting.json", [])
+    folder.write_json("accounting.json", [{"cell": "a"}])
     applied(experiment)
     assert (main(["drain", "--run", "of_filesystem"]), drained) == (0, [])
     printed = capsys.readouterr()

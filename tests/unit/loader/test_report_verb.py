@@ -70,3 +70,11 @@ def test_what_is_no_run_is_refused_with_the_folder_of_the_runs(given, words, run
     monkeypatch.chdir(tmp_path)
     assert main(["report", given]) == 2
     assert capsys.readouterr().err == f"stampede: {words}\n"
+
+
+def test_the_command_that_finishes_a_run_names_its_results_folder(tmp_path, capsys):
+    folder = synthetic_run.write(
+        tmp_path / "r1", synthetic_run.Synthetic(memories=(1024,), concurrencies=(1, 2), unfinished=1)
+    )
+    assert main(["report", str(folder)]) == 0
+    assert f"--resume {folder.name} --results-dir {folder.parent}" in " ".join(capsys.readouterr().err.split())

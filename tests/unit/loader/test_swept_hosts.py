@@ -1,6 +1,7 @@
 """The hosts of a local stack run from its apply until it is taken down."""
 
 import argparse
+import contextlib
 from types import SimpleNamespace
 
 import pytest
@@ -79,3 +80,22 @@ def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(
     monkeypatch.setattr(stack, "forget_state", lambda: None)
     assert verb.run(argparse.Namespace(action="stop", apply=False, set=[])) == 0
     assert calls == ["stop", "emulator gone"]
+
+
+@pytest.mark.parametrize("again", [None, KeyboardInterrupt()])
+def test_a_half_applied_stack_goes_with_the_emulator_that_the_sweep_started(calls, monkeypatch, capsys, again):
+    def destroy(variables, refresh):
+        calls.append("destroy")
+        if again:
+            raise again
+
+    made = swept(calls, monkeypatch)
+    monkeypatch.delattr(made, "_delete_local_queues")
+    monkeypatch.setattr(stack, "forget_state", lambda: None)
+    made._terraform.outputs, made._terraform.destroy = lambda: {"region": "us-east-1"}, destroy
+    made._started_emulator = True
+    with pytest.raises(KeyboardInterrupt) if again else contextlib.nullcontext():
+        made.take_down({"experiment": "download"})
+    assert calls == ["stop", "destroy", "emulator gone"]
+    said = capsys.readouterr().err
+    assert ("nothing stays" in said, "emulator stop" in said) == (again is not None, False)

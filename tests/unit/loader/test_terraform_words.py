@@ -92,11 +92,13 @@ def test_objects_are_given_as_one_flag_and_nulls_in_a_file_because_a_flag_would_
     assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
 
 
-def test_a_command_that_never_ends_is_stopped_and_says_what_stays(tmp_path, monkeypatch):
+def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_path, monkeypatch):
     program = tmp_path / "tofu"
-    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.write_text("#!/bin/sh\necho creating\nexec sleep 60\n")
     program.chmod(0o755)
     monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
-    monkeypatch.setattr("loader.terraform.COMMAND_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("loader.terraform.COMMAND_TIMEOUT_S", 0.5)
     with pytest.raises(RunError, match=r"^terraform destroy was stopped after .* is still there and billed: repeat"):
         Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
+    command, *printed = (tmp_path / "log").read_text().splitlines()
+    assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])
