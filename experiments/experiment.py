@@ -226,9 +226,10 @@ class Experiment:
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
     `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
     `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, or not in
-    time, null where there is none. `execution(values)` is the query that `stampede` has Athena carry out for each
-    message of a cell, in the place of a flood; None for a cell of functions. `advice(cells, prices)` are sentences on
-    the values of all cells, to be read before money is spent; `prices` are US dollars by their name in prices.json.
+    time, null where there is none; a directory bucket, of S3 Express One Zone, few endpoints in AWS's stead have.
+    `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in the place of a
+    flood; None for a cell of functions. `advice(cells, prices)` are sentences on the values of all cells, to be read
+    before money is spent; `prices` are US dollars by their name in prices.json.
 
     An experiment whose messages each have a share of something has more to say. `messages(values)` is how many a cell
     has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a stack's,
@@ -269,6 +270,7 @@ class Experiment:
     told_by_records: Sequence[str] = ()
     placing: Placing | None = None
     emptied_before_destroy: Sequence[str] = ()
+    has_directory_bucket: bool = False
     execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
     advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
     messages: Callable[[Mapping[str, Any]], int | None] | None = None

@@ -160,6 +160,7 @@ EXPRESS = Experiment(
     of_message=orders.its_slice,
     placing=Placing("placing_function_name", orders.placing),
     emptied_before_destroy=("express_bucket_name", "bucket_name"),
+    has_directory_bucket=True,
     execution=orders.execution,
     by_size=BySize(
         "storage_class",

@@ -27,6 +27,9 @@ locals {
     AWS_REGION        = var.region
   })
   host_log_group_name = "/stampede/${local.name}"
+
+  # null: every zone.
+  host_zones = one(data.aws_ec2_instance_type_offerings.of_hosts[*].locations)
 }
 
 # Not every zone has every type.
@@ -98,7 +101,7 @@ module "host" {
   bucket             = { name = module.bucket.name, arn = module.bucket.arn }
   program_file       = local.copy_program_file
   environment        = local.host_environment
-  subnet_id          = [for zone, id in module.host_network[0].subnet_id_in_zone : id if contains(data.aws_ec2_instance_type_offerings.of_hosts[0].locations, zone)][0]
+  subnet_id          = [for zone, id in module.host_network[0].subnet_id_in_zone : id if try(contains(local.host_zones, zone), true)][0]
   security_group_id  = module.endpoints[0].inside_security_group_id
   queue_arn          = module.queue.arn
   key_arn            = module.key[0].arn

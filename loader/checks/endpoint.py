@@ -79,7 +79,7 @@ def checks(account: Account, experiment: Experiment, cells: list[Demand]) -> dic
     found = {one.name: partial(one.finding, account) for one in needed}
     if not cells[0].usage.on_hosts:
         found["functions"] = partial(functions, account)
-    if "express_bucket_name" in experiment.emptied_before_destroy:
+    if experiment.has_directory_bucket:
         found["directory buckets"] = partial(directory_buckets, account)
     return found | {"saved queries": partial(saved_queries, account)}
 
