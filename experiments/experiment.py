@@ -226,7 +226,7 @@ class Experiment:
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
     `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
     `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, or not in
-    time, null where there is none; a directory bucket, of S3 Express One Zone, few endpoints in AWS's stead have.
+    time, null where there is none. `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
     `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in the place of a
     flood; None for a cell of functions. `advice(cells, prices)` are sentences on the values of all cells, to be read
     before money is spent; `prices` are US dollars by their name in prices.json.

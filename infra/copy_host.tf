@@ -66,12 +66,11 @@ module "host_network" {
   source = "./modules/network"
   count  = local.is_copy_host ? 1 : 0
 
-  name          = local.name
-  region        = var.region
-  inside        = { name = "hosts", description = "Hosts: to S3 and to the interface endpoints." }
-  bucket_arns   = [module.bucket.arn]
-  s3_actions    = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"]
-  private_names = true
+  name        = local.name
+  region      = var.region
+  inside      = { name = "hosts", description = "Hosts: to S3 and to the interface endpoints." }
+  bucket_arns = [module.bucket.arn]
+  s3_actions  = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"]
 }
 
 # The queue, the log, and Session Manager in the place of SSH. Its agent has done without ec2messages since 3.3.40 (Systems

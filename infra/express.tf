@@ -134,7 +134,6 @@ module "zone_network" {
   bucket_arns           = [module.bucket.arn]
   s3_actions            = ["s3:GetObject", "s3:PutObject"]
   directory_bucket_arns = [module.directory_bucket[0].arn]
-  private_names         = true
 }
 
 # A message that failed comes back after seconds because the function asks SQS for it; unasked, after six times timeout_s. Billed by

@@ -116,13 +116,12 @@ module "network" {
   source = "./modules/network"
   count  = local.is_filesystem ? 1 : 0
 
-  name          = local.name
-  region        = var.region
-  subnet_count  = var.subnet_count
-  private_names = true
-  inside        = { name = "functions", description = "Functions: to S3 and to mount targets." }
-  bucket_arns   = concat([module.bucket.arn], var.with_s3files ? ["arn:${local.partition}:s3:::${local.s3files_bucket_name}"] : [])
-  s3_actions    = ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]
+  name         = local.name
+  region       = var.region
+  subnet_count = var.subnet_count
+  inside       = { name = "functions", description = "Functions: to S3 and to mount targets." }
+  bucket_arns  = concat([module.bucket.arn], var.with_s3files ? ["arn:${local.partition}:s3:::${local.s3files_bucket_name}"] : [])
+  s3_actions   = ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]
 }
 
 # A message that failed comes back after seconds because the function asks SQS for it; unasked, after six times timeout_s.

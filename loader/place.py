@@ -21,18 +21,21 @@ def words(place: Mapping[str, Any]) -> str:
     return {"local": "the embedded AWS", "aws": "AWS"}.get(place.get("target"), "an unknown target")
 
 
+def _begun_at(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: stored[name] for name in _KEYS if name in stored}
+
+
 def is_at(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether a run with `stored` as its run.json was begun at the place `now`, or doesn't say where."""
-    begun = {name: stored[name] for name in _KEYS if name in stored}
-    return not begun or begun == now
+    return _begun_at(stored) in ({}, now)
 
 
 def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise UsageError where a run that was begun at the place in `stored`, its run.json, would go on at `now`: figures
     of two places would be mixed. `option` names the run."""
-    begun = {name: stored[name] for name in _KEYS if name in stored}
     if is_at(stored, now):
         return
+    begun = _begun_at(stored)
     way_out = {
         "local": "use --target local",
         "aws": "use --target aws, and unset AWS_ENDPOINT_URL and every other setting that names an endpoint",

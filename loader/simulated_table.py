@@ -213,7 +213,7 @@ def _table(experiment: Experiment, rows: Sequence[SimulatedRow], names: Sequence
         settings = [row.key.settings] if SETTINGS in told else []
         shown = _shown(row)
         table.add_row(
-            *(f"{row.key[axis.name]:,}" if axis.kind is int else row.key[axis.name] for axis in axes),
+            *(row.key.text(axis) for axis in axes),
             *settings,
             *(shown[name] for name in names),
         )

@@ -77,6 +77,11 @@ class Key:
         """The coordinates in words: `1,024 MB, N = 5, stream`."""
         return self.words_without((), told_apart([self]))
 
+    def text(self, axis: Axis) -> str:
+        """Its coordinate on `axis` for reading: numbers with thousands set apart."""
+        value = self[axis.name]
+        return f"{value:,}" if axis.kind is int else value
+
     def words_without(self, axes: Iterable[str], told: Collection[str] = ()) -> str:
         """What a cell has in common with those that differ from it in `axes` alone, in words; `told` are the axes with
         a default that are named."""
@@ -129,7 +134,7 @@ class Key:
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
         is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
-        text = f"{value:,}" if axis.kind is int else value
+        text = self.text(axis)
         return axis.words.format(f"{text} {STAND_IN}" if is_stand_in else text)
 
     def _default(self, at: int) -> Any:

@@ -156,7 +156,7 @@ def to_markdown(table: Beside) -> str:
     for row in table.rows:
         figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(table, row)]
         named = [
-            *(f"{row.key[axis.name]:,}" if axis.kind is int else row.key[axis.name] for axis in axes),
+            *(row.key.text(axis) for axis in axes),
             *([row.key.way_words] if way else []),
         ]
         lines.append("| " + " | ".join([*named, row.source, *figures, *taken_text(table, row)]) + " |")

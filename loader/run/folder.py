@@ -53,7 +53,7 @@ class RunFolder:
     @cached_property
     def run_id(self) -> str:
         """The id that the run's messages and records carry: that of its run.json, else the folder's name. Raises
-        RunError for a damaged run.json."""
+        UsageError for a damaged run.json."""
         return self.read_json("run.json", {}).get("run_id", self.name)
 
     @classmethod
@@ -87,19 +87,22 @@ class RunFolder:
                     f"{option}: there is no run {run_id!r} in {results_dir}; `ls {results_dir}` lists the runs"
                 )
             return cls(path)
-        runs = [path for path in results_dir.glob("*") if (path / "sent.jsonl").exists()]
-        silent = [path for path in results_dir.glob("*") if (path / "run.json").exists()]
-        if not runs and silent:
-            newest = max(silent, key=lambda path: (path / "run.json").stat().st_mtime_ns)
+        if sent := cls.all_with(results_dir, "sent.jsonl"):
+            return sent[0]
+        if silent := cls.all_with(results_dir, "run.json"):
             raise UsageError(
-                f"{option}: run {newest.name} in {results_dir} sent no messages; resume a sweep with "
-                f"`stampede sweep --resume {cls(newest).as_argument}`, or start a run with `stampede flood`"
+                f"{option}: run {silent[0].name} in {results_dir} sent no messages; resume a sweep with "
+                f"`stampede sweep --resume {silent[0].as_argument}`, or start a run with `stampede flood`"
             )
-        if not runs:
-            raise UsageError(
-                f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
-            )
-        return cls(max(runs, key=lambda path: (path / "sent.jsonl").stat().st_mtime_ns))
+        raise UsageError(
+            f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
+        )
+
+    @classmethod
+    def all_with(cls, results_dir: Path, name: str) -> list[RunFolder]:
+        """The folders of the runs that have a file `name`, the one whose file changed last first."""
+        files = sorted(results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+        return [cls(file.parent) for file in files]
 
     def remove_if_empty(self) -> None:
         """Take away the folder of a run that was refused before it began."""

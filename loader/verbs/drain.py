@@ -46,13 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
-    folders = (RunFolder(path.parent) for path in arguments.results_dir.glob("*/sent.jsonl"))
-    fitting = [one for one in folders if is_at(one.read_json("run.json", {}), target.place) and _is_of(target, one)]
-    if fitting:
-        found = max(fitting, key=lambda folder: (folder.path / "sent.jsonl").stat().st_mtime_ns)
-        if found.name != newest.name:
-            say(f"run {found.name}: the newest of the applied stack")
-        return found
+    for found in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
+        if is_at(found.read_json("run.json", {}), target.place) and _is_of(target, found):
+            if found.name != newest.name:
+                say(f"run {found.name}: the newest of the applied stack")
+            return found
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.run_id, stored, target.place)
     where = _stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))

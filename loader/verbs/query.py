@@ -141,9 +141,10 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     folder = RunFolder.find(arguments.results_dir, arguments.run)
     of_run = {"run_id": folder.run_id}
     logs = folder.path / LINES
-    on_aws = folder.read_json("run.json", {}).get("target") == "aws"
+    target = folder.read_json("run.json", {}).get("target")
+    on_aws = target == "aws"
     if (not on_aws or arguments.export is not None) and not logs.exists():
-        if folder.read_json("run.json", {}).get("target") == "local" and ministack.running(stack.STATE_DIR) is None:
+        if target == "local" and ministack.running(stack.STATE_DIR) is None:
             raise UsageError(
                 f"--run: {folder.run_id} has no log events: its stack is gone, and its log lines with it; "
                 "resume the sweep, or start a new run"
@@ -154,7 +155,7 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     _check_export((logs, folder.path / COLUMNS), arguments.export)
     of_platform = _PLATFORM_FIELD.search(text) is not None
     narrowed = with_filters(text, where if of_platform else of_run | where)
-    if of_platform and folder.read_json("run.json", {}).get("target") == "local":
+    if of_platform and target == "local":
         say(
             "START, END and REPORT lines of this run are the embedded AWS's: their memory is that of its processes, "
             "and they report no initialization",

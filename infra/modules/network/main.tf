@@ -34,7 +34,7 @@ locals {
 resource "aws_vpc" "this" {
   #checkov:skip=CKV2_AWS_11:Flow logs would be billed for every measured byte, and there is one way in and none out.
   cidr_block           = "10.0.0.0/16"
-  enable_dns_hostnames = var.private_names
+  enable_dns_hostnames = true # the resolver answers with an interface endpoint's addresses for its service's own name
 
   tags = { Name = var.name }
 }

@@ -37,9 +37,3 @@ variable "directory_bucket_arns" {
   description = "Directory buckets that can be reached from within the network, by sessions that a role allows."
   default     = []
 }
-
-variable "private_names" {
-  type        = bool
-  description = "Whether the VPC's resolver answers with an interface endpoint's addresses for its service's own name."
-  default     = false
-}
