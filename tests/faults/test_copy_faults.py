@@ -195,7 +195,8 @@ def test_a_program_that_is_killed_in_mid_copy_and_started_again_copies_what_is_l
     ended = made.copy(rows)
 
     assert ended.planned_as_accounted() == len(rows)
-    assert ended.summary["already_there"] == len(there)
+    # Calls that were under way when their client was killed may reach the front after the listing.
+    assert len(there) <= ended.summary["already_there"] < len(rows)
     assert made.copies() == wanted.keys()
 
 
