@@ -38,7 +38,7 @@ botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 # `make test` runs the same examples everywhere and every time; chance has its own place, `make fuzz`. What goes by the
 # clock in Hypothesis is off, for a busy machine may miss any time; pytest's timeout ends what hangs.
 UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "database": None}
-hypothesis.settings.register_profile("stampede", max_examples=25, derandomize=True, **UNTIMED)
+hypothesis.settings.register_profile("stampede", max_examples=15, derandomize=True, **UNTIMED)
 hypothesis.settings.register_profile("fuzz", max_examples=200, print_blob=True, **UNTIMED)
 hypothesis.settings.load_profile("stampede")
 

@@ -149,14 +149,3 @@ run "many_functions_share_a_manifest" {
     error_message = "S3's access logs have a group of their own"
   }
 }
-
-run "a_listing_has_no_folders_to_fit_into" {
-  variables {
-    object_count = 219121
-  }
-
-  assert {
-    condition     = output.key_plan.objects == 219121
-    error_message = "without a manifest the dates mean nothing"
-  }
-}

@@ -92,10 +92,10 @@ def test_five_hundred_functions_are_reserved_and_the_trigger_is_capped_there(dep
 def test_provisioned_pollers_take_the_place_of_the_cap(deployments):
     resources = deployments["provisioned_pollers"]
 
-    assert _function(resources)["reserved_concurrent_executions"] == 1500
+    assert _function(resources)["reserved_concurrent_executions"] == 20000
     assert _trigger(resources)["scaling_config"] == []
     (pollers,) = _trigger(resources)["provisioned_poller_config"]
-    assert (pollers["minimum_pollers"], pollers["maximum_pollers"]) == (10, 150)
+    assert (pollers["minimum_pollers"], pollers["maximum_pollers"]) == (200, 2000)
 
 
 def test_every_message_is_one_invocation_and_fails_alone(deployments):
