@@ -85,6 +85,10 @@ def prepare(
     records = [row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)]
     if rest.left or not any(row["status"] == "ok" for row in records):
         last = records[-1] if records else {}
-        why = rest.left or f"{last.get('error_type', 'no record')}: {last.get('error_message', 'none is logged')}"
+        why = (
+            rest.left
+            or rest.ended_early
+            or f"{last.get('error_type', 'no record')}: {last.get('error_message', 'none is logged')}"
+        )
         raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
     return outcome

@@ -30,7 +30,7 @@ from loader.run import log_columns, server_side
 from loader.run.accounting import CellAccount, stored_accounts
 from loader.run.calibration import calibrated
 from loader.run.cell_load import CellLoad, prepare
-from loader.run.collecting import Collecting
+from loader.run.collecting import Collecting, message_counts
 from loader.run.description import RunDescription
 from loader.run.drain import drain
 from loader.run.executions import carry_out, stop_left_running
@@ -202,6 +202,8 @@ class SweepRun:
         drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
         if drained.left:
             raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {drained.left}")
+        if drained.ended_early:
+            _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
 
     def _fetch_what_is_owed(self) -> None:
         """Look for late log lines of finished cells a last time: the log group goes with the stack."""
@@ -254,12 +256,24 @@ def _empty_queue(target: Target) -> None:
     wait_s = PURGE_S[target.option]
     if target.kind != "local" and target.experiment.preparation is not None:
         wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
-    say(f"emptying the queue of the interrupted attempt ({wait_s:.0f} s)")
+    _drop_messages(target, "of the interrupted attempt", wait_s)
+
+
+def _drop_messages(target: Target, why: str, wait_s: float) -> None:
+    """Purge the queue, messages in flight too, and say where some stay."""
+    say(f"emptying the queue {why} ({wait_s:.0f} s)")
     try:
         target.client("sqs").purge_queue(QueueUrl=target["queue_url"])
+        time.sleep(wait_s)
+        left = sum(message_counts(target.client("sqs"), target["queue_url"]))
     except (BotoCoreError, ClientError) as error:
         raise targets.explain(error, "emptying the queue", target) from None
-    time.sleep(wait_s)
+    if left:
+        say(
+            f"{left:,} messages are still in the queue; one that runs during another cell takes a function from it, "
+            "and is counted in its own cell",
+            style="yellow",
+        )
 
 
 def _wants_destroy() -> bool:

@@ -127,6 +127,27 @@ def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, fol
     assert folder.read_json("run.json")["cells"] == []
 
 
+def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_next_one(
+    sweep, aws, folder, monkeypatch, capsys
+):
+    aws.outputs.update(timeout_s=900, visibility_timeout_s=5400)
+    monkeypatch.setattr(sweep_run.time, "sleep", aws.sleep)
+    purged = []
+
+    def purge_queue(self, QueueUrl):
+        purged.append(aws.now_s)
+        aws.hidden.clear()
+
+    monkeypatch.setattr(SimulatedAws, "purge_queue", purge_queue, raising=False)
+    _, run = sweep(lambda cell, aws: aws.hide(aws.now_s, 1e9) if aws.now_s == 0 else succeed(cell, aws))
+    first, second = run.run()
+    assert (first.unanswered, first.unaccounted, second.succeeded) == (1, 0, 1)
+    assert len(purged) == 1 and 1590 < purged[0] < 1620
+    assert aws.now_s < 1800
+    assert len(folder.read_json("run.json")["cells"]) == 2
+    assert "emptying the queue so that no message comes back during another cell (60 s)" in capsys.readouterr().err
+
+
 def test_a_resumed_run_that_lacks_a_message_fails_again_and_applies_nothing(sweep, folder):
     stack, run = sweep(leave_no_trace)
     with pytest.raises(RunError, match="1 UNACCOUNTED"):
