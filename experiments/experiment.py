@@ -151,6 +151,16 @@ class Placing:
 
 
 @dataclass(frozen=True)
+class PassingRefusal:
+    """An error of `terraform destroy` that passes by itself: the regular expression that finds it in Terraform's words,
+    what it comes from, as a sentence without its full stop, and the seconds after which the destroy is tried again."""
+
+    pattern: str
+    reason: str
+    wait_s: float
+
+
+@dataclass(frozen=True)
 class Execution:
     """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup, database), the seconds
     after which it is cancelled, and the one row that its result must be, as text."""
@@ -226,7 +236,8 @@ class Experiment:
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
     `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
     `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, or not in
-    time, null where there is none. `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
+    time, null where there is none. A destroy that fails with the `passing_refusal` is tried once more.
+    `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
     `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in the place of a
     flood; None for a cell of functions. `advice(cells, prices)` are sentences on the values of all cells, to be read
     before money is spent; `prices` are US dollars by their name in prices.json.
@@ -270,6 +281,7 @@ class Experiment:
     told_by_records: Sequence[str] = ()
     placing: Placing | None = None
     emptied_before_destroy: Sequence[str] = ()
+    passing_refusal: PassingRefusal | None = None
     has_directory_bucket: bool = False
     execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
     advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -155,7 +157,8 @@ class SweptStack:
 
     def _destroy(self, *, refresh: bool) -> None:
         """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
-        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then."""
+        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then. What passes
+        by itself is waited for."""
         outputs: dict[str, Any] = {}
         if self._emptied():
             try:
@@ -165,10 +168,19 @@ class SweptStack:
         self._empty_buckets(outputs)
         try:
             self.terraform.destroy(self._applied, refresh=refresh)
-        except RunError:
-            if not self._empty_buckets(outputs):
+        except RunError as error:
+            if not (self._empty_buckets(outputs) or self._has_waited_for(error)):
                 raise
             self.terraform.destroy(self._applied, refresh=refresh)
+
+    def _has_waited_for(self, error: RunError) -> bool:
+        """Wait where the experiment says that such an error passes; False where it doesn't."""
+        refusal = EXPERIMENTS[self._applied["experiment"]].passing_refusal if self._applied else None
+        if refusal is None or not re.search(refusal.pattern, str(error)):
+            return False
+        say(f"{refusal.reason}: destroying again in {refusal.wait_s / 60:.0f} min ({error})", style="yellow")
+        time.sleep(refusal.wait_s)
+        return True
 
     def _empty_buckets(self, outputs: dict[str, Any]) -> int:
         """Empty what Terraform can't; returns how many objects there were. Where that fails it is said, and the destroy
