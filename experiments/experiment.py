@@ -247,7 +247,9 @@ class Experiment:
     both with a `messages_per_concurrency`, the plan's own. `of_message(values, index)` is what the index-th message of
     a flood (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent
     and comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
-    list of keys that is shared, put as a manifest after the objects; None where there is none. With `objects_account`
+    list of keys that is shared, put as a manifest after the objects; None where there is none. `proof(values)` is what
+    a message says, beside `order`, that only shows whether the function has its permissions: one small operation, which
+    changes no later measurement. With `objects_account`
     the records account for objects as well as for messages: planned = copied + already_there + failed, and each failed
     one is in a log line of its own.
 
@@ -289,6 +291,7 @@ class Experiment:
     of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
     preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
     key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
+    proof: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     objects_account: bool = False
     stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -183,6 +183,7 @@ FILESYSTEM = Experiment(
     items=("dataset", "files"),
     a_month=a_month,
     placing=Placing("placing_function_name", lambda values: ({},)),
+    proof=lambda values: {"proof": 1},
     # In the provider's words for a stack of CloudFormation's, as S3 Files' own for this aren't published.
     passing_refusal=PassingRefusal(
         r"CloudFormation Stack \(\S+-s3files/\S+\) delete",

@@ -37,6 +37,7 @@ from loader.run.executions import carry_out, stop_left_running
 from loader.run.flood import check as check_flood
 from loader.run.flood import flood
 from loader.run.folder import RunFolder
+from loader.run.permission import wait_for_permission
 from loader.run.plan import Cell, Plan, cells_words
 from loader.run.swept_stack import SweptStack
 from loader.run.unfinished_cell import set_aside
@@ -66,6 +67,7 @@ class SweepRun:
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._placed: set[str] = set()  # since then
+        self._is_permission_proven = True
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
@@ -133,6 +135,8 @@ class SweepRun:
         how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
         say(f"{which}: terraform apply ({how_long})", style="bold")
         self._target, self._variables = self._stack.apply(variables), variables
+        if self._stack.has_new_permissions:
+            self._is_permission_proven = False
         if is_first:
             self._description.describe(self._target, self._stack.terraform)
         self._objects = self._target.experiment.objects(self._target)
@@ -165,6 +169,9 @@ class SweepRun:
         if load.execution is not None:
             stop_left_running(target, self._folder, cell.name, load.execution)
         place(target, in_order, self._placed)
+        if load.proof is not None and not self._is_permission_proven:
+            wait_for_permission(target, cell.name, load.proof)
+            self._is_permission_proven = True
         if set_aside(self._folder, cell.name) and load.execution is None:
             _empty_queue(target)
         started_at = datetime.now(UTC)

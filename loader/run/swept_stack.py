@@ -22,6 +22,9 @@ from loader.run import stack_lock
 from loader.target import Target
 from loader.terraform import Terraform
 
+# What the function may do (infra/modules/worker).
+WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
+
 
 class SweptStack:
     """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down` ends it."""
@@ -29,6 +32,7 @@ class SweptStack:
     def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
+        self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
         self._applied: Mapping[str, Any] = {}
@@ -65,7 +69,8 @@ class SweptStack:
     def apply(self, variables: Mapping[str, Any]) -> Target:
         """Apply the stack with these variables; returns where it is. Raises RunError."""
         self._applied = variables
-        self.terraform.apply(variables)
+        written = self.terraform.apply(variables)
+        self.has_new_permissions = any(address.startswith(WORKERS_POLICY) for address in written)
         target = self._target(self.terraform.outputs())
         if target.kind == "local":
             embedded.run_hosts(target.outputs, target.endpoint_url, follow_parent=not self.keep)

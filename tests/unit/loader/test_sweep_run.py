@@ -1,6 +1,7 @@
 """A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,7 @@ class Stack:
     def __init__(self, aws, happen):
         self.aws, self.happen, self.keep, self.said, self.terraform = aws, happen, False, [], None
         self.orders = {}
+        self.has_new_permissions = True
 
     def open(self):
         self.said.append("open")
@@ -234,6 +236,20 @@ def test_cells_that_differ_only_in_their_work_orders_share_one_apply(sweep, put,
     }
     settings = folder.read_json("run.json")["settings"]
     assert settings["memory_size=1024,concurrency_value=2,dataset=large,threads=30"]["threads"] == 30
+
+
+def test_the_permissions_are_proven_once_after_each_apply_that_wrote_the_role(sweep, monkeypatch):
+    proven = []
+    monkeypatch.setitem(EXPERIMENTS, "reads", replace(READS, proof=lambda values: {"proof": 1}))
+    monkeypatch.setattr(sweep_run, "wait_for_permission", lambda target, cell, order: proven.append(order["proof"]))
+
+    def happen(cell, aws):
+        succeed(cell, aws, threads=int(cell.rpartition("=")[2]), dataset="large")
+        stack.has_new_permissions = False  # of the first apply alone
+
+    stack, run = sweep(happen, "dataset=large", "threads=1,30", experiment=EXPERIMENTS["reads"])
+    check(run.run())
+    assert proven == [1]
 
 
 def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(sweep, monkeypatch):
