@@ -23,6 +23,7 @@ from loader.errors import RunError
 from loader.progress import say
 
 # Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung provider is noticed.
+# Buckets of many objects take none of it: they are emptied before, without a limit (loader/emptying.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
 # What `init` says then, Terraform and OpenTofu.
