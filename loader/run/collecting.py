@@ -102,10 +102,12 @@ class Collecting:
         first_ms = min(sent_ms, default=None)
         return 0.0 if first_ms is None else time.time() - first_ms / 1000
 
-    def give_up(self) -> None:
-        """Note the messages that left no trace as unanswered."""
-        traces = OK | ERRED | DEAD | UNANSWERED
-        rows = [row for row in self._of_the_cell() if not self._ledger.marks(row) & traces]
+    def give_up(self, in_flight: int) -> None:
+        """Note the messages that left no trace as unanswered, and no more of them than are in flight: the newest, as
+        which it is nobody can see. What else has no trace stays unaccounted for."""
+        silent = [row for row in self._of_the_cell() if not self._ledger.marks(row) & (OK | ERRED | DEAD)]
+        newest = sorted(silent, key=lambda row: row["sent_at_ms"])[-in_flight:]
+        rows = [row for row in newest if not self._ledger.marks(row) & UNANSWERED]
         self._folder.append(UNANSWERED_FILE, rows)
         for row in rows:
             self._ledger.unanswered(row)

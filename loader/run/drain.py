@@ -132,7 +132,7 @@ class _Waiting:
 
     def give_up(self, state: State) -> None:
         """End early, and account for the messages without a record as unanswered."""
-        self.collecting.give_up()
+        self.collecting.give_up(state.in_flight)
         self._is_at_rest, self.ended_early = True, self.patience.stuck_words(state)
 
     def is_over(self) -> bool:

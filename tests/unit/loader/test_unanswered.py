@@ -128,6 +128,15 @@ def test_messages_of_another_run_in_the_queue_are_not_this_runs(aws, folder, wai
     assert [row["seq"] for row in folder.rows("unanswered.jsonl")] == [1]
 
 
+def test_no_more_messages_are_unanswered_than_are_in_flight(aws, folder, wait):
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 2, "sent_at_ms": EPOCH_MS - 500_000}])  # its line was lost
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 1, "sent_at_ms": EPOCH_MS}])
+    aws.hide(0, 5 * HIDDEN_S)
+    assert counts(wait()) == (0, 0, 0, 1, 1)
+    assert [row["seq"] for row in folder.rows("unanswered.jsonl")] == [1]
+    assert counts(wait()) == (0, 0, 0, 1, 1), "once in the file, however often the run is drained"
+
+
 def test_a_queue_in_which_only_another_run_is_stuck_ends_nothing_badly(aws, wait):
     aws.log(record(1), at_s=2)
     aws.hide(0, 5 * HIDDEN_S)
