@@ -151,6 +151,16 @@ class Placing:
 
 
 @dataclass(frozen=True)
+class PassingRefusal:
+    """An error of `terraform destroy` that passes by itself: the regular expression that finds it in Terraform's words,
+    what it comes from, as a sentence without its full stop, and the seconds after which the destroy is tried again."""
+
+    pattern: str
+    reason: str
+    wait_s: float
+
+
+@dataclass(frozen=True)
 class Execution:
     """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup, database), the seconds
     after which it is cancelled, and the one row that its result must be, as text."""
@@ -226,7 +236,8 @@ class Experiment:
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
     `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
     `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, or not in
-    time, null where there is none. `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
+    time, null where there is none. A destroy that fails with the `passing_refusal` is tried once more.
+    `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
     `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in the place of a
     flood; None for a cell of functions. `advice(cells, prices)` are sentences on the values of all cells, to be read
     before money is spent; `prices` are US dollars by their name in prices.json.
@@ -236,7 +247,9 @@ class Experiment:
     both with a `messages_per_concurrency`, the plan's own. `of_message(values, index)` is what the index-th message of
     a flood (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent
     and comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
-    list of keys that is shared, put as a manifest after the objects; None where there is none. With `objects_account`
+    list of keys that is shared, put as a manifest after the objects; None where there is none. `proof(values)` is what
+    a message says, beside `order`, that only shows whether the function has its permissions: one small operation, which
+    changes no later measurement. With `objects_account`
     the records account for objects as well as for messages: planned = copied + already_there + failed, and each failed
     one is in a log line of its own.
 
@@ -270,6 +283,7 @@ class Experiment:
     told_by_records: Sequence[str] = ()
     placing: Placing | None = None
     emptied_before_destroy: Sequence[str] = ()
+    passing_refusal: PassingRefusal | None = None
     has_directory_bucket: bool = False
     execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
     advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
@@ -277,6 +291,7 @@ class Experiment:
     of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
     preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
     key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
+    proof: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     objects_account: bool = False
     stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)

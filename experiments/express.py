@@ -158,6 +158,7 @@ EXPRESS = Experiment(
     work=work,
     messages=orders.messages,
     of_message=orders.its_slice,
+    proof=lambda values: {"first_object": 0, "objects": 1},
     placing=Placing("placing_function_name", orders.placing),
     emptied_before_destroy=("express_bucket_name", "bucket_name"),
     has_directory_bucket=True,

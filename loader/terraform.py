@@ -23,10 +23,12 @@ from loader.errors import RunError
 from loader.progress import say
 
 # Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung provider is noticed.
+# Buckets of many objects take none of it: they are emptied before, without a limit (loader/emptying.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
 # What `init` says then, Terraform and OpenTofu.
 _REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
+_WRITTEN = re.compile(r"^(\S+): (?:Creation|Modifications) complete", re.MULTILINE)
 _ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
 
 
@@ -57,9 +59,11 @@ class Terraform:
             say("the provider registry doesn't answer; using the providers that were installed earlier")
         self._run("get", "-no-color")
 
-    def apply(self, variables: Mapping[str, Any]) -> None:
-        """`terraform apply -auto-approve -var name=value ...`; raises RunError."""
-        self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
+    def apply(self, variables: Mapping[str, Any]) -> list[str]:
+        """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it created or changed.
+        Raises RunError."""
+        output = self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
+        return _WRITTEN.findall(output)
 
     def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
         """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises RunError.

@@ -1,4 +1,4 @@
-"""Where every message went: sent = succeeded + failed + dead-lettered, duplicates counted apart."""
+"""Where every message went: sent = succeeded + failed + dead-lettered + unanswered, duplicates counted apart."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from report.records import Group, Records, cells_of, distinct
 from report.run import Run
 
-COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected")
+COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected", "unanswered")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def recounted(run: Run) -> list[dict[str, Any]]:
     A message that succeeded at last has succeeded, whatever came before; a message in the dead-letter queue
     that never succeeded is dead-lettered; one with nothing but error records has failed. Duplicates are ok
     records beyond the first of a message; unexpected are messages with a record that were never confirmed as
-    sent. Warm-up messages count like all others.
+    sent; unanswered left no trace, and were in flight when a drain ended early. Warm-up messages count like all others.
     """
     if run.sent is None:
         return []
@@ -52,16 +52,19 @@ def recounted(run: Run) -> list[dict[str, Any]]:
     bad_records = np.concatenate(
         [run.errors["message"], _of(run.warm_ups, Group.FAILED_WARM_UP), _of(run.foreign, Group.FAILED_FOREIGN)]
     )
-    succeeded, failed, dead = _messages(good_records), _messages(bad_records), _dead(run)
+    succeeded, failed, dead = _messages(good_records), _messages(bad_records), _listed(run, run.dead_letters)
     good = _both(succeeded, sent)
     lost = _without(_both(dead, sent), good)
     bad = _without(_without(_both(failed, sent), good), lost)
+    left = _without(sent, np.concatenate([good, bad, lost]))
+    unanswered = _both(left, _listed(run, run.unanswered))
     parts = {
         "sent": sent,
         "succeeded": good,
         "failed": bad,
         "dead_lettered": lost,
-        "unaccounted": _without(sent, np.concatenate([good, bad, lost])),
+        "unaccounted": _without(left, unanswered),
+        "unanswered": unanswered,
         "unexpected": _without(distinct(np.concatenate([succeeded, failed])), sent),
     }
     size = len(run.names.cells)
@@ -92,8 +95,8 @@ def _of(records: Records, group: int) -> np.ndarray:
     return records["message"][records["group"] == group]
 
 
-def _dead(run: Run) -> np.ndarray:
-    rows = ((run.names.cell(row.get("cell")), row) for row in run.dead_letters)
+def _listed(run: Run, listed: list[dict[str, Any]]) -> np.ndarray:
+    rows = ((run.names.cell(row.get("cell")), row) for row in listed)
     return _messages(np.array([run.names.message(cell, row) for cell, row in rows], dtype=np.int64))
 
 
@@ -111,13 +114,13 @@ def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
             "and are left out of all figures."
         )
     for row in rows:
-        known = row["succeeded"] + row["failed"] + row["dead_lettered"]
+        known = row["succeeded"] + row["failed"] + row["dead_lettered"] + row["unanswered"]
         cell = run.cell_words(row["cell"])
         if row["unaccounted"]:
             found.append(f"{cell}: {row['unaccounted']} of {row['sent']} messages are unaccounted for.")
         elif row["sent"] != known:
             found.append(
-                f"{cell}: {row['sent']} sent, but succeeded + failed + dead-lettered is {known}, "
+                f"{cell}: {row['sent']} sent, but succeeded + failed + dead-lettered + unanswered is {known}, "
                 "and no message is listed as unaccounted for."
             )
     return found

@@ -66,6 +66,7 @@ class Run:
     differences: dict[str, list[Difference]] = field(default_factory=dict)
     sent: Messages | None = None
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
+    unanswered: list[dict[str, Any]] = field(default_factory=list)
     accounting: list[dict[str, Any]] | None = None
     stored_rows: list[dict[str, Any]] | None = None
     prediction: Prediction | None = None
@@ -213,6 +214,7 @@ def load(run_dir: Path) -> Run:
         differences=reader.differences,
         sent=_sent(run_dir / "sent.jsonl", names, warnings),
         dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
+        unanswered=_unanswered(run_dir / "unanswered.jsonl", warnings),
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, experiment, warnings),
         prediction=prediction.read(manifest, warnings),
@@ -236,6 +238,11 @@ def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Exper
         raise NoReport(
             f"{run_dir / 'run.json'}: experiment {error}, but this Stampede has {', '.join(EXPERIMENTS)}; {wrote_it}"
         ) from None
+
+
+def _unanswered(path: Path, warnings: list[str]) -> list[dict[str, Any]]:
+    """Most runs have no such file."""
+    return [row for _, row in _rows(path, warnings) or ()] if path.exists() else []
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:

@@ -18,7 +18,7 @@ class CopyOrder(WorkOrder):
     `threads` read files of S3 at the same time, and `connections` is the size of the SDK's pool; the defaults are as
     published, where the SDK's ten were in effect. A mount is copied without either: the record says them all the same.
     `files` and `bytes` are what the data set must have, None when the order leaves them out. `warm_up` 1 marks a copy
-    that no figure counts.
+    that no figure counts. `proof` 1 copies nothing: it shows whether the function may list the data set.
     """
 
     dataset: str
@@ -27,6 +27,7 @@ class CopyOrder(WorkOrder):
     files: int | None = None
     bytes: int | None = None
     warm_up: int = 0
+    proof: int = 0
 
 
 def parse_copy_order(body: str) -> CopyOrder:
@@ -38,6 +39,7 @@ def parse_copy_order(body: str) -> CopyOrder:
         "files": whole_number,
         "bytes": whole_number,
         "warm_up": flag,
+        "proof": flag,
     }
     return parse_work_order(body, CopyOrder, own)
 

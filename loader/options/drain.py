@@ -10,9 +10,9 @@ from loader.options.stack import add_stack_options
 
 DESCRIPTION = """Wait until every message is accounted for, and report what isn't.
 
-For every cell, sent = succeeded + failed + dead-lettered. Stores the records,
-and prints an account of each cell. The exit status is 1 if a message is
-unaccounted for."""
+For every cell, sent = succeeded + failed + dead-lettered + unanswered (a
+function took the message and wrote no record). Stores the records, and prints
+an account of each cell. The exit status is 1 if a message is unaccounted for."""
 EXAMPLES = (
     ("stampede drain", "wait for the newest run"),
     ("stampede drain --run RUN_ID --deadline-s 1800", "give up after half an hour"),
@@ -25,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack_options(parser)
     parser.add_argument("--run", metavar="RUN_ID", help="the run to wait for (default: the newest in --results-dir)")
     add_deadline_option(parser)
+    parser.add_argument(
+        "--wait-for-redelivery",
+        action="store_true",
+        help="wait until SQS redelivers messages in flight without a record, which takes up to max_receive_count "
+        "visibility timeouts (default: stop once no record can come before that, and count them as unanswered)",
+    )
     add_format_option(parser)
 
 

@@ -1,4 +1,4 @@
-"""Accounting: for every cell, sent = succeeded + failed + in the dead-letter queue; duplicates apart.
+"""Accounting: for every cell, sent = succeeded + failed + in the dead-letter queue + unanswered; duplicates apart.
 
 A message is identified by (cell, seq), not by SQS's message id: a retry after an unknown outcome makes two SQS
 messages out of one work order, and that must show as a duplicate and not as two successes.
@@ -15,9 +15,12 @@ from experiments import of_run
 from loader.errors import RunError
 from loader.run.failed_objects import FAILED_OBJECTS
 from loader.run.folder import RunFolder
-from loader.run.message_marks import DEAD, ERRED, OK, SENT, CellMarks
+from loader.run.message_marks import DEAD, ERRED, OK, SENT, UNANSWERED, CellMarks
 from loader.run.objects_account import ObjectsAccount, ObjectsLedger
 from report.cell_settings import CellSettings
+
+# The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
+UNANSWERED_FILE = "unanswered.jsonl"
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class CellAccount:
     records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
     records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
     sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
-    figure, though their messages have come to their end. `objects`: where records account for objects too.
+    figure, though their messages have come to their end. `unanswered`: no trace, and still in flight when a drain ended
+    early. `objects`: where records account for objects too.
     """
 
     cell: str
@@ -40,6 +44,7 @@ class CellAccount:
     duplicates: int
     unexpected: int
     foreign: int = 0
+    unanswered: int = 0
     objects: ObjectsAccount | None = None
 
     @property
@@ -50,7 +55,7 @@ class CellAccount:
     @property
     def owing(self) -> int:
         """Messages whose log lines haven't all come."""
-        return self.unaccounted + (self.objects.owing if self.objects else 0)
+        return self.unaccounted + self.unanswered + (self.objects.owing if self.objects else 0)
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
@@ -69,6 +74,7 @@ class CellAccount:
             f"{self.cell}: {self.sent} sent = {self.succeeded} succeeded + {self.failed} failed + "
             f"{self.dead_lettered} dead-lettered"
         )
+        line += f" + {self.unanswered} unanswered" if self.unanswered else ""
         for count, word in (
             (self.unaccounted, "UNACCOUNTED"),
             (self.duplicates, "duplicate records"),
@@ -106,6 +112,14 @@ class Ledger:
         """A message that was seen in the dead-letter queue."""
         self._mark(row, DEAD)
 
+    def unanswered(self, row: Mapping[str, Any]) -> None:
+        """A message that was in flight without a record when a drain ended early."""
+        self._mark(row, UNANSWERED)
+
+    def marks(self, row: Mapping[str, Any]) -> int:
+        """What is known of a message."""
+        return self._cells[row["cell"]].of(row["seq"]) if row["cell"] in self._cells else 0
+
     def accounts(self, cell: str | None = None) -> list[CellAccount]:
         """One account a cell, or of `cell` only, in the order in which their first rows came."""
         names = self._cells if cell is None else {cell} & self._cells.keys()
@@ -129,6 +143,7 @@ def account(
     dead_letters: Iterable[Mapping[str, Any]],
     settings: CellSettings | None = None,
     failed_objects: Iterable[Mapping[str, Any]] | None = None,
+    unanswered: Iterable[Mapping[str, Any]] = (),
 ) -> list[CellAccount]:
     """Set sent messages against records and dead letters of one run, and records against the settings of their cells;
     one account a cell, in order of sending. With `failed_objects` (rows, in any number) objects are accounted for."""
@@ -140,6 +155,8 @@ def account(
         ledger.record(row, is_foreign=settings is not None and settings.difference(row) is not None)
     for row in dead_letters:
         ledger.dead_letter(row)
+    for row in unanswered:
+        ledger.unanswered(row)
     for row in failed_objects or ():
         objects.failed_object(row)
     return ledger.accounts()
@@ -150,7 +167,7 @@ def stored_accounts(folder: RunFolder) -> list[CellAccount]:
     files = (folder.rows(name) for name in ("sent.jsonl", "records.jsonl", "dead_letters.jsonl"))
     description = folder.read_json("run.json", {})
     failed = folder.rows(FAILED_OBJECTS) if of_run(description).objects_account else None
-    return account(*files, CellSettings(description), failed)
+    return account(*files, CellSettings(description), failed, folder.rows(UNANSWERED_FILE))
 
 
 def _cell_account(cell: str, marks: CellMarks, foreign: int, objects: ObjectsAccount | None) -> CellAccount:
@@ -160,10 +177,11 @@ def _cell_account(cell: str, marks: CellMarks, foreign: int, objects: ObjectsAcc
         succeeded=marks.count(all_of=SENT | OK),
         failed=marks.count(all_of=SENT | ERRED, none_of=OK | DEAD),
         dead_lettered=marks.count(all_of=SENT | DEAD, none_of=OK),
-        unaccounted=marks.count(all_of=SENT, none_of=OK | ERRED | DEAD),
+        unaccounted=marks.count(all_of=SENT, none_of=OK | ERRED | DEAD | UNANSWERED),
         duplicates=marks.repeated[OK],
         unexpected=marks.count(all_of=OK, none_of=SENT) + marks.count(all_of=ERRED, none_of=SENT | OK),
         foreign=foreign,
+        unanswered=marks.count(all_of=SENT | UNANSWERED, none_of=OK | ERRED | DEAD),
         objects=objects,
     )
 

@@ -31,7 +31,8 @@ class CellLoad:
     `order` is what all of them say; `share(index)` what the index-th of a flood says beside it, None where that is
     nothing; `count` is how many a flood has where the experiment decides that; `preparation` what the message says
     that goes before the flood, None without one; `execution` the query that Athena carries out for each message in the
-    place of a flood, None where they go to functions.
+    place of a flood, None where they go to functions; `proof` what a message says that only shows whether the function
+    has its permissions, None where the experiment has no such message or Athena does the work.
     """
 
     order: Mapping[str, Any]
@@ -39,6 +40,7 @@ class CellLoad:
     count: int | None
     preparation: Mapping[str, Any] | None
     execution: Execution | None
+    proof: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]) -> CellLoad:
@@ -46,12 +48,15 @@ class CellLoad:
         experiment = target.experiment
         usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
         values = {**usual, **target.outputs, **in_order}
+        order = experiment.order(values, objects)
+        execution = experiment.execution(values) if experiment.execution else None
         return cls(
-            order=experiment.order(values, objects),
+            order=order,
             share=partial(experiment.of_message, values) if experiment.of_message else None,
             count=experiment.messages(values) if experiment.messages else None,
             preparation=experiment.preparation(values) if experiment.preparation else None,
-            execution=experiment.execution(values) if experiment.execution else None,
+            execution=execution,
+            proof={**order, **experiment.proof(values)} if experiment.proof and execution is None else None,
         )
 
     @property
@@ -85,6 +90,10 @@ def prepare(
     records = [row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)]
     if rest.left or not any(row["status"] == "ok" for row in records):
         last = records[-1] if records else {}
-        why = rest.left or f"{last.get('error_type', 'no record')}: {last.get('error_message', 'none is logged')}"
+        why = (
+            rest.left
+            or rest.ended_early
+            or f"{last.get('error_type', 'no record')}: {last.get('error_message', 'none is logged')}"
+        )
         raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
     return outcome

@@ -10,11 +10,12 @@ from typing import Any
 from experiments import of_run
 from loader.errors import UsageError
 from loader.progress import say
-from loader.run.accounting import CellAccount, Ledger
+from loader.run.accounting import UNANSWERED_FILE, CellAccount, Ledger
 from loader.run.executions import EXECUTIONS
 from loader.run.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from loader.run.folder import RunFolder
 from loader.run.log_events import OVERLAP_MS, LogEvents, records
+from loader.run.message_marks import DEAD, ERRED, OK, UNANSWERED
 from loader.run.objects_account import ObjectsLedger
 from loader.run.patience import State
 from loader.run.unfinished_cell import abandoned_keys
@@ -38,12 +39,14 @@ class Collecting:
         self._ledger = Ledger(self._objects)
         self._abandoned = abandoned_keys(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
-        self._strangers = 0
+        self._strangers = self._record_count = 0
         self._is_full_said = False
         self._first_sent_ms: dict[str, int] = {}
         self._read_sent()
         self._read_records()
         self._read_failed_objects()
+        for row in folder.rows(UNANSWERED_FILE):
+            self._ledger.unanswered(row)
         known = folder.rows("log_events.jsonl")
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
         logs, group = target.client("logs"), target["log_group_name"]
@@ -71,6 +74,7 @@ class Collecting:
             pending=pending,
             in_flight=in_flight,
             dead=sum(one.dead_lettered for one in accounts),
+            records=self._record_count,
         )
 
     def look_again(self) -> int:
@@ -92,6 +96,22 @@ class Collecting:
         """Whether the newest message and the newest record known are older than `seconds`."""
         return time.time() - self._newest_ms / 1000 > seconds
 
+    def open_for_s(self) -> float:
+        """Seconds since the first message was sent of those that haven't come to their end; 0 without one."""
+        sent_ms = (row["sent_at_ms"] for row in self._of_the_cell() if not self._ledger.marks(row) & (OK | DEAD))
+        first_ms = min(sent_ms, default=None)
+        return 0.0 if first_ms is None else time.time() - first_ms / 1000
+
+    def give_up(self, in_flight: int) -> None:
+        """Note the messages that left no trace as unanswered, and no more of them than are in flight: the newest, as
+        which it is nobody can see. What else has no trace stays unaccounted for."""
+        silent = [row for row in self._of_the_cell() if not self._ledger.marks(row) & (OK | ERRED | DEAD)]
+        newest = sorted(silent, key=lambda row: row["sent_at_ms"])[-in_flight:]
+        rows = [row for row in newest if not self._ledger.marks(row) & UNANSWERED]
+        self._folder.append(UNANSWERED_FILE, rows)
+        for row in rows:
+            self._ledger.unanswered(row)
+
     def accounts(self) -> list[CellAccount]:
         """The account of the whole run as it stands."""
         return self._ledger.accounts()
@@ -112,6 +132,10 @@ class Collecting:
         """Messages that nothing more becomes of; a query that failed isn't delivered again."""
         failed = account.failed if account.cell in self._executed else 0
         return account.succeeded + account.dead_lettered + failed
+
+    def _of_the_cell(self) -> Iterator[dict[str, Any]]:
+        """The messages that are waited for."""
+        return (row for row in self._folder.rows("sent.jsonl") if self._cell in (None, row["cell"]))
 
     def _read_sent(self) -> None:
         self._newest_ms = 0
@@ -206,6 +230,7 @@ class Collecting:
             self._enter(record)
 
     def _enter(self, record: dict[str, Any]) -> None:
+        self._record_count += 1
         self._newest_ms = max(self._newest_ms, record.get("finished_at_ms") or 0)
         self._ledger.record(record, is_foreign=self._settings.difference(record) is not None)
 

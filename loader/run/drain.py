@@ -1,7 +1,8 @@
 """Waits until every message of a run, or of one cell, has come to rest, and says what hasn't.
 
 Done means: the queue and its in-flight count are empty, and every message has an ok record or lies in the dead-letter
-queue. What is still open when nothing moves any more, or at the deadline, is named.
+queue. What is still open when nothing moves any more, or at the deadline, is named. A message that a function took and
+never answered is hidden for hours, several times: nobody waits for that, and it is accounted for as unanswered.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Drained:
-    """How a drain ended: the whole run's accounts, and why messages may still be on their way ("" when none is)."""
+    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when none is), and why
+    the drain ended before some came to their end ("" when all did)."""
 
     accounts: list[CellAccount]
     left: str = ""
+    ended_early: str = ""
 
     def check(self) -> None:
         """Raise RunError when messages are still on their way, or the account doesn't add up."""
@@ -46,15 +49,17 @@ def drain(
     deadline_s: float | None = None,
     cell: str | None = None,
     quiet: bool = False,
+    waits_for_redelivery: bool = False,
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Drained:
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
 
     With `cell` only that cell's messages are waited for (the account is still of the whole run); `quiet` says only what
-    is wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. Returns
-    how it ended, also at the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses
-    for good, or doesn't answer until the deadline.
+    is wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. It ends
+    early where only a redelivery could bring a record, unless it `waits_for_redelivery`. Returns how it ended, also at
+    the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
+    answer until the deadline.
     """
     waiting = _Waiting(target, Collecting(target, folder, cell), Patience.of(target, deadline_s), clock)
     with bar() as progress:
@@ -64,14 +69,19 @@ def drain(
                 progress.update(task, completed=state.finished, note=state.words())
                 if waiting.is_at_rest(state):
                     break
+                if not waits_for_redelivery and waiting.is_stuck(state):
+                    waiting.give_up(state)
+                    break
             sleep(waiting.patience.poll_s)
+    if waiting.ended_early:
+        say(waiting.ended_early, style="yellow")
     accounts = _close(waiting.collecting)
     for one in accounts:
         if (one.cell == cell or cell is None) and (one.is_open or not quiet):
             say(one.sentence(), style="red" if one.is_open else None)
     if not quiet:
         log_columns.store(folder, at_end=cell is None)
-    return Drained(accounts, waiting.left())
+    return Drained(accounts, waiting.left(), waiting.ended_early)
 
 
 class _Waiting:
@@ -85,12 +95,14 @@ class _Waiting:
         self._state: State | None = None
         self._error: BotoCoreError | ClientError | None = None
         self._is_at_rest = False
+        self.ended_early = ""
 
     def look(self) -> State | None:
         """How things stand; None where AWS doesn't answer, which may pass. Raises RunError where it won't."""
         try:
             state = self.collecting.look()
-            if state.is_empty and state.without_record and self._clock() >= self._again:
+            may_lack_lines = state.is_empty and self._clock() >= self._again
+            if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
                 began = self._clock()
                 found = self.collecting.look_again()
                 self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
@@ -109,6 +121,19 @@ class _Waiting:
         is_long_past = self.collecting.is_long_past(self.patience.late_s)
         self._is_at_rest = self.patience.is_at_rest(state, self._clock() - self._changed, is_long_past=is_long_past)
         return self._is_at_rest
+
+    def is_stuck(self, state: State) -> bool:
+        """Whether only a redelivery could still bring a record."""
+        quiet_s = self._clock() - self._changed
+        if not self.patience.is_stuck(state, quiet_s):
+            return False  # without a look through all messages
+        open_for_s = self.collecting.open_for_s()
+        return self.patience.is_stuck(state, self.patience.since_delivery_s(quiet_s, open_for_s))
+
+    def give_up(self, state: State) -> None:
+        """End early, and account for the messages without a record as unanswered."""
+        self.collecting.give_up(state.in_flight)
+        self._is_at_rest, self.ended_early = True, self.patience.stuck_words(state)
 
     def is_over(self) -> bool:
         """Whether the deadline has passed. Raises RunError where AWS hadn't answered before it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-SENT, OK, ERRED, DEAD = 1, 2, 4, 8
+SENT, OK, ERRED, DEAD, UNANSWERED = 1, 2, 4, 8, 16
 _PAGE = 4096
 
 
@@ -36,8 +36,15 @@ class CellMarks:
         if marks & mark:
             self.repeated[mark] += 1
 
+    def of(self, seq: Any) -> int:
+        """All marks of a message."""
+        if type(seq) is not int or seq < 0:
+            return self._odd.get(seq, 0)
+        number, place = divmod(seq, _PAGE)
+        return self._pages[number][place] if number in self._pages else 0
+
     def count(self, *, all_of: int, none_of: int = 0) -> int:
         """How many messages carry all marks of `all_of` and none of `none_of`."""
-        wanted = [marks for marks in range(16) if marks & all_of == all_of and not marks & none_of]
+        wanted = [marks for marks in range(32) if marks & all_of == all_of and not marks & none_of]
         in_pages = sum(page.count(marks) for page in self._pages.values() for marks in wanted)
         return in_pages + sum(marks in wanted for marks in self._odd.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from loader.target import Target
@@ -25,7 +26,7 @@ class State:
     """What one look showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
 
     `finished` messages have succeeded, are dead letters, or queries that failed; `failed` ones have left error records
-    only, `without_record` no trace at all, or not the lines that name their failed objects.
+    only, `without_record` no trace at all, or not the lines that name their failed objects. `records` are the run's.
     """
 
     sent: int
@@ -35,6 +36,7 @@ class State:
     pending: int
     in_flight: int
     dead: int
+    records: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -65,7 +67,8 @@ class Patience:
 
     `deadline_s` counts from the start of the drain where the user gave it (`is_given`), else from the last time that a
     message made progress; a message in flight counts as progress where its worker `holds` it, saying again and again
-    that it is at work: how long one takes, nobody knows, and a worker that has died says nothing.
+    that it is at work: how long one takes, nobody knows, and a worker that has died says nothing. Of functions,
+    `at_once` run together, none longer than `timeout_s`; what one doesn't answer is hidden for `visibility_timeout_s`.
     """
 
     poll_s: float
@@ -74,6 +77,9 @@ class Patience:
     read_again_s: float
     deadline_s: float
     is_given: bool
+    timeout_s: float
+    visibility_timeout_s: float
+    at_once: int
     holds: bool = False
 
     @classmethod
@@ -87,6 +93,9 @@ class Patience:
             READ_AGAIN_S[option],
             default_deadline_s(target) if deadline_s is None else deadline_s,
             deadline_s is not None,
+            target.outputs.get("timeout_s", math.inf),
+            target.outputs.get("visibility_timeout_s", math.inf),
+            target.outputs.get("concurrency_value", 1),
             holds=_has_hosts(target),  # a function is cut off at its timeout; a host isn't
         )
 
@@ -102,6 +111,31 @@ class Patience:
             return True
         waits_for_lines = state.without_record and not is_long_past
         return state.is_empty and quiet_s > (self.late_s if waits_for_lines else self.settle_s)
+
+    def is_stuck(self, state: State, since_delivery_s: float) -> bool:
+        """Whether all that is left is in flight, and every delivery has ended: no record can come of it until SQS makes
+        the next one. Where more are in flight than functions run, pollers hold some back until others have ended."""
+        rounds = -(-state.in_flight // self.at_once)
+        is_in_flight = state.in_flight > 0 and state.pending == 0 and not self.holds
+        return is_in_flight and since_delivery_s > rounds * self.timeout_s + self.settle_s + self.late_s
+
+    def since_delivery_s(self, quiet_s: float, open_for_s: float) -> float:
+        """Seconds since a delivery can have begun at the latest, where nothing has changed for `quiet_s`.
+
+        Nobody sees a redelivery begin. The first can begin a visibility timeout after the message was sent
+        (`open_for_s` ago), and the last one as long after the last change.
+        """
+        return quiet_s - open_for_s // self.visibility_timeout_s * self.visibility_timeout_s
+
+    def stuck_words(self, state: State) -> str:
+        """Why a drain ends with messages in flight."""
+        are = "message is" if state.in_flight == 1 else "messages are"
+        return (
+            f"{state.in_flight:,} {are} in flight, {state.without_record:,} of this run without a record; the drain "
+            f"ends now, because the function's timeout ({self.timeout_s:,} s) and the {self.late_s:.0f} s that log "
+            f"lines may be late have passed, and SQS redelivers a message only {self.visibility_timeout_s:,} s after "
+            "its last delivery (visibility_timeout_s)"
+        )
 
     def is_over(self, waited_s: float, unmoved_s: float) -> bool:
         """Whether the deadline has passed, `waited_s` after the start and `unmoved_s` after the last progress."""

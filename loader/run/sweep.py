@@ -30,13 +30,14 @@ from loader.run import log_columns, server_side
 from loader.run.accounting import CellAccount, stored_accounts
 from loader.run.calibration import calibrated
 from loader.run.cell_load import CellLoad, prepare
-from loader.run.collecting import Collecting
+from loader.run.collecting import Collecting, message_counts
 from loader.run.description import RunDescription
 from loader.run.drain import drain
 from loader.run.executions import carry_out, stop_left_running
 from loader.run.flood import check as check_flood
 from loader.run.flood import flood
 from loader.run.folder import RunFolder
+from loader.run.permission import wait_for_permission
 from loader.run.plan import Cell, Plan, cells_words
 from loader.run.swept_stack import SweptStack
 from loader.run.unfinished_cell import set_aside
@@ -66,6 +67,7 @@ class SweepRun:
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._placed: set[str] = set()  # since then
+        self._is_permission_proven = True
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
@@ -133,6 +135,8 @@ class SweepRun:
         how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
         say(f"{which}: terraform apply ({how_long})", style="bold")
         self._target, self._variables = self._stack.apply(variables), variables
+        if self._stack.has_new_permissions:
+            self._is_permission_proven = False
         if is_first:
             self._description.describe(self._target, self._stack.terraform)
         self._objects = self._target.experiment.objects(self._target)
@@ -165,6 +169,9 @@ class SweepRun:
         if load.execution is not None:
             stop_left_running(target, self._folder, cell.name, load.execution)
         place(target, in_order, self._placed)
+        if load.proof is not None and not self._is_permission_proven:
+            wait_for_permission(target, cell.name, load.proof)
+            self._is_permission_proven = True
         if set_aside(self._folder, cell.name) and load.execution is None:
             _empty_queue(target)
         started_at = datetime.now(UTC)
@@ -202,6 +209,8 @@ class SweepRun:
         drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
         if drained.left:
             raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {drained.left}")
+        if drained.ended_early:
+            _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
 
     def _fetch_what_is_owed(self) -> None:
         """Look for late log lines of finished cells a last time: the log group goes with the stack."""
@@ -254,12 +263,24 @@ def _empty_queue(target: Target) -> None:
     wait_s = PURGE_S[target.option]
     if target.kind != "local" and target.experiment.preparation is not None:
         wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
-    say(f"emptying the queue of the interrupted attempt ({wait_s:.0f} s)")
+    _drop_messages(target, "of the interrupted attempt", wait_s)
+
+
+def _drop_messages(target: Target, why: str, wait_s: float) -> None:
+    """Purge the queue, messages in flight too, and say where some stay."""
+    say(f"emptying the queue {why} ({wait_s:.0f} s)")
     try:
         target.client("sqs").purge_queue(QueueUrl=target["queue_url"])
+        time.sleep(wait_s)
+        left = sum(message_counts(target.client("sqs"), target["queue_url"]))
     except (BotoCoreError, ClientError) as error:
         raise targets.explain(error, "emptying the queue", target) from None
-    time.sleep(wait_s)
+    if left:
+        say(
+            f"{left:,} messages are still in the queue; one that runs during another cell takes a function from it, "
+            "and is counted in its own cell",
+            style="yellow",
+        )
 
 
 def _wants_destroy() -> bool:

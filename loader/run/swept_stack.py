@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,9 @@ from loader.run import stack_lock
 from loader.target import Target
 from loader.terraform import Terraform
 
+# What the function may do (infra/modules/worker).
+WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
+
 
 class SweptStack:
     """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down` ends it."""
@@ -27,6 +32,7 @@ class SweptStack:
     def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
+        self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
         self._applied: Mapping[str, Any] = {}
@@ -63,7 +69,8 @@ class SweptStack:
     def apply(self, variables: Mapping[str, Any]) -> Target:
         """Apply the stack with these variables; returns where it is. Raises RunError."""
         self._applied = variables
-        self.terraform.apply(variables)
+        written = self.terraform.apply(variables)
+        self.has_new_permissions = any(address.startswith(WORKERS_POLICY) for address in written)
         target = self._target(self.terraform.outputs())
         if target.kind == "local":
             embedded.run_hosts(target.outputs, target.endpoint_url, follow_parent=not self.keep)
@@ -155,7 +162,8 @@ class SweptStack:
 
     def _destroy(self, *, refresh: bool) -> None:
         """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
-        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then."""
+        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then. What passes
+        by itself is waited for."""
         outputs: dict[str, Any] = {}
         if self._emptied():
             try:
@@ -165,10 +173,19 @@ class SweptStack:
         self._empty_buckets(outputs)
         try:
             self.terraform.destroy(self._applied, refresh=refresh)
-        except RunError:
-            if not self._empty_buckets(outputs):
+        except RunError as error:
+            if not (self._empty_buckets(outputs) or self._has_waited_for(error)):
                 raise
             self.terraform.destroy(self._applied, refresh=refresh)
+
+    def _has_waited_for(self, error: RunError) -> bool:
+        """Wait where the experiment says that such an error passes; False where it doesn't."""
+        refusal = EXPERIMENTS[self._applied["experiment"]].passing_refusal if self._applied else None
+        if refusal is None or not re.search(refusal.pattern, str(error)):
+            return False
+        say(f"{refusal.reason}: destroying again in {refusal.wait_s / 60:.0f} min ({error})", style="yellow")
+        time.sleep(refusal.wait_s)
+        return True
 
     def _empty_buckets(self, outputs: dict[str, Any]) -> int:
         """Empty what Terraform can't; returns how many objects there were. Where that fails it is said, and the destroy

@@ -10,11 +10,12 @@ import json
 from typing import Any
 
 from loader.progress import say
+from loader.run.accounting import UNANSWERED_FILE
 from loader.run.failed_objects import FAILED_OBJECTS
 from loader.run.folder import RunFolder
 
 ABANDONED = "abandoned.jsonl"
-_FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", "log_events.jsonl")
+_FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", UNANSWERED_FILE, "log_events.jsonl")
 
 
 def set_aside(folder: RunFolder, cell: str) -> int:

@@ -33,12 +33,22 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
     with holding(target.option, "drain", folder.run_id):
         try:
-            drained = drain(target, folder, deadline_s=arguments.deadline_s)
+            drained = drain(
+                target,
+                folder,
+                deadline_s=arguments.deadline_s,
+                waits_for_redelivery=arguments.wait_for_redelivery,
+            )
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 "the messages in the queue are still being processed; "
                 f"`stampede drain --run {folder.as_argument}` resumes"
             ) from None
+    if drained.ended_early:
+        say(
+            "they run again when SQS redelivers them, also during a later flood: "
+            f"`stampede drain --run {folder.as_argument} --wait-for-redelivery` waits for them"
+        )
     _print(drained.accounts, arguments.format)
     drained.check()
     return 0

@@ -244,6 +244,10 @@ def _messy(folder: Path) -> None:
     (folder / "records.jsonl").write_text("\n".join([*lines, json.dumps(again)]) + "\n")
     dead = {"cell": again["cell"], "seq": 3, "body": "{}"}
     (folder / "dead_letters.jsonl").write_text(json.dumps(dead) + "\n")
+    (folder / "unanswered.jsonl").write_text(json.dumps(dead | {"seq": 4}) + "\n")
+    accounts = json.loads((folder / "accounting.json").read_text())
+    accounts[-1]["unanswered"] = 1
+    (folder / "accounting.json").write_text(json.dumps(accounts))
     asked = {
         "requests": 30,
         "request_ids": 20,

@@ -18,6 +18,8 @@ OUTPUTS = {
     "region": "us-east-1",
     "visibility_timeout_s": 360,
     "max_receive_count": 5,
+    "timeout_s": 60,
+    "concurrency_value": 5,
 }
 
 
@@ -32,7 +34,7 @@ class SimulatedAws(Target):
     def begin(self) -> SimulatedAws:
         vars(self).update(
             now_s=0.0, lines=[], in_flight_until_s=0.0, waiting_until_s=0.0, letters=[], received={}, failures=[],
-            asked=[], page_size=3,
+            asked=[], page_size=3, hidden=[], visible=[],
         )  # fmt: skip
         return self
 
@@ -45,6 +47,14 @@ class SimulatedAws(Target):
     def bury(self, at_s: float, **order: Any) -> None:
         """A message that becomes a dead letter."""
         self.letters.append((at_s, json.dumps(order)))
+
+    def hide(self, from_s: float, to_s: float) -> None:
+        """One more message in flight in this time."""
+        self.hidden.append((from_s, to_s))
+
+    def show(self, from_s: float, to_s: float) -> None:
+        """One more message that waits in the queue in this time."""
+        self.visible.append((from_s, to_s))
 
     def fail(self, operation: str, code: str, *, between_s: tuple[float, float]) -> None:
         """An operation that ends with an error in this time; the code "no answer" is a connection that isn't made."""
@@ -67,8 +77,10 @@ class SimulatedAws(Target):
         self._call("GetQueueAttributes")
         counts = dict.fromkeys(AttributeNames, "0")
         if QueueUrl == "queue":
-            counts["ApproximateNumberOfMessages"] = str(int(self.now_s < self.waiting_until_s))
-            counts["ApproximateNumberOfMessagesNotVisible"] = str(int(self.now_s < self.in_flight_until_s))
+            waiting = self._now_in([*self.visible, (0, self.waiting_until_s)])
+            counts["ApproximateNumberOfMessages"] = str(waiting)
+            in_flight = self._now_in([*self.hidden, (0, self.in_flight_until_s)])
+            counts["ApproximateNumberOfMessagesNotVisible"] = str(in_flight)
         else:
             counts["ApproximateNumberOfMessages"] = str(sum(at_s <= self.now_s for at_s, _ in self.letters))
         return {"Attributes": counts}
@@ -108,6 +120,9 @@ class SimulatedAws(Target):
     def count(self, operation: str) -> int:
         """How often it was asked for."""
         return self.asked.count(operation)
+
+    def _now_in(self, times: list[tuple[float, float]]) -> int:
+        return sum(from_s <= self.now_s < to_s for from_s, to_s in times)
 
     def _call(self, operation: str) -> None:
         self.asked.append(operation)

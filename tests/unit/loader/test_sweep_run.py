@@ -1,6 +1,7 @@
 """A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,7 @@ class Stack:
     def __init__(self, aws, happen):
         self.aws, self.happen, self.keep, self.said, self.terraform = aws, happen, False, [], None
         self.orders = {}
+        self.has_new_permissions = True
 
     def open(self):
         self.said.append("open")
@@ -127,6 +129,27 @@ def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, fol
     assert folder.read_json("run.json")["cells"] == []
 
 
+def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_next_one(
+    sweep, aws, folder, monkeypatch, capsys
+):
+    aws.outputs.update(timeout_s=900, visibility_timeout_s=5400)
+    monkeypatch.setattr(sweep_run.time, "sleep", aws.sleep)
+    purged = []
+
+    def purge_queue(self, QueueUrl):
+        purged.append(aws.now_s)
+        aws.hidden.clear()
+
+    monkeypatch.setattr(SimulatedAws, "purge_queue", purge_queue, raising=False)
+    _, run = sweep(lambda cell, aws: aws.hide(aws.now_s, 1e9) if aws.now_s == 0 else succeed(cell, aws))
+    first, second = run.run()
+    assert (first.unanswered, first.unaccounted, second.succeeded) == (1, 0, 1)
+    assert len(purged) == 1 and 1590 < purged[0] < 1620
+    assert aws.now_s < 1800
+    assert len(folder.read_json("run.json")["cells"]) == 2
+    assert "emptying the queue so that no message comes back during another cell (60 s)" in capsys.readouterr().err
+
+
 def test_a_resumed_run_that_lacks_a_message_fails_again_and_applies_nothing(sweep, folder):
     stack, run = sweep(leave_no_trace)
     with pytest.raises(RunError, match="1 UNACCOUNTED"):
@@ -213,6 +236,20 @@ def test_cells_that_differ_only_in_their_work_orders_share_one_apply(sweep, put,
     }
     settings = folder.read_json("run.json")["settings"]
     assert settings["memory_size=1024,concurrency_value=2,dataset=large,threads=30"]["threads"] == 30
+
+
+def test_the_permissions_are_proven_once_after_each_apply_that_wrote_the_role(sweep, monkeypatch):
+    proven = []
+    monkeypatch.setitem(EXPERIMENTS, "reads", replace(READS, proof=lambda values: {"proof": 1}))
+    monkeypatch.setattr(sweep_run, "wait_for_permission", lambda target, cell, order: proven.append(order["proof"]))
+
+    def happen(cell, aws):
+        succeed(cell, aws, threads=int(cell.rpartition("=")[2]), dataset="large")
+        stack.has_new_permissions = False  # of the first apply alone
+
+    stack, run = sweep(happen, "dataset=large", "threads=1,30", experiment=EXPERIMENTS["reads"])
+    check(run.run())
+    assert proven == [1]
 
 
 def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(sweep, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from loader.errors import RunError
+from loader.run.swept_stack import WORKERS_POLICY
 from loader.terraform import Terraform, first_error, plain_outputs
 
 REFUSED = """
@@ -34,6 +35,22 @@ def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder
     monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
     command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
     assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
+
+
+def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
+    program = tmp_path / "terraform"
+    program.write_text(
+        "#!/bin/sh\ncat <<END\n"
+        "module.worker[0].aws_lambda_function.worker: Refreshing state... [id=f]\n"
+        "module.worker[0].aws_iam_role_policy.worker: Modifying... [id=r:worker]\n"
+        "module.worker[0].aws_iam_role_policy.worker: Modifications complete after 0s [id=r:worker]\n"
+        "aws_sqs_queue.work: Creation complete after 25s [id=q]\nEND\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    written = Terraform(Path("infra"), {}, tmp_path / "log").apply({})
+    assert written == ["module.worker[0].aws_iam_role_policy.worker", "aws_sqs_queue.work"]
+    assert written[0].startswith(WORKERS_POLICY)
 
 
 @pytest.mark.parametrize(

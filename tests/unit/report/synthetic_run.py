@@ -235,6 +235,7 @@ def _account(cell: str, total: int, what: Synthetic, warm: int) -> dict[str, Any
         "duplicates": len([seq for seq in what.duplicated if seq < total]),
         "unaccounted": lost,
         "unexpected": 0,
+        "unanswered": 0,
     }
 
 

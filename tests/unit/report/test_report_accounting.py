@@ -20,6 +20,7 @@ def test_a_clean_run_adds_up(make_run):
         "duplicates": 0,
         "unaccounted": 0,
         "unexpected": 0,
+        "unanswered": 0,
     }
 
 
@@ -35,6 +36,7 @@ def test_counting_again_from_the_files_agrees_with_the_stored_accounting(make_ru
         "duplicates": 1,
         "unaccounted": 1,
         "unexpected": 0,
+        "unanswered": 0,
     }
 
 
@@ -61,14 +63,25 @@ def test_unaccounted_messages_are_a_problem_of_their_cell(make_run):
     ]
 
 
+def test_messages_that_were_in_flight_without_a_record_are_unanswered_and_no_problem(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,), lost={8, 9})
+    stored = json.loads((folder / "accounting.json").read_text())
+    unanswered = [row for row in map(json.loads, (folder / "sent.jsonl").open()) if row["seq"] in (7, 8, 9)]
+    (folder / "unanswered.jsonl").write_text("".join(json.dumps(row) + "\n" for row in unanswered))
+    stored[0] |= {"unaccounted": 0, "unanswered": 2}  # 7 succeeded later
+    (folder / "accounting.json").write_text(json.dumps(stored))
+    run = load(folder)
+    assert (recounted(run), account_book(run).problems) == (stored, [])
+
+
 def test_counts_that_do_not_add_up_are_a_problem(make_run):
     folder = make_run(memories=(1024,), concurrencies=(1,))
     rows = json.loads((folder / "accounting.json").read_text())
     rows[0]["succeeded"] = 8
     (folder / "accounting.json").write_text(json.dumps(rows))
     assert account_book(load(folder)).problems == [
-        "1,024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered is 8, and no message is listed as "
-        "unaccounted for.",
+        "1,024 MB, N = 1: 10 sent, but succeeded + failed + dead-lettered + unanswered is 8, and no message is "
+        "listed as unaccounted for.",
         "1,024 MB, N = 1: accounting.json has succeeded = 8, but the other files add up to 10.",
     ]
 

@@ -11,6 +11,7 @@ from tests.unit.functions.filesystem.copies import (
     OBJECTS,
     SMALL,
     SMALL_BYTES,
+    failure,
     keep_what_is_copied,
     put_on_mount,
     success,
@@ -115,6 +116,25 @@ def test_first_reads_and_repeats_are_told_apart_by_data_set_and_sandbox(start, m
     ]
     assert [one["warm_up"] for one in records] == [1] * 4
     assert success(start("efs"))["read"] == "first"
+
+
+@pytest.mark.parametrize("storage", ["s3", "efs"])
+def test_a_proof_lists_and_reads_nothing_so_that_the_first_copy_is_still_the_first_read(
+    start, mount, start_s3, monkeypatch, storage
+):
+    put_on_mount(mount)
+    start_s3(objects=OBJECTS)
+    copied = keep_what_is_copied(monkeypatch)
+    function = start(storage)
+    proof = success(function, proof=1, warm_up=1)
+    assert (proof["bytes"], proof["files"], proof["warm_up"], copied) == (0, 0, 1, [])
+    assert success(function)["read"] == "first"
+    assert copied == [SMALL]
+
+
+def test_a_proof_that_is_refused_says_so(start, start_s3, sandbox_environment):
+    start_s3(objects=OBJECTS, status=403)
+    assert failure(start("s3"), sandbox_environment, proof=1)["error_type"] == "AccessDenied"
 
 
 def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_starts(start, mount, monkeypatch):

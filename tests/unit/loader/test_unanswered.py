@@ -1,0 +1,146 @@
+"""A drain ends early where only a redelivery could bring a record, and accounts for such messages as unanswered."""
+
+import pytest
+
+from loader.run import collecting
+from loader.run.accounting import check, stored_accounts
+from loader.run.drain import drain
+from loader.run.folder import RunFolder
+from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+
+HIDDEN_S = 5400
+# The function's timeout, and what counts and lines may be late.
+ENDS_S = 900 + 90 + 600
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path, "r")
+
+
+@pytest.fixture
+def aws(monkeypatch):
+    stack = SimulatedAws("aws", OUTPUTS | {"timeout_s": 900, "visibility_timeout_s": HIDDEN_S}).begin()
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
+    return stack
+
+
+@pytest.fixture
+def wait(aws, folder):
+    """Sends messages 0 and 1 of cell a, of which 0 succeeds, and drains."""
+
+    def run(sent_s=0, **options):
+        if not list(folder.rows("sent.jsonl")):
+            rows = [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS + sent_s * 1000} for seq in (0, 1)]
+            folder.append("sent.jsonl", rows)
+            aws.log(record(0), at_s=1)
+        return drain(aws, folder, clock=aws.clock, sleep=aws.sleep, **options)
+
+    return run
+
+
+def counts(drained):
+    [one] = drained.accounts
+    return one.succeeded, one.failed, one.dead_lettered, one.unanswered, one.unaccounted
+
+
+def test_a_crash_without_a_record_ends_the_cell_once_none_can_come_before_the_redelivery(aws, folder, wait, capsys):
+    aws.hide(0, 5 * HIDDEN_S)
+    drained = wait()
+    assert ENDS_S < aws.now_s < ENDS_S + 30
+    assert counts(drained) == (1, 0, 0, 1, 0)
+    assert drained.ended_early.startswith("1 message is in flight, 1 of this run without a record; the drain ends now")
+    assert "SQS redelivers a message only 5,400 s after its last delivery" in drained.ended_early
+    drained.check()
+    assert [(row["cell"], row["seq"]) for row in folder.rows("unanswered.jsonl")] == [("a", 1)]
+    assert stored_accounts(folder) == drained.accounts
+    assert "2 sent = 1 succeeded + 0 failed + 0 dead-lettered + 1 unanswered" in capsys.readouterr().err
+
+
+def test_whoever_wants_to_waits_for_the_redelivery(aws, wait):
+    aws.hide(0, HIDDEN_S + 20)
+    aws.log(record(1, attempt=2), at_s=HIDDEN_S + 10)
+    assert counts(wait(waits_for_redelivery=True)) == (2, 0, 0, 0, 0)
+
+
+def test_what_was_unanswered_and_succeeds_later_has_succeeded(aws, wait):
+    aws.hide(0, HIDDEN_S + 20)
+    aws.log(record(1, attempt=2), at_s=HIDDEN_S + 10)
+    assert counts(wait()) == (1, 0, 0, 1, 0)
+    aws.sleep(HIDDEN_S)
+    assert counts(wait()) == (2, 0, 0, 0, 0)
+
+
+def test_a_redelivery_that_comes_sooner_than_late_lines_is_waited_for(aws, wait):
+    aws.outputs.update(timeout_s=60, visibility_timeout_s=360)
+    aws.hide(0, 4 * 360 + 10)
+    aws.log(record(1, attempt=5), at_s=4 * 360 + 9)
+    drained = wait()
+    assert (drained.ended_early, counts(drained)) == ("", (2, 0, 0, 0, 0))
+
+
+def test_a_redelivery_that_nobody_saw_begin_is_waited_for(aws, wait):
+    aws.hide(0, 1800)
+    aws.log(record(1, attempt=2), at_s=1799)
+    drained = wait(sent_s=-HIDDEN_S + 1000)  # it can be redelivered from 1,000 s on
+    assert (drained.ended_early, counts(drained)) == ("", (2, 0, 0, 0, 0))
+
+
+def test_a_late_line_behind_newer_ones_is_found_before_the_cell_ends(aws, wait):
+    aws.hide(0, 5 * HIDDEN_S)
+    aws.log(record(1, "error"), at_s=5, seen_at_s=600)
+    aws.log("REPORT", at_s=500)
+    assert counts(wait()) == (1, 1, 0, 0, 0)
+
+
+def test_time_counts_from_the_last_change_of_the_queue(aws, wait):
+    aws.hide(0, 5 * HIDDEN_S)
+    aws.show(1000, 1010)
+    assert counts(wait()) == (1, 0, 0, 1, 0)
+    assert 1010 + ENDS_S < aws.now_s < 1010 + ENDS_S + 30
+
+
+def test_a_message_that_fails_again_and_again_is_waited_for(aws, wait):
+    aws.hide(0, 4600)
+    for attempt in range(5):
+        aws.log(record(1, "error", attempt=attempt + 1), at_s=900 * (attempt + 1))
+    aws.bury(4600, run_id="r", cell="a", seq=1)
+    drained = wait()
+    assert (drained.ended_early, counts(drained)) == ("", (1, 0, 1, 0, 0))
+
+
+def test_messages_that_wait_for_a_function_are_waited_for(aws, wait):
+    aws.outputs["concurrency_value"] = 1
+    aws.hide(0, 1700)  # one crashes at 900, and then the other begins
+    aws.hide(0, 5 * HIDDEN_S)
+    aws.log(record(1), at_s=1699)
+    assert counts(wait()) == (2, 0, 0, 0, 0)
+
+
+def test_messages_of_another_run_in_the_queue_are_not_this_runs(aws, folder, wait):
+    aws.hide(0, 5 * HIDDEN_S)
+    for begin_s in range(0, 4000, 800):
+        aws.hide(begin_s, begin_s + 400)
+        aws.log(record(7, run_id="another"), at_s=begin_s + 400)
+    drained = wait()
+    assert counts(drained) == (1, 0, 0, 1, 0)
+    assert aws.now_s > 3600 + ENDS_S
+    assert [row["seq"] for row in folder.rows("unanswered.jsonl")] == [1]
+
+
+def test_no_more_messages_are_unanswered_than_are_in_flight(aws, folder, wait):
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 2, "sent_at_ms": EPOCH_MS - 500_000}])  # its line was lost
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 1, "sent_at_ms": EPOCH_MS}])
+    aws.hide(0, 5 * HIDDEN_S)
+    assert counts(wait()) == (0, 0, 0, 1, 1)
+    assert [row["seq"] for row in folder.rows("unanswered.jsonl")] == [1]
+    assert counts(wait()) == (0, 0, 0, 1, 1), "once in the file, however often the run is drained"
+
+
+def test_a_queue_in_which_only_another_run_is_stuck_ends_nothing_badly(aws, wait):
+    aws.log(record(1), at_s=2)
+    aws.hide(0, 5 * HIDDEN_S)
+    drained = wait()
+    assert counts(drained) == (2, 0, 0, 0, 0)
+    assert drained.left == ""
+    check(drained.accounts)
