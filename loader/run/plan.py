@@ -160,11 +160,22 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
     known = {**declared(), **experiment.order_axes}
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
+    if name == "experiment":
+        raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
+    if (variable := declared().get(name)) and variable.type == "number":
+        _refuse_texts(name, values)
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
     return name, values
+
+
+def _refuse_texts(name: str, values: Sequence[Any]) -> None:
+    """Raise UsageError for a number that isn't one, such as the second half of `1,000`; Terraform reads 000 as 0."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise UsageError(f"--set {name}: must be a number, got {value!r}; write it without separators, like 1000")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:

@@ -97,7 +97,10 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("memory_size=1024,,2048", "a value is empty"),
         ("concurrency_value=null", "must be a whole number of 1 or more, got None"),
         ("concurrency_value=0", "--set concurrency_value: must be a whole number of 1 or more, got 0"),
-        ("concurrency_value=ten", "must be a whole number of 1 or more, got 'ten'"),
+        ("concurrency_value=ten", "--set concurrency_value: must be a number, got 'ten'"),
+        ("object_size_mb=1,000", "must be a number, got '000'; write it without separators, like 1000"),
+        ("memory_size=true", "must be a number, got True"),
+        ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
 )
