@@ -138,13 +138,14 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     """
     matrix = experiment.matrices[target]
     found, fixed = products(matrix), dict(matrix.fixed)
-    for setting in settings:
-        name, values = parse_setting(setting, experiment)
+    given = dict(parse_setting(setting, experiment) for setting in settings)
+    for name, values in given.items():
         fixed.pop(name, None)
         if len(values) == 1 and not any(name in one.values for one in found):
             fixed[name] = values[0]
         else:
             found = replaced(found, name, values)
+    _refuse_what_is_pinned(given, found)
     plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run; sweep fewer values")
@@ -154,6 +155,15 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
             raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
     left = {cell_name(one): rest(experiment, target, {**fixed, **one}) for one in plan.combinations()}
     return replace(plan, rest={name: values for name, values in left.items() if values})
+
+
+def _refuse_what_is_pinned(given: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
+    """Raise UsageError for values that no product takes: each that is left has pinned its own."""
+    for name, values in given.items():
+        pinned = [one.values[name][0] for one in left if name in one.pinned]
+        if len(pinned) == len(left) and any(value not in pinned for value in values):
+            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
+            raise UsageError(f"--set {name}: is always {always} in these cells; leave it out")
 
 
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:

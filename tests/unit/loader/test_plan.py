@@ -115,6 +115,12 @@ def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other()
         make_plan(EXPERIMENTS["express"], "local", ["operation=uplaod"], messages_per_concurrency=1)
 
 
+@pytest.mark.parametrize(("name", "values"), [("concurrency_value", "3"), ("parallel_limit", "1,8")])
+def test_what_every_cell_that_is_left_has_pinned_takes_no_other_value(name, values):
+    with pytest.raises(UsageError, match=f"--set {name}: is always 1 in these cells; leave it out"):
+        make_plan(EXPERIMENTS["express"], "aws", ["operation=count", f"{name}={values}"], messages_per_concurrency=1)
+
+
 def test_the_published_variables_are_those_of_infra():
     published = {"s3_bucket_name", "s3_file_name", "memory_size", "experiment_tag", "concurrency_value"}
     assert published <= declared().keys()
