@@ -198,7 +198,9 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         where = str(error.filename or " or ".join(str(folder) for folder in folders if folder))
         variable = " (STAMPEDE_STATE_DIR)" if where.startswith(str(STATE_DIR)) else ""
         resume = "; `sweep --resume` resumes the run" if parsed.verb == "sweep" else ""
-        text = f": can't write to {where} ({error.strerror}); free or change that disk{variable}{resume}"
+        is_file = error.errno in (errno.ENOTDIR, errno.EEXIST)
+        fix = "use a folder, not a file" if is_file else "free or change that disk"
+        text = f": can't write to {where} ({error.strerror}); {fix}{variable}{resume}"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
     # botocore's, for credentials from the environment that have expired since the start

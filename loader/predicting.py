@@ -196,6 +196,7 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
         raise UsageError(f"{experiment.name}: there is no model of its operation; experiments with a model: {having}")
     cells = demands(plan, defaults)
     refuse_out_of_bounds(cells)
+    refuse_too_many(cells)
     if (no_time := rules.no_time([cell for cell in cells if cell.usage.in_lambda])) is not None:
         refuse_problems([no_time])
     if plan.target != "local":
@@ -204,7 +205,7 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
 
 
 def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
-    """Raise UsageError for a number that infra/ takes from nobody, and for more messages than the model can take."""
+    """Raise UsageError for a number that infra/ takes from nobody."""
     for name, variable in declared().items():
         for cell in cells:
             value = cell.values.get(name)
@@ -215,6 +216,10 @@ def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
                 rule = f"{least:,.0f} or more" if most is None else f"{least or 0:,.0f} to {most:,.0f}"
                 raise UsageError(f"{name}: must be {rule}, got {value}; correct --set {name}=...")
     _refuse_short_holds(cells)
+
+
+def refuse_too_many(cells: Sequence[Demand]) -> None:
+    """Raise UsageError for more messages than the model can take."""
     for cell in cells:
         for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
             if count > MOST_MESSAGES:

@@ -152,6 +152,10 @@ def plain_outputs(text: str) -> dict[str, Any]:
     return {name: entry["value"] for name, entry in json.loads(text).items()}
 
 
+# Where it is in the source, and what stands there: the explanation says what is wrong.
+_WHERE = re.compile(r"on |with |\d+: |├|var\.\w+ is |This was checked by ")
+
+
 def first_error(text: str) -> str:
     """The first error of Terraform's output as one line, with the first lines of its explanation."""
     match = _ERROR_LINE.search(text)
@@ -159,8 +163,8 @@ def first_error(text: str) -> str:
         return " ".join(text.split())[-300:] or "no message"
     after = text[match.end() :].splitlines()
     detail = [line.strip(" │╷╵") for line in after[:14]]
-    words = [line for line in detail if line and not line.startswith(("on ", "with "))]
-    return " ".join([match["text"].strip(), *words])[:600]
+    words = [line for line in detail if line and not _WHERE.match(line)]
+    return ": ".join(filter(None, [match["text"].strip(" :."), " ".join(words)]))[:600]
 
 
 def _wait(process: subprocess.Popen) -> None:

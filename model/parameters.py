@@ -96,7 +96,7 @@ def read(path: Path) -> list[Parameter]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ParameterError(f"{path}: can't be read as JSON: {error}") from None
+        raise ParameterError(f"{path}: can't be read as JSON: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ParameterError(f"{path}: must be a list of objects, one per parameter")
     found = [Parameter.of(row, path.name) for row in rows]

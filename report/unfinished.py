@@ -20,8 +20,8 @@ def sentences(run: Run) -> list[str]:
     if not missing:
         return []
     named = some([run.cell_words(cell) for cell in missing], NAMED)
-    were = "was" if len(missing) == 1 else "were"
+    were, them = ("was", "it") if len(missing) == 1 else ("were", "them")
     return [
         f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished, so figures are missing or "
-        f"partial: {named}. To finish them, run `stampede sweep {run.experiment.name} --resume {run.run_id}`."
+        f"partial: {named}. To finish {them}, run `stampede sweep {run.experiment.name} --resume {run.run_id}`."
     ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from experiments import EXPERIMENTS
-from experiments.finding import OK, PROBLEM, Finding
+from experiments.finding import BUILD, OK, PROBLEM, Finding
 from loader.checks import access_log, account, machine, measurements, share
 from loader.checks import plan as plan_checks
 from loader.cost import Estimate, check_budget, estimate
@@ -46,6 +46,8 @@ def run(
     for group in groups:
         if group == PLAN:
             findings += plan_checks.check(cells, experiment, plan.target)
+            if all(one.status != PROBLEM or one.way_out == BUILD for one in findings):
+                findings += plan_checks.bounds(cells)  # of the variables that no check above is about
             findings += access_log.check(cells, plan.target, estimated)
             findings += measurements.check(cells, experiment)
         elif group == SHARE:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from experiments import Experiment
 from experiments.finding import OK, PROBLEM, WARNING, Finding
 from loader.cost.demand import Demand, Pollers
+from loader.errors import UsageError
+from loader.predicting import refuse_out_of_bounds
 from loader.run.plan import cells_words
 
 # Lambda's quotas page.
@@ -38,6 +40,16 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
     working = [cell for cell in cells if cell.usage.in_lambda]
     timed = [time_limit(working, one, target)] if working else []
     return [*findings, memory(cells), *timed, trigger(cells)]
+
+
+def bounds(cells: list[Demand]) -> list[Finding]:
+    """Numbers that infra/ takes from nobody: Terraform would refuse them, but only once the sweep has begun."""
+    try:
+        refuse_out_of_bounds(cells)
+    except UsageError as error:
+        sentence, _, way_out = str(error).rpartition("; ")
+        return [Finding("variables", PROBLEM, sentence, way_out)]
+    return []
 
 
 def matrix(cells: list[Demand], operations: str) -> Finding:

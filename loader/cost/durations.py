@@ -34,8 +34,13 @@ def cell_s(demand: Demand, target: str) -> float:
     """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, and the wait for the last log
     lines. `demand` is as the model foresees it at `target`."""
     around = SURROUNDINGS[target]
-    apply_s = around.apply_s + (demand.usage.apply_s if target == "aws" else 0)
-    return apply_s * demand.applies + demand.preparation_s(target) + demand.floods_s + around.settle_s
+    return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + around.settle_s
+
+
+def apply_s(demand: Demand, target: str) -> float:
+    """Expected seconds of the apply before one cell; 0 where the cell before has the same stack."""
+    extra_s = demand.usage.apply_s if target == "aws" else 0
+    return (SURROUNDINGS[target].apply_s + extra_s) * demand.applies
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:

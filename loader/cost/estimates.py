@@ -24,14 +24,15 @@ from report.phrases import minutes
 @dataclass(frozen=True)
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
-    order in which they run, and `cells_s` their seconds by name, both on the plan's own target; `prices` are those of
-    the region, `advice` sentences of the experiment's on what else does such work."""
+    order in which they run, `cells_s` their seconds by name (`applies_s`: of Terraform alone), on the plan's own
+    target; `prices` are those of the region, `advice` sentences of the experiment's on what else does such work."""
 
     target: str
     prices: Prices
     items: tuple[Item, ...]
     cells: tuple[Demand, ...]
     cells_s: Mapping[str, float]
+    applies_s: Mapping[str, float]
     around_s: float
     advice: tuple[str, ...] = ()
 
@@ -68,6 +69,10 @@ class Estimate:
     def cell_seconds(self, cell: Cell) -> float:
         """Seconds of one cell of the plan."""
         return self.cells_s[cell.name]
+
+    def apply_seconds(self, cell: Cell) -> float:
+        """Those of them that Terraform takes."""
+        return self.applies_s[cell.name]
 
     def by_service(self) -> dict[str, float]:
         """US dollars by service, in the order of the items."""
@@ -155,6 +160,7 @@ def estimate(
         items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
         cells=tuple(here),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
+        applies_s={cell.name: durations.apply_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
         advice=tuple(advice),
     )

@@ -34,6 +34,7 @@ def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
     asked = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
     try:
         predicting.refuse_out_of_bounds([demand])
+        predicting.refuse_too_many([demand])
         floods = [predicting.expected(one) for one in asked]
         longest_s = max(_longest_s(one) for one in asked)
     except (UsageError, *predicting.UNANSWERED):

@@ -6,14 +6,17 @@ import argparse
 import os
 from pathlib import Path
 
+TARGETS = ("local", "aws")
+
 
 def add_stack_options(parser: argparse.ArgumentParser) -> None:
     """Declare --target, --outputs and --region."""
     group = parser.add_argument_group("stack")
     group.add_argument(
         "--target",
-        choices=("local", "aws"),
-        default=os.environ.get("STAMPEDE_TARGET"),
+        type=_target,
+        choices=TARGETS,
+        default=os.environ.get("STAMPEDE_TARGET") or None,
         help="local is the embedded AWS; aws is the account of this shell's AWS configuration, or the endpoint that "
         "AWS_ENDPOINT_URL names (default: $STAMPEDE_TARGET, else the only stack that is applied)",
     )
@@ -24,3 +27,10 @@ def add_stack_options(parser: argparse.ArgumentParser) -> None:
         help="read a saved `terraform output -json` instead of running Terraform (default: run Terraform)",
     )
     group.add_argument("--region", metavar="NAME", help="AWS region (default: the stack's, from Terraform's outputs)")
+
+
+def _target(text: str) -> str:
+    """--target as it is given, which argparse checks itself, or the default, which it doesn't."""
+    if text == os.environ.get("STAMPEDE_TARGET") and text not in TARGETS:
+        raise argparse.ArgumentTypeError(f"STAMPEDE_TARGET must be local or aws, got {text!r}")
+    return text

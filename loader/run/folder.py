@@ -199,6 +199,9 @@ def _cut_torn_line(path: Path) -> None:
 
 def checked_run_id(run_id: str, option: str = "--run") -> str:
     """Return `run_id` if it can name a folder and stand unquoted in a query; else raises UsageError naming `option`."""
+    if (Path(run_id) / "run.json").is_file() and len(Path(run_id).parts) > 1:
+        own = RunFolder(Path(run_id)).as_argument
+        raise UsageError(f"{option}: {run_id} is a run's folder; give its id: {option} {own}")
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
             f"{option}: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "

@@ -138,13 +138,14 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     """
     matrix = experiment.matrices[target]
     found, fixed = products(matrix), dict(matrix.fixed)
-    for setting in settings:
-        name, values = parse_setting(setting, experiment)
+    given = dict(parse_setting(setting, experiment) for setting in settings)
+    for name, values in given.items():
         fixed.pop(name, None)
         if len(values) == 1 and not any(name in one.values for one in found):
             fixed[name] = values[0]
         else:
             found = replaced(found, name, values)
+    _refuse_what_is_pinned(given, found)
     plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run; sweep fewer values")
@@ -156,15 +157,35 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     return replace(plan, rest={name: values for name, values in left.items() if values})
 
 
+def _refuse_what_is_pinned(given: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
+    """Raise UsageError for values that no product takes: each that is left has pinned its own."""
+    for name, values in given.items():
+        pinned = [one.values[name][0] for one in left if name in one.pinned]
+        if len(pinned) == len(left) and any(value not in pinned for value in values):
+            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
+            raise UsageError(f"--set {name}: is always {always} in these cells; leave it out")
+
+
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
     known = {**declared(), **experiment.order_axes}
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
+    if name == "experiment":
+        raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
+    if (variable := declared().get(name)) and variable.type == "number":
+        _refuse_texts(name, values)
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
     return name, values
+
+
+def _refuse_texts(name: str, values: Sequence[Any]) -> None:
+    """Raise UsageError for a number that isn't one, such as the second half of `1,000`; Terraform reads 000 as 0."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise UsageError(f"--set {name}: must be a number, got {value!r}; write it without separators, like 1000")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:

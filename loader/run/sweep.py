@@ -68,6 +68,7 @@ class SweepRun:
         self._objects: Sequence[DataObject] = ()
         self._placed: set[str] = set()  # since then
         self._is_permission_proven = True
+        self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
@@ -118,12 +119,13 @@ class SweepRun:
 
     def _cells(self, left: list[Cell]) -> None:
         for number, cell in enumerate(left, start=1):
+            began = time.monotonic()
             target = self._applied(cell, f"cell {number} of {len(left)}: {cell.name}")
-            if number == 1:
-                started = time.monotonic()  # the queues and the object are made once: no cell to come takes so long
+            applied = time.monotonic()
             self._cell(target, cell)
+            self._took[cell.name] = (applied - began, time.monotonic() - applied)
             if number < len(left):
-                self._say_what_is_left(left[number:], started, left[:number])
+                self._say_what_is_left(left[number:], left[:number])
 
     def _applied(self, cell: Cell, which: str) -> Target:
         """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
@@ -234,11 +236,21 @@ class SweepRun:
                 style="red",
             )
 
-    def _say_what_is_left(self, left: list[Cell], started: float, done: list[Cell]) -> None:
-        """An estimate from the plan, corrected by how the cells so far compared with it."""
-        planned_done_s = sum(self._estimate.cell_seconds(cell) for cell in done)
-        planned_left_s = sum(self._estimate.cell_seconds(cell) for cell in left)
-        left_s = planned_left_s * (time.monotonic() - started) / planned_done_s
+    def _say_what_is_left(self, left: list[Cell], done: list[Cell]) -> None:
+        """An estimate from the plan, corrected by how the cells so far compared with it: Terraform apart from the work.
+
+        The first apply makes queues and objects, and calibrates: no later one takes so long."""
+        estimate = self._estimate
+
+        def work_s(cells: list[Cell]) -> float:
+            return sum(estimate.cell_seconds(cell) - estimate.apply_seconds(cell) for cell in cells)
+
+        def terraform_s(cells: list[Cell]) -> float:
+            return sum(estimate.apply_seconds(cell) for cell in cells)
+
+        later, left_s = done[1:], work_s(left) * sum(self._took[one.name][1] for one in done) / work_s(done)
+        slower = sum(self._took[one.name][0] for one in later) / terraform_s(later) if terraform_s(later) else 1.0
+        left_s += terraform_s(left) * slower
         say(f"{cells_words(len(left))} left, about {duration(left_s)}", style="dim")
 
     def _say_how_to_go_on(self) -> None:

@@ -32,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; give one, or two to compare")
     folders = [_folder(given, arguments.results_dir) for given in arguments.run_dirs]
     if len(folders) == 2:
+        if arguments.format != "table":
+            raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")
         output = arguments.output or COMPARISON
         page = _refusing(lambda: report.compare(folders, output), output)
         say(f"comparison: {page}")
@@ -45,6 +47,8 @@ def _folder(given: Path, results_dir: Path) -> Path:
     """The folder of the run that is given by its path or id. Raises UsageError."""
     if given.is_dir() and not (given / "run.json").exists() and any(given.glob("*/run.json")):
         raise UsageError(f"{given} is the folder of the runs; name one: {given}/RUN_ID, see `ls {given}`")
+    if given.is_file():
+        raise UsageError(f"{given} is a file; name the folder of its run: {given.parent}")
     if given.exists():
         return given
     if len(given.parts) == 1:

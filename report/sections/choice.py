@@ -8,6 +8,7 @@ from report.cell_key import Key
 from report.figures import Picture, choices, picture, ranked
 from report.grid import Column, Entry, Grid, as_fast, level, number, ratio, words
 from report.sections.page import Block, Figures, Page
+from report.statistics.comparisons import took_words
 from report.statistics.headline import answerable
 
 
@@ -80,4 +81,4 @@ def _fastest(one: Figures) -> Entry:
     if found is None:
         return words("the fastest", "faster") if one["all"]["level"] != "cant_tell" else words("")
     took = found["ratio_of_medians"]
-    return words("not comparable" if took is None else f"{took['low']:.2f} to {took['high']:.2f} × as long")
+    return words("not comparable" if took is None else f"{took_words(took)} as long")

@@ -15,6 +15,7 @@ def render(page: Page) -> Block | None:
         return None
     drawn = picture(crossings, crossings.draw(found), page.drawn)
     sentences = [sentence for place in found for sentence in _sentences(place)]
+    sentences.append("These are means; whether such a difference is measurable is under Ranking.")
     return page.block("crossover", "By file size", [drawn], sentences=sentences)
 
 

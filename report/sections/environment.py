@@ -48,7 +48,7 @@ def _short(part: object) -> object:
 def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:
     """The leaves of a JSON value as (label, text), labels like `fixed: object size mb`; null is `not set`."""
     if isinstance(value, Mapping):
-        named = ((f"{prefix}.{name}" if prefix else name, part) for name, part in value.items())
+        named = ((f"{prefix}: {name}" if prefix else name, part) for name, part in value.items())
         return [pair for name, part in named for pair in flattened(part, name)]
     if prefix.endswith("_bytes") and type(value) is int:
         return [(_label(prefix.removesuffix("_bytes")), size_words(value))]
@@ -78,7 +78,7 @@ def duration_s(run: Run) -> float | None:
 
 
 def _label(name: str) -> str:
-    return name.replace("_", " ").replace(".", ": ")
+    return name.replace("_", " ")
 
 
 def _text(value: Any) -> str:

@@ -221,15 +221,18 @@ def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
 
 
 def _apart(name: str, row: Figures) -> float:
-    """How far off a figure of a cell is, for telling the worst: shares in points, the time to N as a part of the span,
-    the others in proportion; beyond all else where only one of both says that N was reached."""
+    """How far off a figure of a cell is, for telling the worst: its relative difference, which readers see beside it.
+
+    Where only one of both says that N was reached, beyond all else; where there is no difference to show, because too
+    little was predicted, shares in points and seconds as a part of the elapsed time.
+    """
     one = row[name]
     if None in (one["predicted"], one["measured"]):
         return float("inf")
+    if one["difference"] is not None:
+        return abs(one["difference"])
     off = abs(one["measured"] - one["predicted"])
-    if name == "share_at_n":
-        return off
-    return off / max(row["span_s"]["measured"] if name == "time_to_n_s" else one["predicted"], rules.SHORTEST_S)
+    return off / max(row["span_s"]["measured"], rules.SHORTEST_S) if name.endswith("_s") and row["span_s"] else off
 
 
 def _named(row: Figures, experiment: Experiment) -> str:

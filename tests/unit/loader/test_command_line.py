@@ -257,6 +257,14 @@ def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words,
     assert done.stdout == ""
 
 
+def test_a_target_that_there_is_not_is_refused_where_a_variable_names_it_too(monkeypatch, capsys):
+    monkeypatch.setenv("STAMPEDE_TARGET", "lokal")
+    with pytest.raises(SystemExit, match="2"):
+        build_parser().parse_args(["flood"])
+    assert "STAMPEDE_TARGET must be local or aws, got 'lokal'" in capsys.readouterr().err
+    assert build_parser().parse_args(["flood", "--target", "aws"]).target == "aws"
+
+
 def test_an_outputs_file_that_is_something_else_is_refused(tmp_path, stampede):
     (tmp_path / "o.json").write_text('["not", "outputs"]')
     done = stampede("flood", "--outputs", "o.json", cwd=tmp_path)

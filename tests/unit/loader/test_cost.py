@@ -263,7 +263,7 @@ def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
     assert infra_defaults({"TF_VAR_timeout_s": "90", "TF_VAR_prefix": "mine"})["timeout_s"] == 90
 
 
-@pytest.mark.parametrize("setting", ["memory_size=lots", "object_size_mb=1.5", "timeout_s=true"])
+@pytest.mark.parametrize("setting", ["memory_size=2.5", "object_size_mb=1.5"])
 def test_a_value_that_is_no_whole_number_is_refused_by_name(setting):
     name = setting.partition("=")[0]
     with pytest.raises(UsageError, match=rf"^{name}: must be a whole number, got .*; correct --set {name}="):

@@ -127,6 +127,12 @@ def test_the_published_matrix_keeps_all_rules():
     assert {one.status for one in checks.run(plan(), [checks.PLAN])} == {OK}
 
 
+def test_a_number_that_only_infra_has_a_rule_for_is_a_problem_before_the_sweep_begins():
+    one = make_plan(EXPERIMENTS["copy"], "local", ["object_count=0"], messages_per_concurrency=5)
+    [found] = [found for found in checks.run(one, [checks.PLAN]) if found.check == "variables"]
+    assert (found.status, found.found) == (PROBLEM, "object_count: must be 1 to 100,000,000, got 0")
+
+
 def test_memory_that_lambda_does_not_have_is_a_problem():
     found = checks_plan.memory([cell(), cell(memory_mb=20_000)])
     assert (found.status, found.found) == (PROBLEM, "memory_size 20000 MB: must be 128 to 10240")

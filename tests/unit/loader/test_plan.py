@@ -97,7 +97,10 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("memory_size=1024,,2048", "a value is empty"),
         ("concurrency_value=null", "must be a whole number of 1 or more, got None"),
         ("concurrency_value=0", "--set concurrency_value: must be a whole number of 1 or more, got 0"),
-        ("concurrency_value=ten", "must be a whole number of 1 or more, got 'ten'"),
+        ("concurrency_value=ten", "--set concurrency_value: must be a number, got 'ten'"),
+        ("object_size_mb=1,000", "must be a number, got '000'; write it without separators, like 1000"),
+        ("memory_size=true", "must be a number, got True"),
+        ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
 )
@@ -110,6 +113,12 @@ def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
 def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
     with pytest.raises(UsageError, match="--set operation: must be upload or download or count or aggregate, got 'up"):
         make_plan(EXPERIMENTS["express"], "local", ["operation=uplaod"], messages_per_concurrency=1)
+
+
+@pytest.mark.parametrize(("name", "values"), [("concurrency_value", "3"), ("parallel_limit", "1,8")])
+def test_what_every_cell_that_is_left_has_pinned_takes_no_other_value(name, values):
+    with pytest.raises(UsageError, match=f"--set {name}: is always 1 in these cells; leave it out"):
+        make_plan(EXPERIMENTS["express"], "aws", ["operation=count", f"{name}={values}"], messages_per_concurrency=1)
 
 
 def test_the_published_variables_are_those_of_infra():

@@ -37,6 +37,16 @@ def test_an_output_for_one_run_is_refused(run, capsys):
     assert capsys.readouterr().err.startswith("stampede: --output: is for the comparison of two runs")
 
 
+def test_a_file_of_a_run_is_refused_with_its_folder(run, capsys):
+    assert main(["report", str(run / "run.json")]) == 2
+    assert capsys.readouterr().err.endswith(f"run.json is a file; name the folder of its run: {run}\n")
+
+
+def test_a_comparison_has_no_other_format_than_its_page(run, capsys):
+    assert main(["report", str(run), str(run), "--format", "csv"]) == 2
+    assert capsys.readouterr().err.startswith("stampede: --format csv: is for one run; ")
+
+
 def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, capsys):
     other = synthetic.write(tmp_path / "other", EXPERIMENTS["copy"], ["parallel_limit=1"])
     page = tmp_path / "x.html"

@@ -1,5 +1,7 @@
 """Results survive a killed writer and refuse ids that could mean another folder."""
 
+from pathlib import Path
+
 import pytest
 
 from loader.errors import UsageError
@@ -89,3 +91,10 @@ def test_a_file_of_another_kind_and_a_damaged_line_are_named(tmp_path):
     (folder.path / "sent.jsonl").write_bytes(b'{"a": 1}\n\xff\xfe\n')
     with pytest.raises(UsageError, match=r"r1/sent\.jsonl is damaged"):
         list(folder.rows("sent.jsonl"))
+
+
+def test_a_runs_folder_in_place_of_its_id_is_refused_with_the_id(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    RunFolder.create(Path("runs"), "r1").write_json("run.json", {})
+    with pytest.raises(UsageError, match="runs/r1 is a run's folder; give its id: --run r1 --results-dir runs"):
+        RunFolder.find(Path("results"), "runs/r1")

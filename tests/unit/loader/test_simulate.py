@@ -176,9 +176,9 @@ REFUSED = {
     "no folder for the picture": ([*SMALL, "--picture", "no/x.svg"], "must be a file in a folder that exists"),
     "no parameters there": ([*SMALL, "--parameters", "no.json"], "--parameters: no.json: can't be read"),
     "a folder for parameters": ([*SMALL, "--parameters", "there.svg"], "--parameters: there.svg: can't be read"),
-    "N in words": (["download", "--set", "concurrency_value=many"], "must be a whole number of 1 or more, got 'many'"),
+    "N in words": (["download", "--set", "concurrency_value=many"], "must be a number, got 'many'"),
     "N below 1": (["download", "--set", "concurrency_value=0"], "must be a whole number of 1 or more, got 0"),
-    "memory in words": (["download", "--set", "memory_size=big"], "memory_size: must be a whole number, got 'big'"),
+    "memory in words": (["download", "--set", "memory_size=big"], "memory_size: must be a number, got 'big'"),
     "a variable that isn't there": (
         ["download", "--set", "memory=1"],
         "no variable 'memory'; did you mean memory_size",

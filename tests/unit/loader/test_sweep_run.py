@@ -31,7 +31,10 @@ class Cost:
         return {}
 
     def cell_seconds(self, cell):
-        return 1.0
+        return 12.0
+
+    def apply_seconds(self, cell):
+        return 10.0
 
 
 class Stack:
@@ -108,6 +111,13 @@ def sweep(aws, folder, put, monkeypatch):
 def succeed(cell, aws, after_s=1, **more):
     n = aws.outputs["concurrency_value"]
     aws.log(record(0, cell=cell, concurrency_limit=n, **more), at_s=aws.now_s + 1, seen_at_s=aws.now_s + after_s)
+
+
+def test_a_fast_flood_makes_no_apply_of_a_cell_to_come_any_faster(sweep, capsys):
+    """The first cell's apply isn't counted, and its 2 planned seconds of work take next to none here."""
+    _, run = sweep(succeed)
+    run.run()
+    assert "1 cell left, about 10 s" in capsys.readouterr().err
 
 
 def get_stuck(cell, aws):

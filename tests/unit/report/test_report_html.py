@@ -14,6 +14,7 @@ from report import sections
 from report.html import page
 from report.run import load
 from report.sections import downloads
+from report.sections.environment import flattened
 from report.statistics import statistics as numbers_of
 from report.summary import Summary
 from tests.unit.report.handmade_run import table_of
@@ -211,6 +212,11 @@ def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_
         < text.index("Seconds for one download, measured and published")
     )
     assert "all figures agree" not in text
+
+
+def test_a_providers_address_keeps_its_dots():
+    found = flattened({"providers": {"registry.terraform.io/hashicorp/aws": "6.34.0"}})
+    assert found == [("providers: registry.terraform.io/hashicorp/aws", "6.34.0")]
 
 
 def test_the_environment_is_shown(clean):

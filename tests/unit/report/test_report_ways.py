@@ -12,6 +12,7 @@ from experiments.download import DOWNLOAD
 from report import cells, consistency, statistics, table
 from report.measured import metrics, metrics_of, spreads
 from report.run import load
+from report.sections import choice
 from report.summary import summarised
 from tests.unit.report import handmade_run, recompute
 from tests.unit.report.handmade_run import columns, key, lasting, table_of
@@ -115,6 +116,11 @@ def test_each_n_is_compared_with_the_smallest_of_its_own_way_only(folder):
     # Downloads at N = 5 took five times as long in every way.
     ratios = [one["all"]["ratio_of_medians"]["value"] for one in compared["against_smallest_n"]]
     assert ratios == pytest.approx([5] * len(WAYS))
+
+
+def test_a_ratio_to_the_fastest_is_rounded_outwards_as_in_the_headline():
+    found = choice._fastest({"against_fastest": {"ratio_of_medians": {"low": 1.3669, "high": 2.7109}}})
+    assert found.text == "1.36 to 2.72 × as long"
 
 
 def test_each_way_is_compared_with_the_usual_one_at_the_same_n_and_with_the_fastest(folder):

@@ -84,6 +84,13 @@ def test_misses_are_a_caveat_the_furthest_off_first_and_three_at_most(tmp_path):
     )
 
 
+def test_the_miss_that_a_caveat_names_is_the_one_with_the_largest_difference_that_it_shows(tmp_path):
+    cells = {CELL.format(2): forecast(share_at_n=0.5, avg_s=1 / 1.6)}
+    numbers, _ = predicted(tmp_path, waves(), cells)
+    [words] = misses(numbers)
+    assert "100 % of the download time at full N (45 to 55 % predicted, +100 %) with 1,024 MB, N = 2." in words
+
+
 def test_a_mean_whose_own_interval_touches_the_range_is_no_miss(tmp_path):
     wide = lasting([0.5, 1.5, 0.7, 1.3, 1.0, 0.6, 1.4, 0.8, 1.2, 1.1])
     row = one_cell(tmp_path, wide, n=1, avg_s=1.2)["avg_s"]
