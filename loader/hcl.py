@@ -111,8 +111,9 @@ def _literal(name: str) -> str:
 
 
 def _number(word: str) -> float:
-    """A number with an exponent, which python-hcl2 leaves as it stands: ${1e3}."""
+    """A number with an exponent, which python-hcl2 leaves as it stands: ${1e3}, which is 1000 to Terraform."""
     try:
-        return float(word.removeprefix("${").removesuffix("}"))
+        number = float(word.removeprefix("${").removesuffix("}"))
     except ValueError:
         raise HclError(f"{word} is an expression; write the value itself") from None
+    return int(number) if number.is_integer() else number

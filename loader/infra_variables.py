@@ -25,14 +25,27 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable block: its type as it is written, its default (None without one), and whether it may be null; of a
-    number also the least and the most that its rules name (None where they name none)."""
+    """A variable block: its type as it is written, its default (None without one), and whether it may be null; of its
+    validation what can be known without Terraform: the least and the most of a number (None where there is none), and
+    for a text each expression that has to match (or not, where False), with the rule in words."""
 
     type: str
     default: Any
     nullable: bool
     least: float | None = None
     most: float | None = None
+    patterns: tuple[tuple[str, bool, str], ...] = ()
+
+    def broken_rule(self, value: Any) -> str | None:
+        """What `value` must be and isn't, as "must be 1 to 900"; None for null and where nothing is known against it."""
+        if isinstance(value, str):
+            return next((words for text, match, words in self.patterns if bool(re.search(text, value)) != match), None)
+        if value is None or self.type != "number":
+            return None
+        is_small = self.least is not None and value < self.least
+        if not is_small and (self.most is None or value <= self.most):
+            return None
+        return f"must be {self.least or 0:,.0f} " + ("or more" if self.most is None else f"to {self.most:,.0f}")
 
     def from_environment(self, text: str) -> Any:
         """The value of a TF_VAR_: Terraform takes it as it stands for a string, else as an expression."""
@@ -112,9 +125,24 @@ def _from_file(path: Path, variables: Mapping[str, Variable]) -> dict[str, Any]:
 
 def _variable(name: str, body: Mapping[str, Any]) -> Variable:
     written = str(body.get("type", "string")).removeprefix("${").removesuffix("}")
-    rules = " ".join(str(rule.get("condition", "")) for rule in body.get("validation", []))
-    least, most = (_bound(name, side, rules) if written == "number" else None for side in (">=", "<="))
-    return Variable(written, hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True)), least, most)
+    rules = body.get("validation", [])
+    conditions = " ".join(str(rule.get("condition", "")) for rule in rules)
+    least, most = (_bound(name, side, conditions) if written == "number" else None for side in (">=", "<="))
+    patterns = tuple(found for rule in rules for found in _patterns(name, rule))
+    return Variable(
+        written, hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True)), least, most, patterns
+    )
+
+
+def _patterns(name: str, rule: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
+    """The expressions that one validation has for the variable, none where another variable decides whether it holds.
+
+    RE2's syntax is Python's as far as infra/ uses it; a test compares both."""
+    condition = str(rule.get("condition", ""))
+    words = str(rule.get("error_message", "")).strip('"').partition("}: ")[2].rstrip(".")
+    if "||" not in condition:
+        for no, text in re.findall(rf'(!?)can\(regex\("((?:[^"\\]|\\.)*)", var\.{name}\)\)', condition):
+            yield text.replace("\\\\", "\\"), not no, words
 
 
 def _bound(name: str, side: str, rules: str) -> float | None:

@@ -205,16 +205,12 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
 
 
 def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
-    """Raise UsageError for a number that infra/ takes from nobody."""
+    """Raise UsageError for a number or a text that the validation in infra/ never accepts."""
     for name, variable in declared().items():
         for cell in cells:
             value = cell.values.get(name)
-            if value is None or variable.type != "number":
-                continue
-            least, most = variable.least, variable.most
-            if (least is not None and value < least) or (most is not None and value > most):
-                rule = f"{least:,.0f} or more" if most is None else f"{least or 0:,.0f} to {most:,.0f}"
-                raise UsageError(f"{name}: must be {rule}, got {value}; correct --set {name}=...")
+            if (rule := variable.broken_rule(value)) is not None:
+                raise UsageError(f"{name}: {rule}, got {value}; correct --set {name}=...")
     _refuse_short_holds(cells)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
             ).fetchone()[0]
             beside.replace(path)
         except (duckdb.Error, OSError) as error:
-            reason = str(error).splitlines()[0]
+            reason = re.sub(r'^.*"exception_message":"(.*?[^\\])".*$', r"\1", str(error).splitlines()[0]).replace('\\"', "'")
             raise bad_line.locate(source.paths) or EventsError(f"{path} can't be written: {reason}") from None
         finally:
             with contextlib.suppress(OSError):

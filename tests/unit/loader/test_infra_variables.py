@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from loader import hcl
 from loader.errors import UsageError
 from loader.infra_variables import INFRA, declared, infra_defaults
 
@@ -63,6 +64,22 @@ def test_the_variables_of_infra_are_those_of_terraform_with_their_types():
     assert (variables["object_size_mb"].type, variables["object_size_mb"].default) == ("number", 1024)
     assert variables["provisioned_pollers"].type.startswith("object(")
     assert (variables["object_size_mb"].nullable, variables["sink"].nullable) == (False, True)
+
+
+def test_what_breaks_a_rule_of_infra_by_itself_is_known_without_terraform():
+    """The values are those that Terraform's own tests refuse and accept."""
+    tests = "\n".join(path.read_text() for path in (INFRA / "tests").glob("*.tftest.hcl"))
+    variables = declared()
+    known = 0
+    for run in hcl.read(tests)["run"]:
+        for body in run.values():
+            refused = " ".join(map(str, body.get("expect_failures", [])))
+            for name, written in body.get("variables", [{}])[0].items():
+                if name in variables and "%{" not in str(written):
+                    rule = variables[name].broken_rule(value := hcl.plain(written))
+                    assert rule is None or f"var.{name}" in refused, (run, value, rule)
+                    known += rule is not None and isinstance(value, str)
+    assert known > 15
 
 
 SOURCES = ("environment", "terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto.tfvars.json")

@@ -226,6 +226,10 @@ REFUSED = {
     "memory of 0": (["download", "--set", "memory_size=0"], "memory_size: must be 128 to 10,240, got 0"),
     "an object of nothing": (["download", "--set", "object_size_mb=0"], "object_size_mb: must be 1 or more, got 0"),
     "a timeout below 0": (["download", "--set", "timeout_s=-1"], "timeout_s: must be 1 to 900, got -1"),
+    "a prefix that infra/ refuses": (
+        ["download", "--set", "prefix=Stampede_X"],
+        "prefix: must be 2 to 20 lower-case letters, digits and hyphens",
+    ),
     "a message that comes back too soon": (
         ["download", "--set", "visibility_timeout_s=60"],
         "visibility_timeout_s: must be at least 6 x timeout_s = 360, got 60; leave it out",
