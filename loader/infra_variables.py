@@ -37,7 +37,7 @@ class Variable:
     patterns: tuple[tuple[str, bool, str], ...] = ()
 
     def broken_rule(self, value: Any) -> str | None:
-        """What `value` must be and isn't, as "must be 1 to 900"; None for null and where nothing is known against it."""
+        """What `value` must be and isn't, as "must be 1 to 900"; None where nothing is known against it."""
         if isinstance(value, str):
             return next((words for text, match, words in self.patterns if bool(re.search(text, value)) != match), None)
         if value is None or self.type != "number":

@@ -55,7 +55,9 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
             ).fetchone()[0]
             beside.replace(path)
         except (duckdb.Error, OSError) as error:
-            reason = re.sub(r'^.*"exception_message":"(.*?[^\\])".*$', r"\1", str(error).splitlines()[0]).replace('\\"', "'")
+            reason = str(error).splitlines()[0]
+            if inner := re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', reason):  # JSON inside of a text
+                reason = json.loads(inner[1])
             raise bad_line.locate(source.paths) or EventsError(f"{path} can't be written: {reason}") from None
         finally:
             with contextlib.suppress(OSError):
