@@ -1,0 +1,71 @@
+"""AWS's manners, laid before the embedded AWS: what AWS refuses, and what takes it time, where MiniStack does it at once.
+
+Off by default. `STAMPEDE_MANNERS=SEED` turns all of them on; the same seed gives the same delays and refusals. Delays
+are AWS's times SCALE, or times STAMPEDE_MANNERS_SCALE (docs/manners.md).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from emulator.manners.calls import call_of
+from emulator.manners.dependencies import Dependencies
+from emulator.manners.function_states import FunctionStates
+from emulator.manners.manner import Answer, Call, Manner, Pace
+
+VARIABLE, SCALE_VARIABLE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
+# A minute of AWS's is 3 s here. A local drain waits a twentieth of what it waits on AWS too (loader/run/patience.py).
+SCALE = 0.05
+ALL: tuple[type[Manner], ...] = (Dependencies, FunctionStates)
+# What is laid before which module of MiniStack.
+MODULES = {
+    "ec2": "ec2",
+    "iam": "iam",
+    "lambda": "lambda_svc",
+    "efs": "efs",
+    "sqs": "sqs",
+    "logs": "cloudwatch_logs",
+    "s3": "s3",
+    "athena": "athena",
+}
+
+
+def behave(environ: Mapping[str, str]) -> None:
+    """Let MiniStack of this process have AWS's manners where STAMPEDE_MANNERS is set. Raises ValueError for a SCALE
+    that isn't a number."""
+    if seed := environ.get(VARIABLE):
+        pace = Pace(seed, float(environ.get(SCALE_VARIABLE) or SCALE))
+        manners = [manner(pace) for manner in ALL]
+        for service, name in MODULES.items():
+            module = importlib.import_module(f"ministack.services.{name}")
+            module.handle_request = mannered(service, module.handle_request, manners)
+
+
+def mannered(service: str, handle: Callable, manners: Sequence[Manner]) -> Callable:
+    """The handler of one of MiniStack's services, with `manners` before and after it.
+
+    It comes after IAM, as on AWS: who may not make a call isn't told what would have become of it.
+    """
+
+    async def handle_as_aws(method: str, path: str, headers: dict, body: bytes, query: dict) -> Answer:
+        call = call_of(service, method, path, headers, body, query)
+        heeding = [one for one in manners if call and one.heeds(call)]
+        for one in heeding:
+            if (answer := one.before(call)) is not None:
+                return answer
+        answer = await handle(method, path, headers, body, query)
+        return _changed(call, answer, heeding) if heeding and answer[0] // 100 == 2 else answer
+
+    return handle_as_aws
+
+
+def _changed(call: Call, answer: Answer, heeding: Sequence[Manner]) -> Answer:
+    """A success, as those that heed the call leave it."""
+    status, headers, body = answer
+    is_json = body[:1] == b"{"
+    told = before = json.loads(body) if is_json else {}
+    for one in heeding:
+        told = one.after(call, told)
+    return answer if told is before or not is_json else (status, headers, json.dumps(told).encode())
