@@ -1,4 +1,4 @@
-"""AWS's manners, laid before the embedded AWS: what AWS refuses, and what takes it time, where MiniStack does it at once.
+"""AWS's manners, laid before the embedded AWS: what AWS refuses, or takes its time for, and MiniStack does at once.
 
 Off by default. `STAMPEDE_MANNERS=SEED` turns all of them on; the same seed gives the same delays and refusals. Delays
 are AWS's times SCALE, or times STAMPEDE_MANNERS_SCALE (docs/manners.md).
@@ -14,11 +14,12 @@ from emulator.manners.calls import call_of
 from emulator.manners.dependencies import Dependencies
 from emulator.manners.function_states import FunctionStates
 from emulator.manners.manner import Answer, Call, Manner, Pace
+from emulator.manners.permissions import Permissions
 
 VARIABLE, SCALE_VARIABLE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
 # A minute of AWS's is 3 s here. A local drain waits a twentieth of what it waits on AWS too (loader/run/patience.py).
 SCALE = 0.05
-ALL: tuple[type[Manner], ...] = (Dependencies, FunctionStates)
+ALL: tuple[type[Manner], ...] = (Permissions, Dependencies, FunctionStates)
 # What is laid before which module of MiniStack.
 MODULES = {
     "ec2": "ec2",
@@ -37,7 +38,9 @@ def behave(environ: Mapping[str, str]) -> None:
     that isn't a number."""
     if seed := environ.get(VARIABLE):
         pace = Pace(seed, float(environ.get(SCALE_VARIABLE) or SCALE))
-        manners = [manner(pace) for manner in ALL]
+        manners = [kind(pace) for kind in ALL]
+        for manner in manners:
+            manner.begin()
         for service, name in MODULES.items():
             module = importlib.import_module(f"ministack.services.{name}")
             module.handle_request = mannered(service, module.handle_request, manners)

@@ -23,8 +23,8 @@ class _Busy(NamedTuple):
 
 class FunctionStates(Manner):
     """State Pending after CreateFunction, LastUpdateStatus InProgress after an update; what changes the function fails
-    meanwhile, and while it is Pending an invocation does too (Lambda guide, Lambda function states). The texts are those
-    that LocalStack recorded for test_lambda_api.
+    meanwhile, and while it is Pending an invocation does too (Lambda guide, Lambda function states). Deployment tools
+    quote the texts: Laravel Vapor waits for both.
 
     An update takes seconds. One that puts the function into a network waits for network interfaces, which takes up to
     90 s (Lambda guide, Giving Lambda functions access to resources in an Amazon VPC: function states).

@@ -80,6 +80,9 @@ class Manner:
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
 
+    def begin(self) -> None:
+        """Change in MiniStack itself what no call shows; once, before the first call."""
+
     def heeds(self, call: Call) -> bool:
         """Whether it has anything to do with the call."""
         return call.name in self.calls
