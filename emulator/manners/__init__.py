@@ -12,14 +12,28 @@ from collections.abc import Callable, Mapping, Sequence
 
 from emulator.manners.calls import call_of
 from emulator.manners.dependencies import Dependencies
+from emulator.manners.file_systems import FileSystems
 from emulator.manners.function_states import FunctionStates
+from emulator.manners.late_logs import LateLogs
 from emulator.manners.manner import Answer, Call, Manner, Pace
 from emulator.manners.permissions import Permissions
+from emulator.manners.queues import Queues
+from emulator.manners.throttling import Throttling
+from emulator.manners.triggers import Triggers
 
 VARIABLE, SCALE_VARIABLE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
 # A minute of AWS's is 3 s here. A local drain waits a twentieth of what it waits on AWS too (loader/run/patience.py).
 SCALE = 0.05
-ALL: tuple[type[Manner], ...] = (Permissions, Dependencies, FunctionStates)
+ALL: tuple[type[Manner], ...] = (
+    Throttling,
+    Permissions,
+    Dependencies,
+    FunctionStates,
+    LateLogs,
+    Queues,
+    FileSystems,
+    Triggers,
+)
 # What is laid before which module of MiniStack.
 MODULES = {
     "ec2": "ec2",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ministack.core.responses import error_response_json, error_response_xml, json_response
+from ministack.services import sqs
 
 # Status, headers and body, as MiniStack's services answer.
 Answer = tuple[int, dict[str, str], bytes]
@@ -42,11 +43,10 @@ class Call:
         if self.service == "s3":
             body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
             return status, {"Content-Type": "application/xml"}, body.encode()
-        extra = {"Message": message, "ErrorCode": code}  # efs and athena write it so, the others in small letters
-        answer = error_response_json(code, message, status, extra)
         if self.service == "sqs":
-            answer[1]["x-amzn-query-error"] = f"{code};{'Sender' if status < 500 else 'Receiver'}"
-        return answer
+            return sqs._json_err_resp(code, message, status)
+        # efs and athena write the message's name with a capital, the others without.
+        return error_response_json(code, message, status, {"Message": message, "ErrorCode": code})
 
     def answered(self, answer: Mapping[str, Any], status: int = 200) -> Answer:
         """A success of a service that speaks JSON."""
