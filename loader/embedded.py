@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from emulator import hosts, manners, ministack, stack
+from emulator import hosts, ministack, stack
 from loader.errors import UsageError
 from loader.progress import say
 from loader.target import local_terraform
@@ -26,7 +26,7 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
     say("starting the embedded AWS (MiniStack; a second or two)")
     emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
     say(f"the embedded AWS answers at {emulator.endpoint_url} (process {emulator.pid})")
-    if seed := os.environ.get(manners.VARIABLE):
+    if seed := os.environ.get(ministack.MANNERS):
         say(f"it has AWS's manners, seed {seed}: delays and refusals as on AWS (docs/manners.md)")
     return emulator
 

@@ -1,14 +1,13 @@
 """AWS's manners, laid before the embedded AWS: what AWS refuses, or takes its time for, and MiniStack does at once.
 
-Off by default. `STAMPEDE_MANNERS=SEED` turns all of them on; the same seed gives the same delays and refusals. Delays
-are AWS's times SCALE, or times STAMPEDE_MANNERS_SCALE (docs/manners.md).
+Off by default: STAMPEDE_MANNERS=SEED turns all of them on (docs/manners.md).
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from emulator.manners.calls import call_of
 from emulator.manners.dependencies import Dependencies
@@ -21,9 +20,6 @@ from emulator.manners.queues import Queues
 from emulator.manners.throttling import Throttling
 from emulator.manners.triggers import Triggers
 
-VARIABLE, SCALE_VARIABLE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
-# A minute of AWS's is 3 s here. A local drain waits a twentieth of what it waits on AWS too (loader/run/patience.py).
-SCALE = 0.05
 ALL: tuple[type[Manner], ...] = (
     Throttling,
     Permissions,
@@ -47,17 +43,15 @@ MODULES = {
 }
 
 
-def behave(environ: Mapping[str, str]) -> None:
-    """Let MiniStack of this process have AWS's manners where STAMPEDE_MANNERS is set. Raises ValueError for a SCALE
-    that isn't a number."""
-    if seed := environ.get(VARIABLE):
-        pace = Pace(seed, float(environ.get(SCALE_VARIABLE) or SCALE))
-        manners = [kind(pace) for kind in ALL]
-        for manner in manners:
-            manner.begin()
-        for service, name in MODULES.items():
-            module = importlib.import_module(f"ministack.services.{name}")
-            module.handle_request = mannered(service, module.handle_request, manners)
+def behave(seed: str, scale: float) -> None:
+    """Let MiniStack of this process have AWS's manners: delays are AWS's times `scale`."""
+    pace = Pace(seed, scale)
+    manners = [kind(pace) for kind in ALL]
+    for manner in manners:
+        manner.begin()
+    for service, name in MODULES.items():
+        module = importlib.import_module(f"ministack.services.{name}")
+        module.handle_request = mannered(service, module.handle_request, manners)
 
 
 def mannered(service: str, handle: Callable, manners: Sequence[Manner]) -> Callable:
