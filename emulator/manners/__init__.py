@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 from collections.abc import Callable, Sequence
 
 from emulator.manners.calls import call_of
@@ -30,6 +31,7 @@ ALL: tuple[type[Manner], ...] = (
     FileSystems,
     Triggers,
 )
+LOG = logging.getLogger(__name__)
 # What is laid before which module of MiniStack.
 MODULES = {
     "ec2": "ec2",
@@ -65,6 +67,7 @@ def mannered(service: str, handle: Callable, manners: Sequence[Manner]) -> Calla
         heeding = [one for one in manners if call and one.heeds(call)]
         for one in heeding:
             if (answer := one.before(call)) is not None:
+                LOG.warning("%s answered %s itself, with %s", type(one).__name__, call.name, answer[0])
                 return answer
         answer = await handle(method, path, headers, body, query)
         return _changed(call, answer, heeding) if heeding and answer[0] // 100 == 2 else answer
