@@ -10,7 +10,14 @@ from tests.emulator.applied_stack import STAMPEDE
 
 SWEEPS = {
     "download": ["memory_size=1024", "object_size_mb=2", "timeout_s=20", "concurrency_value=1,3"],
-    "filesystem": ["storage=efs,s3,s3_in_vpc", "dataset=small", "small_files=5", "concurrency_value=3"],
+    # Storages with and without a network, and mount targets that come and go.
+    "filesystem": [
+        "storage=efs,s3,s3_in_vpc",
+        "subnet_count=1,2",
+        "dataset=small",
+        "small_files=5",
+        "concurrency_value=2",
+    ],
     "copy": ["parallel_limit=5,10"],
     "copy_host": ["parallel_limit=10", "object_count=300"],
     # The function moves into its network and out of it again, whichever cell comes first.
