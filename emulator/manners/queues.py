@@ -29,11 +29,11 @@ class _Changed(NamedTuple):
 
 
 class Queues(Manner):
-    """ "Approximate" counts "converge within 1 minute" after the last message was sent, and attributes that are set may
-    take 60 s to spread (SQS API reference, GetQueueAttributes and SetQueueAttributes). A new queue is there within a
-    second or so ("wait at least one second", CreateQueue), a deleted one's name is free after 60 s (DeleteQueue).
+    """The approximate counts of a queue converge within a minute after the last change, and attributes that are set
+    spread within 60 s (SQS API reference, GetQueueAttributes and SetQueueAttributes). A new queue is there after a
+    second or so ("wait at least one second", CreateQueue); a deleted one's name is free after 60 s (DeleteQueue).
 
-    What an answer lags behind is what an earlier call saw.
+    Older counts are those that an earlier call saw.
     """
 
     SPREADS_S, APPEARS_S = 60, (0, 2)
@@ -87,7 +87,7 @@ class Queues(Manner):
         older = next((told for at, told in reversed(seen) if at <= now - lag_s), {})
         changed = self._changed.get(name)
         if changed and now < changed.until and self.pace.chance("old", *chance) < 0.5:
-            older |= {one: value for one, value in changed.settings.items() if one in asked}
+            older = older | changed.settings
         return {one: value for one, value in older.items() if one in asked}
 
 

@@ -37,11 +37,10 @@ DATA = frozenset(
 
 
 class Throttling(Manner):
-    """Control calls are refused in bursts that a user's other programs cause too: EC2 with RequestLimitExceeded (EC2
-    API reference, Request throttling), Lambda with TooManyRequestsException (15 control calls a second; quotas page),
-    Logs with ThrottlingException (FilterLogEvents: 5 a second). A 500 or 503 is rarer. All are to be tried again (AWS
-    General Reference, Error retries and exponential backoff).
-
+    """Control calls are throttled by what all programs of an account ask: EC2 says RequestLimitExceeded (EC2 API
+    reference, Request throttling), Lambda TooManyRequestsException (15 control calls a second; quotas page), Logs
+    ThrottlingException (a quota a second for each operation; quotas page). A 500 or 503 is rarer. All are to be tried
+    again (AWS General Reference, Error retries and exponential backoff).
     """
 
     THROTTLED_SHARE, FAILED_SHARE = 0.04, 0.01
