@@ -1,6 +1,8 @@
 """A sweep of each experiment through AWS's manners, as a user types it: `make test-slow`."""
 
+import itertools
 import os
+import re
 import signal
 import subprocess
 
@@ -61,3 +63,12 @@ def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
     assert "0 dead-lettered" in said
     answered = (work / "state" / "emulator.log").read_text()
     assert "emulator.manners" in answered, "nothing was refused: it ran without manners"
+
+
+def test_a_function_leaves_its_network_in_one_apply(sweeps):
+    """It sits there until Terraform has updated it: what goes before would be refused for as long (issue #13661 of
+    terraform-provider-aws)."""
+    process, work = sweeps["express"]
+    assert process.wait(timeout=MOST_S) == 0
+    placements = re.findall(r"apply .*-var=placement=(\w+)", (work / "said").read_text())
+    assert ("same_zone", "any_zone") in itertools.pairwise(placements)
