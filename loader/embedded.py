@@ -21,6 +21,12 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
                 "use `stampede emulator stop`, then start it again"
             )
         say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
+        if os.environ.get(ministack.MANNERS):
+            say(
+                f"it keeps the manners that it was started with; {ministack.MANNERS} takes effect after `stampede "
+                "emulator stop`",
+                style="yellow",
+            )
         return emulator
     stack.forget_state()
     say("starting the embedded AWS (MiniStack; a second or two)")
