@@ -45,7 +45,7 @@ sentences: $(READY) ## Write tests/contract/sentences.txt anew: every text of a 
 	$(BIN)/python -m tests.contract.sentences
 
 .PHONY: test-slow
-test-slow: $(READY) go-function ## What make test leaves out: N = 500 on this machine (about 5 minutes)
+test-slow: $(READY) go-function ## What make test leaves out: N = 500, and sweeps with AWS's manners (about 10 minutes)
 	$(BIN)/python -m emulator.providers
 	$(BIN)/pytest -m slow tests/emulator
 

@@ -23,7 +23,7 @@ from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import s3, sqs
 
-from emulator import athena
+from emulator import athena, ministack
 from emulator.repeated_calls import AnsweredOnce
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
@@ -157,6 +157,10 @@ def main() -> None:
     write_answers_in_one_piece()
     copy_on_condition()
     athena.behave()
+    if seed := os.environ.get(ministack.MANNERS):
+        from emulator import manners  # and with it most of MiniStack's services, which it loads by itself when asked
+
+        manners.behave(seed, ministack.manners_scale(os.environ))
     sys.argv = ["ministack"]
     from ministack import app as gateway
 

@@ -6,7 +6,9 @@ in another terminal finds the process again.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import shutil
 import socket
@@ -26,6 +28,10 @@ REGION = "us-east-1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
 GO_SETTINGS = ("GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG")
+# The seed of AWS's manners, without which the emulator has none, and the scale of their delays (docs/manners.md).
+MANNERS, MANNERS_SCALE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
+# A minute of AWS's is 3 s: a local drain waits a twentieth of what it waits on AWS too (loader/run/patience.py).
+USUAL_SCALE = 0.05
 # Lambda's quotas page: concurrent executions of an account.
 USUAL_CONCURRENCY = 1000
 
@@ -83,6 +89,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     already = running(state_dir)
     if already is not None:
         return already
+    manners_scale(os.environ)  # refused here, not in the process's log
     state_dir.mkdir(parents=True, exist_ok=True)
     temporary = _empty_temporary_folder(state_dir)
     log_path = state_dir / "emulator.log"
@@ -127,6 +134,15 @@ def account_concurrency(environ: Mapping[str, str]) -> int:
     """
     text = environ.get("LAMBDA_ACCOUNT_CONCURRENCY", "").strip()
     return int(text) if text.isdecimal() and int(text) > 0 else USUAL_CONCURRENCY
+
+
+def manners_scale(environ: Mapping[str, str]) -> float:
+    """What a second of AWS's takes the emulator's manners. Raises EmulatorError for what isn't a number above 0."""
+    text = environ.get(MANNERS_SCALE, "").strip() or str(USUAL_SCALE)
+    with contextlib.suppress(ValueError):
+        if 0 < (scale := float(text)) < math.inf:
+            return scale
+    raise EmulatorError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
 
 
 def _empty_temporary_folder(state_dir: Path) -> Path:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -25,21 +26,32 @@ PROBES = (
     (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)), 60),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
 )
+# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
+# target is reached as late. The others are refused before the function runs (Invoke in the Lambda API reference).
+PASSING = ("AccessDenied", "EFSMount", "TooManyRequestsException", "ResourceConflictException", "ServiceException")
+PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)
 
 
-def place(target: Target, in_order: Mapping[str, Any], placed: set[str] | None = None) -> list[dict[str, Any]]:
+def place(
+    target: Target,
+    in_order: Mapping[str, Any],
+    placed: set[str] | None = None,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[dict[str, Any]]:
     """Invoke the stack's placing function with what the experiment says of a cell, one event after the other; returns
     the answers, none where there is nothing to place.
 
     `in_order` are the cell's axes of the work order. Events in `placed` aren't sent again, and those that were sent are
-    added. The function puts what isn't there yet, and checks it. Raises RunError when it fails.
+    added. The function puts what isn't there yet, and checks it. Raises RunError when it fails twice, or for as long as
+    PAUSES_S what usually passes.
     """
     placed = set() if placed is None else placed
     events = [event for event in events_of(target, in_order) if json.dumps(event, sort_keys=True) not in placed]
     answers = []
     for number, event in enumerate(events, start=1):
         of_several = f" (part {number} of {len(events)})" if len(events) > 1 else ""
-        answers.append(_invoke(target, target[target.experiment.placing.function], event, of_several))
+        answers.append(_invoke(target, target[target.experiment.placing.function], event, of_several, sleep))
         placed.add(json.dumps(event, sort_keys=True))
     return answers
 
@@ -52,16 +64,22 @@ def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[s
     return placing.events({**target.outputs, **in_order})
 
 
-def _invoke(target: Target, name: str, event: Mapping[str, Any], of_several: str) -> dict[str, Any]:
+def _invoke(
+    target: Target, name: str, event: Mapping[str, Any], of_several: str, sleep: Callable[[float], None]
+) -> dict[str, Any]:
     say(f"{name}: seeding what is missing{of_several}")
-    result, why = _answer(target, name, event)
-    if why:
-        say(f"{name}: {why}; trying again, what is there stays", style="yellow")
+    for number, pause_s in enumerate([*PAUSES_S, None]):
         result, why = _answer(target, name, event)
-    if why:
-        raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
-    say(f"{name}: {_words(result) or result}", style="dim")
-    return result
+        if not why:
+            say(f"{name}: {_words(result) or result}", style="dim")
+            return result
+        passes = any(word in why for word in PASSING)
+        if pause_s is None or (number > 0 and not passes):
+            break
+        if number == 0:
+            say(f"{name}: {why}; trying again, what is there stays", style="yellow")
+        sleep(pause_s if passes else 0)
+    raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
 
 
 def _words(result: Mapping[str, Any]) -> str:
@@ -86,6 +104,9 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
         answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode())
         told = answer["Payload"].read()
     except (BotoCoreError, ClientError) as error:
+        told = error.response["Error"] if isinstance(error, ClientError) else {}
+        if str(told.get("Code")).startswith(PASSING[1:]):  # AccessDeniedException says that we may not invoke it
+            return {}, f"{told['Code']}: {told.get('Message')}"
         raise targets.explain(error, f"invoking {name}", target) from None
     try:
         result = json.loads(told)

@@ -60,7 +60,7 @@ def sweep(tmp_path_factory):
         *STAMPEDE, "sweep", "filesystem", "--set", f"small_files={FILES}", "--set", "large_file_mb=1",
         "--set", "timeout_s=20", "--messages-per-concurrency", "3", "--format", "json",
     ]  # fmt: skip
-    environment = os.environ | {"STAMPEDE_STATE_DIR": str(state / "local")}
+    environment = os.environ | {"STAMPEDE_STATE_DIR": str(state / "local"), "STAMPEDE_MANNERS": "1"}
     with (work / "said").open("w") as said, (work / "printed").open("w") as printed:
         process = subprocess.Popen(
             command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=printed, stderr=said

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 import urllib3.util.connection
 from botocore.config import Config
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError
 
 from experiments import EXPERIMENTS
 from experiments.experiment import Placing
@@ -33,7 +33,7 @@ class Lambda:
 
     def __init__(self, payload=b"", error=None, function_error=None, first=None):
         self.payload, self.error, self.function_error, self.invoked = payload, error, function_error, []
-        self.first = first
+        self.first, self.slept = first, []
 
     def invoke(self, **parameters):
         self.invoked.append((parameters["FunctionName"], json.loads(parameters["Payload"])))
@@ -51,7 +51,7 @@ def placed(monkeypatch):
     def invoke(outputs=OUTPUTS, **answer):
         service = Lambda(**answer)
         monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
-        return place(Target("local", outputs), {}), service
+        return place(Target("local", outputs), {}, sleep=service.slept.append), service
 
     return invoke
 
@@ -60,6 +60,34 @@ def test_what_the_function_could_not_place_it_is_told_once_more(placed):
     result, service = placed(first=b'{"status": "error", "error_type": "SlowDown"}', payload=b'{"objects": 3}')
     assert result == [{"objects": 3}]
     assert len(service.invoked) == 2
+
+
+@pytest.mark.parametrize(
+    "code", ["TooManyRequestsException", "ResourceConflictException", "EFSMountConnectivityException"]
+)
+def test_an_invocation_that_lambda_refuses_before_it_runs_is_tried_again(monkeypatch, code):
+    service = Lambda(b'{"objects": 3}')
+    refusals = [ClientError({"Error": {"Code": code, "Message": "not yet"}}, "Invoke")] * 3
+    carried_out = service.invoke
+
+    def invoke(**parameters):
+        if refusals:
+            raise refusals.pop()
+        return carried_out(**parameters)
+
+    service.invoke = invoke
+    monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
+    assert place(Target("local", OUTPUTS), {}, sleep=service.slept.append) == [{"objects": 3}]
+    assert service.slept == [2, 4, 8]
+
+
+def test_a_function_whose_new_role_has_not_spread_is_invoked_for_three_minutes(monkeypatch):
+    denied = b'{"errorType": "ClientError", "errorMessage": "An error occurred (AccessDenied) when calling PutObject"}'
+    service = Lambda(denied, function_error="Unhandled")
+    monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
+    with pytest.raises(RunError, match="could not seed the data set: An error occurred"):
+        place(Target("local", OUTPUTS), {}, sleep=service.slept.append)
+    assert sum(service.slept) == 180
 
 
 def test_an_invocation_whose_answer_is_lost_is_not_made_again_beside_the_first(monkeypatch):
