@@ -16,47 +16,41 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader.errors import RunError
-from loader.placing import CONFIG
+from loader.placing import CONFIG, PASSING, PAUSES_S
 from loader.progress import say
 from loader.run.log_events import records
 from loader.target import Target
 
 # Of no run, so that no account and no figure has the record; as a warm-up no saved query counts it.
 PROOF = {"run_id": "permission-proof", "seq": 0, "warm_up": 1}
-# An error type of records, and what Lambda answers where the role may not mount (Invoke in the Lambda API reference).
-REFUSALS = ("AccessDenied", "EFSMountFailureException")
-PATIENCE_S, FIRST_PAUSE_S, LONGEST_PAUSE_S = 180.0, 2.0, 20.0
 
 
 def wait_for_permission(
-    target: Target,
-    cell: str,
-    order: Mapping[str, Any],
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    target: Target, cell: str, order: Mapping[str, Any], *, sleep: Callable[[float], None] = time.sleep
 ) -> None:
     """Invoke the function with `order`, the small operation of an experiment, until it isn't refused any more.
 
-    Raises RunError with the refusal when that takes longer than PATIENCE_S. Any other failure is left to the flood,
+    Raises RunError with the refusal when that takes longer than PAUSES_S. Any other failure is left to the flood,
     which records it.
     """
     event = _event({**PROOF, "cell": cell, **order})
-    began_s, pause_s = clock(), FIRST_PAUSE_S
     say("the function's role has changed: checking its permissions with one invocation")
-    while (failure := _failure(target, event))[0] in REFUSALS:
-        if (waited_s := clock() - began_s) > PATIENCE_S:
+    for number, pause_s in enumerate([*PAUSES_S, None]):
+        kind, message = _failure(target, event)
+        # AccessDeniedException says that we may not invoke the function.
+        if kind != PASSING[0] and not kind.startswith(PASSING[1:]):
+            break
+        if pause_s is None:
             raise RunError(
-                f"{cell}: {waited_s:.0f} s after the apply the function still lacks a permission: "
-                f"{': '.join(failure)}; IAM doesn't need so long, so check the policy of the role "
-                f"{target.outputs.get('worker_role_name')}, and those of the organization and the bucket"
+                f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: {kind}: {message}; "
+                f"IAM doesn't need so long, so check the policy of the role {target.outputs.get('worker_role_name')}, "
+                "and those of the organization and the bucket"
             )
-        if pause_s == FIRST_PAUSE_S:
-            say(f"IAM doesn't show the change yet ({failure[0]}); trying again for up to {PATIENCE_S:.0f} s")
+        if number == 0:
+            say(f"not in force yet ({kind}); trying again for up to {sum(PAUSES_S)} s")
         sleep(pause_s)
-        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-    if failure[0]:
-        say(f"the permissions couldn't be checked ({': '.join(failure)}); the flood goes on", style="yellow")
+    if kind:
+        say(f"the permissions couldn't be checked ({kind}: {message}); the flood goes on", style="yellow")
 
 
 def _event(order: Mapping[str, Any]) -> bytes:

@@ -45,7 +45,7 @@ class Lambda(Target):
 
 def wait(*answers):
     stack = Lambda("aws", {"function_name": "f", "worker_role_name": "stampede-role"}).begin(*answers)
-    wait_for_permission(stack, "a", {"proof": 1}, clock=lambda: stack.now_s, sleep=stack.sleep)
+    wait_for_permission(stack, "a", {"proof": 1}, sleep=stack.sleep)
     return stack
 
 
@@ -60,9 +60,10 @@ def test_where_the_permission_is_there_it_takes_one_invocation_of_no_run_and_no_
 
 def test_a_function_that_is_refused_is_asked_again_until_it_isnt(capsys):
     mount = ClientError({"Error": {"Code": "EFSMountFailureException", "Message": "access denied"}}, "Invoke")
-    stack = wait(DENIED, mount, DENIED, ALLOWED)
+    throttled = ClientError({"Error": {"Code": "TooManyRequestsException", "Message": "Rate Exceeded."}}, "Invoke")
+    stack = wait(DENIED, mount, throttled, ALLOWED)
     assert (len(stack.asked), stack.now_s) == (4, 2 + 4 + 8)
-    assert capsys.readouterr().err.count("IAM doesn't show the change yet") == 1
+    assert capsys.readouterr().err.count("not in force yet (AccessDenied)") == 1
 
 
 def test_a_permission_that_never_comes_is_named_with_its_role():
