@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"stampede/transfer/internal/account"
@@ -90,7 +91,7 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	j := &job{
 		Way: order.Way, from: o.from, to: o.to, sourceBucket: from.Source, sameBucket: from.Source == from.Destination,
 		prefix: from.DestinationPrefix, emptyFirst: order.EmptyFirst, until: until,
-		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt),
+		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt), notices: os.Stderr,
 	}
 	switch {
 	case order.Manifest == "":

@@ -2,6 +2,8 @@ package copy
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ type job struct {
 	emptyFirst   bool
 	rows         source // nil: nothing to copy
 	failures     *failures
+	notices      io.Writer // for a user, a line each
 	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
 	until time.Time
 	// enough is why copies stop beginning at until, without an error; nil: they must not.
@@ -56,7 +59,7 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 	watcher.Add(1)
 	go func() {
 		defer watcher.Done()
-		j.watch(seen, stop, ended)
+		j.watch(seen, e.pacer, stop, ended)
 	}()
 	err := e.run(calls, begin, j.rows)
 	close(ended)
@@ -68,16 +71,20 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 }
 
 // watch looks at the copy until it has ended, and stops it in time.
-func (j *job) watch(seen *observed, stop context.CancelCauseFunc, ended chan struct{}) {
+func (j *job) watch(seen *observed, pace *pacer, stop context.CancelCauseFunc, ended chan struct{}) {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	for {
+	for noticed := false; ; {
 		select {
 		case <-ended:
 			seen.endTrack()
 			return
 		case <-ticker.C:
 			seen.look()
+			if notice := pace.crowded(seen.sinceBegan()); notice != "" && !noticed {
+				noticed = true
+				_, _ = fmt.Fprintln(j.notices, notice)
+			}
 			if !j.until.IsZero() && !time.Now().Add(j.reserve(seen)).Before(j.until) {
 				stop(j.tooLate(seen))
 			}

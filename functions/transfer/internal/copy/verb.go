@@ -92,7 +92,7 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	process.UseOneProcessor()
 	seen := observe()
 	j := &job{Way: o.Way, sourceBucket: o.source, sameBucket: o.source == o.destination, prefix: o.prefix, emptyFirst: o.empty,
-		failures: newFailures(log, "host", "host", 0, 1)}
+		failures: newFailures(log, "host", "host", 0, 1), notices: stderr}
 	if o.seconds > 0 {
 		j.until, j.enough = seen.began.Add(time.Duration(o.seconds)*time.Second), errEnough
 	}

@@ -23,7 +23,7 @@ type Store struct {
 	URL string
 	// Refuse answers a request with an error: status and code, 0 for none. Source is "/bucket/key", decoded, of a copy.
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
-	Latency time.Duration // of every copy
+	Latency time.Duration // of every copy that is made; a refusal comes at once
 
 	LimitPerS, Burst float64 // of a token bucket for copies; 0: no limit
 	// Requests is the number of all, Copies that of copies asked for.
@@ -101,7 +101,6 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	source, _ := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
 	if source != "" {
 		s.Copies.Add(1)
-		time.Sleep(s.Latency)
 	}
 	if s.Refuse != nil {
 		if status, code := s.Refuse(r, bucket, key, source); status != 0 {
@@ -112,6 +111,15 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if source != "" && s.slowDown() {
+		refuse(w, 503, "SlowDown")
+		return
+	}
+	if source != "" && s.Latency > 0 {
+		s.mutex.Unlock()
+		time.Sleep(s.Latency)
+		s.mutex.Lock()
+	}
 	objects, known := s.buckets[bucket]
 	object, there := objects[key]
 	switch {
@@ -145,8 +153,6 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	object, there := s.buckets[fromBucket][fromKey]
 	_, taken := s.buckets[bucket][key]
 	switch {
-	case s.slowDown():
-		refuse(w, 503, "SlowDown")
 	case s.use(&s.Conflicts):
 		refuse(w, 409, "ConditionalRequestConflict")
 	case s.buckets[fromBucket] == nil:
