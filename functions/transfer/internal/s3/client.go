@@ -7,6 +7,7 @@ package s3
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -98,6 +99,9 @@ func (c *Client) send(ctx context.Context, counted Counted, one call) (*Answer, 
 		stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 		counted.CountRequest()
 		response, err := connection.exchange(request)
+		if err == nil && response.StatusCode == http.StatusRequestTimeout && connection.used && !resent {
+			err = errors.New("S3 answered 408: the connection had been idle for too long")
+		}
 		if err == nil {
 			answer := newAnswer(ctx, c, connection, response, stop)
 			answer.operation, answer.resent = one.operation, resent
