@@ -100,6 +100,7 @@ func (e *engine) fail(r row, err error) {
 // copy brings one row to its end. An error is one that every other row would meet too; so is the end of begin.
 func (e *engine) copy(calls, begin context.Context, r row) error {
 	unknown := false // an earlier try may have made the copy
+	renewed := false // the credentials, because they had expired
 	var paid, slowed int64
 	for try := int64(1); ; {
 		if err := e.pacer.wait(begin); err != nil {
@@ -124,6 +125,8 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 		if known != nil && known.Type == failure.SlowDown && e.Pace == Adaptive { // of a comparison too, which has been tried often
 			slowed++
 			pause, again = pauseAfter(slowed, longestSlowedPause, e.to.Retry.FirstPause/10), true
+		} else if temporary && known.Type == failure.NoCredentials && !renewed { // so that none of the calls that met it has to pay
+			renewed, again = true, true
 		} else if temporary && try < e.Attempts {
 			if paid, again = e.quota.take(known); again {
 				pause = pauseAfter(try, e.longestPause(), e.to.Retry.FirstPause)

@@ -6,11 +6,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/s3test"
 )
 
@@ -267,6 +271,33 @@ func TestCredentialsThatExpiredForGoodEndTheWorkSoThatTheMessageComesBack(t *tes
 	if len(failed) > 0 {
 		t.Error(failed)
 	}
+}
+
+// renewing is a source of credentials that are other ones each time.
+type renewing struct{ retrieved atomic.Int64 }
+
+func (r *renewing) Retrieve(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test", SessionToken: fmt.Sprint(r.retrieved.Add(1))}, nil
+}
+
+func TestCredentialsThatExpireUnderManyCallsCostNoRetryOfTheQuota(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 400, 1)
+	store.Refuse = func(r *http.Request, _, _, source string) (int, string) {
+		if source != "" && r.Header.Get("X-Amz-Security-Token") == "1" {
+			time.Sleep(50 * time.Millisecond) // until all are in flight
+			return 400, "ExpiredToken"
+		}
+		return 0, ""
+	}
+	f := start(t)
+	client, err := s3.NewClient(store.URL, "us-east-1", to, aws.NewCredentialsCache(&renewing{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.to = client.ForManySmallAnswers(time.Second)
+	record, _ := f.invoke(ordered(`"parallel_limit": 400`, `"retry_attempts": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "copied": 400, "failed": 0})
 }
 
 func TestABodyThatIsReadSlowlyGoesOnWhereItsConnectionEnded(t *testing.T) {
