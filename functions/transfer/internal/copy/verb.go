@@ -129,20 +129,36 @@ func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 	case "":
 		j.rows = listed(j.from, seen, o.sourcePrefix, o.prefix)
 	case "-":
-		j.rows = ofFile(os.Stdin)
+		j.rows = ofFile(func() (*os.File, error) { return os.Stdin, nil })
 	default:
-		file, err := os.Open(o.manifest)
-		if err != nil {
+		if _, err := os.Stat(o.manifest); err != nil {
 			return failure.OfFile(err)
 		}
-		context.AfterFunc(ctx, func() { _ = file.Close() })
-		j.rows = ofFile(file)
+		j.rows = ofFile(func() (*os.File, error) { return os.Open(o.manifest) })
 	}
 	return nil
 }
 
-func ofFile(file io.Reader) source {
-	return func(_ context.Context, take func(row) error) error { return lines(file, -1, take) }
+// ofFile gives the rows of a file, which may be a pipe: neither opening nor reading one that nobody writes to can be ended, so both
+// are left behind when the copy stops.
+func ofFile(open func() (*os.File, error)) source {
+	return func(ctx context.Context, take func(row) error) error {
+		rows, fed := io.Pipe()
+		defer context.AfterFunc(ctx, func() { _ = rows.CloseWithError(context.Cause(ctx)) })()
+		defer rows.Close()
+		go func() {
+			file, err := open()
+			if err == nil {
+				defer file.Close()
+				_, err = io.Copy(fed, file)
+			}
+			if err != nil {
+				err = failure.OfFile(err)
+			}
+			_ = fed.CloseWithError(err)
+		}()
+		return lines(rows, -1, take)
+	}
 }
 
 // log is where rows that failed go.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,6 +83,35 @@ func TestTheVerbStopsAfterItsSecondsWithoutAnError(t *testing.T) {
 	status, answer, stderr := command(t, "--source-prefix", "source/", "--seconds", "1", "--parallel-limit", "2")
 	if copied := answer["copied"].(float64); status != 0 || stderr != "" || copied < 10 || copied > 110 || answer["planned"] != copied {
 		t.Error(status, stderr, answer)
+	}
+}
+
+func TestTheVerbStopsWhileItWaitsForRows(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	idle, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	stdin := os.Stdin
+	os.Stdin = idle
+	defer func() { os.Stdin = stdin }()
+	fifo := filepath.Join(t.TempDir(), "rows")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, manifest := range []string{"-", fifo} {
+		began := time.Now()
+		if status, _, stderr := command(t, "--manifest", manifest, "--seconds", "1"); status != 0 || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: %d after %v: %s", manifest, status, time.Since(began), stderr)
+		}
+		ctx, interrupt := context.WithCancel(context.Background())
+		time.AfterFunc(100*time.Millisecond, interrupt)
+		var out, errors bytes.Buffer
+		arguments := []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--manifest", manifest}
+		if status := host.Main(ctx, Verbs, arguments, &out, &errors); status != 130 {
+			t.Errorf("%s: %d %s", manifest, status, errors.String())
+		}
 	}
 }
 
