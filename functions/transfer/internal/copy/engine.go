@@ -100,6 +100,7 @@ func (e *engine) fail(r row, err error) {
 // copy brings one row to its end. An error is one that every other row would meet too; so is the end of begin.
 func (e *engine) copy(calls, begin context.Context, r row) error {
 	unknown := false // an earlier try may have made the copy
+	began := time.Now()
 	renewed := false // the credentials, because they had expired
 	var paid, slowed int64
 	for try := int64(1); ; {
@@ -112,7 +113,7 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 		}
 		unknown = unknown || resent || s3.OutcomeUnknown(err)
 		if err == s3.ErrExists {
-			err = e.compare(calls, r, unknown)
+			err = e.compare(calls, r, unknown, time.Since(began))
 		} else if err == nil {
 			e.copied(r.Bytes)
 		}
@@ -134,7 +135,7 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 			}
 		}
 		if !again {
-			return e.give(calls, r, unknown, err)
+			return e.give(calls, r, unknown, time.Since(began), err)
 		}
 		e.seen.retries.Add(1)
 		if err := sleep(begin, pause); err != nil {
@@ -144,8 +145,8 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 }
 
 // give gives a row up, unless one of its tries made the copy after all.
-func (e *engine) give(calls context.Context, r row, unknown bool, err error) error {
-	if unknown && e.compare(calls, r, true) == nil {
+func (e *engine) give(calls context.Context, r row, unknown bool, tried time.Duration, err error) error {
+	if unknown && e.compare(calls, r, true, tried) == nil {
 		return nil
 	}
 	if calls.Err() != nil {
@@ -199,8 +200,9 @@ func (e *engine) copied(bytes int64) {
 }
 
 // compare finds out what has the destination's key already: the same object, which is this worker's own copy when an earlier
-// try has an unknown outcome; nil then. Another object is an error.
-func (e *engine) compare(ctx context.Context, r row, unknown bool) error {
+// try has an unknown outcome; nil then. Another object is an error. tried is the time since the first try: what S3 can't compare
+// is our copy, if it has the size and was written since.
+func (e *engine) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
 	there, err := head(ctx, e.to, e.seen, r.Destination)
 	if err != nil {
 		return err
@@ -209,7 +211,15 @@ func (e *engine) compare(ctx context.Context, r row, unknown bool) error {
 	if err != nil {
 		return err
 	}
-	if !there.Same(wanted) {
+	ours := unknown && there.Bytes == wanted.Bytes && there.Age <= tried+time.Second
+	switch {
+	case there.Same(wanted):
+	case !there.Comparable(wanted) && ours:
+	case !there.Comparable(wanted):
+		return failure.New(failure.ObjectNotComparable, "an object of the same size (%d bytes) is at the destination, but its ETag %s can't be compared "+
+			"with the source's %s, and they have no common checksum: keep it if an earlier run copied it; otherwise delete it and copy again",
+			there.Bytes, there.ETag, wanted.ETag)
+	default:
 		return failure.New(failure.ObjectDiffers, "the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, ETag %s): delete it, "+
 			"or empty the destination first", there.Bytes, there.ETag, wanted.Bytes, wanted.ETag)
 	}

@@ -50,6 +50,25 @@ func TestTheSameObjectIsKnownByETagOrByChecksumAndAnotherOneIsLeftAlone(t *testi
 	}
 }
 
+func TestWhatS3CantCompareIsOurOwnCopyOrSaysSo(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	for i := range 20 {
+		store.Put(from, fmt.Sprintf("source/%d", i), s3test.Stored{Body: s3test.Random(10), ETag: `"0123-2"`, NoChecksum: true})
+	}
+	store.Lost = 5 // copies made without an answer
+	before := s3test.Stored{Body: s3test.Random(10), NoChecksum: true, Modified: time.Now().Add(-time.Minute)}
+	store.Put(to, "0", before)
+	before.Body = before.Body[:9]
+	store.Put(to, "1", before)
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 2`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 20, "copied": 18, "already_there": 0, "failed": 2})
+	slices.SortFunc(failed, func(a, b failedObject) int { return strings.Compare(a.Source, b.Source) })
+	if len(failed) != 2 || failed[0].Error_type != failure.ObjectNotComparable || failed[1].Error_type != failure.ObjectDiffers ||
+		!strings.Contains(failed[0].Error_message, "can't be compared") {
+		t.Error(failed)
+	}
+}
+
 func TestStandardModeStopsTryingWhenItsQuotaIsUsedUpAndLegacyModeDoesNot(t *testing.T) {
 	for mode, want := range map[string]map[string]any{
 		"standard": {"failed": 30, "retries": 100, "calls": 130, "slowdowns": 130},

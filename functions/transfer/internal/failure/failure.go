@@ -30,6 +30,7 @@ const (
 	NoSuchBucket            = "NoSuchBucket"
 	ObjectTooLarge          = "ObjectTooLarge"
 	ObjectDiffers           = "ObjectDiffers"
+	ObjectNotComparable     = "ObjectNotComparable"
 	DestinationNotEmpty     = "DestinationNotEmpty"
 	MalformedRow            = "MalformedRow"
 	RowRefused              = "RowRefused"

@@ -44,6 +44,9 @@ type Store struct {
 type Stored struct {
 	Body           []byte
 	ETag, Checksum string
+	// NoChecksum is how objects are that were uploaded before S3 made one for each.
+	NoChecksum bool
+	Modified   time.Time // when it was put, where it is zero
 }
 
 // StartStore runs a store with some empty buckets and ends it with the test; the environment is as for Start.
@@ -74,6 +77,9 @@ func (s *Store) put(bucket, key string, object Stored) {
 	}
 	if object.Checksum == "" {
 		object.Checksum = fmt.Sprintf("%08x", sum)
+	}
+	if object.Modified.IsZero() {
+		object.Modified = time.Now()
 	}
 	s.buckets[bucket][key] = object
 }
@@ -140,7 +146,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, 404, "NoSuchKey")
 	default:
 		w.Header().Set("Etag", object.ETag)
-		if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" {
+		w.Header().Set("Last-Modified", object.Modified.UTC().Format(http.TimeFormat))
+		if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" && !object.NoChecksum {
 			w.Header().Set("X-Amz-Checksum-Crc32", object.Checksum)
 			w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
 		}
@@ -164,6 +171,10 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	case s.use(&s.LateErrors):
 		refuse(w, 200, "InternalError")
 	default:
+		object.Modified = time.Time{}
+		if strings.Contains(object.ETag, "-") { // of parts: a copy isn't
+			object.ETag = ""
+		}
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
 			hangUp(w)
