@@ -29,7 +29,7 @@ ERROR_TYPES = {
     "NoSuchBucket": "404 of a copy: its source or its destination bucket doesn't exist",
     "ObjectTooLarge": "the object is above 5 GB, the most that one CopyObject takes",
     "ObjectDiffers": "another object already has the destination's key, so nothing was copied over it",
-    "ObjectNotComparable": "an object of the same size has the destination's key, and neither ETag nor checksum can tell them apart",
+    "ObjectNotComparable": "an object of the same size has the destination's key, and nothing to compare it by",
     "DestinationNotEmpty": "objects remained, or appeared again, after the destination was emptied",
     "MalformedRow": "a line of a manifest that isn't a valid row",
     "RowRefused": "a row that is never copied: a key too long, a destination outside its prefix or equal to the source",

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +25,11 @@ type engine struct {
 	failures     *failures
 	pacer        *pacer
 	quota        *quota
-	unanswered   atomic.Int64 // rows given up one after the other without an answer of S3 in between
+	finished     *finished
+	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together, where a run
+	// goes on with what an earlier one left.
+	lookFirst  atomic.Bool
+	unanswered atomic.Int64 // rows given up one after the other without an answer of S3 in between
 }
 
 // mostUnanswered is how many of them end the work: then it isn't the rows, but the way to S3, and a message that comes back finds
@@ -57,7 +62,11 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 		}
 	}
 	err := rows(begin, func(r row) error {
-		e.seen.planned.Add(1)
+		r.Number = e.seen.planned.Add(1) - 1
+		if e.finished.has(r.Number) {
+			e.seen.alreadyThere.Add(1)
+			return nil
+		}
 		if refused := r.refused(e.prefix, e.sameBucket); refused != nil {
 			e.fail(r, refused)
 			return nil
@@ -103,6 +112,13 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 	began := time.Now()
 	renewed := false // the credentials, because they had expired
 	var paid, slowed int64
+	if e.lookFirst.Load() {
+		if e.compare(calls, r, false, 0) == nil {
+			e.finished.add(r.Number)
+			return nil
+		}
+		e.lookFirst.Store(false)
+	}
 	for try := int64(1); ; {
 		if err := e.pacer.wait(begin); err != nil {
 			return err
@@ -118,6 +134,7 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 			e.copied(r.Bytes)
 		}
 		if err == nil {
+			e.finished.add(r.Number)
 			e.quota.give(paid)
 			return nil
 		}
@@ -147,6 +164,7 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 // give gives a row up, unless one of its tries made the copy after all.
 func (e *engine) give(calls context.Context, r row, unknown bool, tried time.Duration, err error) error {
 	if unknown && e.compare(calls, r, true, tried) == nil {
+		e.finished.add(r.Number)
 		return nil
 	}
 	if calls.Err() != nil {
@@ -203,11 +221,7 @@ func (e *engine) copied(bytes int64) {
 // try has an unknown outcome; nil then. Another object is an error. tried is the time since the first try: what S3 can't compare
 // is our copy, if it has the size and was written since.
 func (e *engine) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
-	there, err := head(ctx, e.to, e.seen, r.Destination)
-	if err != nil {
-		return err
-	}
-	wanted, err := e.sources.head(ctx, e.seen, r.Source)
+	there, wanted, err := e.heads(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -227,8 +241,29 @@ func (e *engine) compare(ctx context.Context, r row, unknown bool, tried time.Du
 		e.copied(r.Bytes)
 	} else {
 		e.seen.alreadyThere.Add(1)
+		e.lookFirst.Store(true)
 	}
 	return nil
+}
+
+// heads asks for what is at both ends of a row, at once; what a listing says of the source isn't asked for again.
+func (e *engine) heads(ctx context.Context, r row) (there, wanted s3.Head, err error) {
+	asked := make(chan error, 1)
+	if r.ETag == "" {
+		go func() {
+			var err error
+			wanted, err = e.sources.head(ctx, e.seen, r.Source)
+			asked <- err
+		}()
+	}
+	there, err = head(ctx, e.to, e.seen, r.Destination)
+	if r.ETag == "" {
+		return there, wanted, cmp.Or(err, <-asked)
+	}
+	if wanted = (s3.Head{Object: s3.Object{ETag: r.ETag, Bytes: r.Bytes}}); err == nil && !there.Same(wanted) {
+		wanted, err = e.sources.head(ctx, e.seen, r.Source)
+	}
+	return there, wanted, err
 }
 
 // sleep waits; an error is why it ended before its time.

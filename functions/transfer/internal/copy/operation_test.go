@@ -298,10 +298,20 @@ func TestTheEndOfTheInvocationStopsInTimeAndTheNextDeliveryCopiesTheRest(t *test
 		t.Errorf("%d copied of %d there: %v", done, len(store.Keys(to)), first)
 	}
 	store.Latency = 0
+	asked := store.Requests.Load()
 	second, failed := f.invoke(order, time.Minute)
 	expect(t, second, map[string]any{"status": "ok", "planned": 150, "already_there": done, "copied": 150 - done, "failed": 0, "bytes": 0})
 	if len(failed) > 0 || len(store.Keys(to)) != 150 {
 		t.Error(failed)
+	}
+	if asked = store.Requests.Load() - asked; asked > int64(150-done+5) {
+		t.Errorf("%d requests for %d rows: those known to be there need none", asked, 150-done)
+	}
+	asked = store.Requests.Load()
+	third, _ := start(t).invoke(order, time.Minute) // another sandbox, which has seen none of it
+	expect(t, third, map[string]any{"status": "ok", "planned": 150, "already_there": 150, "copied": 0})
+	if asked = store.Requests.Load() - asked; asked > 150+5 {
+		t.Errorf("%d requests for 150 rows that are there", asked)
 	}
 }
 

@@ -19,6 +19,8 @@ type row struct {
 	Slice, Line         int64
 	Source, Destination string
 	Bytes               int64
+	ETag                string // of the source, "" where it isn't known
+	Number              int64  // from 0, of the rows of one copy
 	Err                 *failure.Error
 }
 

@@ -22,7 +22,7 @@ func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPref
 				return nil // the console's sign for the folder itself
 			}
 			found = true
-			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size})
+			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size, ETag: one.ETag})
 		})
 		if err == nil && !found {
 			return failure.New(failure.NoData, "no objects below the source prefix %q: upload the objects to copy (stampede dataset), or check the prefix", sourcePrefix)

@@ -24,6 +24,8 @@ type job struct {
 	emptyFirst   bool
 	rows         source // nil: nothing to copy
 	failures     *failures
+	finished     *finished // rows that need no request; nil: none, and none is remembered
+	lookFirst    bool      // most rows may be there already
 	notices      io.Writer // for a user, a line each
 	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
 	until time.Time
@@ -52,8 +54,9 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 	}
 	e := &engine{
 		Way: j.Way, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
-		failures: j.failures, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
+		failures: j.failures, finished: j.finished, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
 	}
+	e.lookFirst.Store(j.lookFirst)
 	ended := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Add(1)

@@ -40,6 +40,12 @@ func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 	if keys := store.Keys(to); status != 0 || stderr != "" || len(keys) != 30 || keys[0] != "p/1.mp4" {
 		t.Error(status, stderr, keys)
 	}
+	asked := store.Requests.Load()
+	_, answer, _ = command(t, "--source-prefix", "source/", "--destination-prefix", "p/", "--parallel-limit", "1")
+	expect(t, answer, map[string]any{"planned": 30, "copied": 0, "already_there": 30})
+	if asked = store.Requests.Load() - asked; asked > 30+5 {
+		t.Errorf("%d requests for 30 rows that are there", asked)
+	}
 }
 
 func TestTheVerbInterruptedSaysSoAndWhatWasDone(t *testing.T) {

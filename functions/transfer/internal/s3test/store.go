@@ -207,9 +207,9 @@ func (s *Store) slowDown() bool {
 }
 
 func (s *Store) list(w http.ResponseWriter, objects map[string]Stored, query url.Values) {
-	lister := Server{objects: map[string][]byte{}, PageKeys: s.PageKeys}
+	lister := Server{objects: map[string][]byte{}, etags: map[string]string{}, PageKeys: s.PageKeys}
 	for key, object := range objects {
-		lister.objects[key] = object.Body
+		lister.objects[key], lister.etags[key] = object.Body, object.ETag
 	}
 	lister.list(w, query)
 }
