@@ -110,6 +110,7 @@ func (e *engine) fail(r row, err error) {
 func (e *engine) copy(calls, begin context.Context, r row) error {
 	unknown := false // an earlier try may have made the copy
 	began := time.Now()
+	others := e.seen.copied.Load()
 	renewed := false // the credentials, because they had expired
 	var paid, slowed int64
 	if e.lookFirst.Load() {
@@ -142,7 +143,8 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 		pause, again := time.Duration(0), false
 		if known != nil && known.Type == failure.SlowDown && e.Pace == Adaptive { // of a comparison too, which has been tried often
 			slowed++
-			pause, again = pauseAfter(slowed, longestSlowedPause, e.to.Retry.FirstPause/10), true
+			stuck := slowed >= fewestSlowed && time.Since(began) > longestSlowed && e.seen.copied.Load() > others
+			pause, again = pauseAfter(slowed, longestSlowedPause, e.to.Retry.FirstPause/10), !stuck
 		} else if temporary && known.Type == failure.NoCredentials && !renewed { // so that none of the calls that met it has to pay
 			renewed, again = true, true
 		} else if temporary && try < e.Attempts {

@@ -158,6 +158,27 @@ func TestTheAdaptivePaceFailsNothingWhereTheComparisonIsSlowedDown(t *testing.T)
 	}
 }
 
+func TestTheAdaptivePaceGivesUpARowThatNeverGetsThroughWhileOthersDo(t *testing.T) {
+	usual := longestSlowed
+	longestSlowed = 10 * time.Millisecond
+	defer func() { longestSlowed = usual }()
+	store := s3test.StartStore(t, from, to)
+	fill(store, 20, 1)
+	store.Refuse = func(_ *http.Request, _, key, source string) (int, string) {
+		if source != "" && strings.HasPrefix(key, "1") {
+			return 503, map[bool]string{true: "SlowDown", false: "ServiceUnavailable"}[key == "1.mp4"]
+		}
+		return 0, ""
+	}
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 2`, `"pace": "adaptive"`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 20, "copied": 9, "failed": 11})
+	for _, one := range failed {
+		if slowed := one.Source == "source/1.mp4"; slowed != (one.Error_type == failure.SlowDown) || !slowed && one.Error_type != failure.S3 {
+			t.Error(one)
+		}
+	}
+}
+
 // heard is a control that notes what it is told.
 type heard struct {
 	constant

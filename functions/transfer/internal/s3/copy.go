@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -54,6 +55,10 @@ func refusedCopy(refused *failure.Error, status int, said told) {
 			"check the names of both buckets"
 	case said.Code == "InvalidRequest" && strings.Contains(said.Message, "maximum allowable size for a copy source"):
 		refused.Type, refused.Message = failure.ObjectTooLarge, "CopyObject 400 InvalidRequest: "+TooLargeAdvice
+	case status == http.StatusServiceUnavailable && said.Code != failure.SlowDown: // of S3 in trouble, or of a proxy
+		refused.Type = failure.S3
+		refused.Message = fmt.Sprintf("CopyObject %s, which isn't S3's SlowDown: S3, or a proxy before it, couldn't answer; try again later",
+			strings.TrimSpace("503 "+said.Code))
 	case status == http.StatusConflict: // ConditionalRequestConflict, OperationAborted: another request for this key was under way
 		refused.Temporary = true
 	case status == http.StatusOK: // the error came after the 200

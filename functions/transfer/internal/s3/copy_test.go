@@ -77,6 +77,8 @@ func TestARefusedCopyIsNamedWithItsWayOut(t *testing.T) {
 		"too large":         {400, wrong("InvalidRequest", "The specified copy source is larger than the maximum allowable size for a copy source: 5368709120"), failure.ObjectTooLarge, false},
 		"invalid otherwise": {400, wrong("InvalidRequest", "This copy request is illegal"), failure.S3, false},
 		"503":               {503, wrong("SlowDown", "slow"), failure.SlowDown, true},
+		"another 503":       {503, wrong("ServiceUnavailable", "oh"), failure.S3, true},
+		"a proxy's 503":     {503, "<html>Service Unavailable</html>", failure.S3, true},
 		"500":               {500, wrong("InternalError", "oh"), failure.S3, true},
 		"late error":        {200, wrong("InternalError", "oh"), failure.S3, true},
 		"late slow down":    {200, "   \n" + wrong("SlowDown", "slow"), failure.SlowDown, true},
