@@ -125,7 +125,7 @@ def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get
     }
     rows = [*good.values(), row(MASTER, "copies/same"), *bad]
 
-    ended = made.copy(rows, "--retry-attempts", "12")
+    ended = made.copy(rows, "--retry-attempts", "12", "--pace", "fixed")
 
     assert ended.planned_as_accounted() == len(rows)
     assert (ended.summary["copied"], ended.summary["already_there"]) == (len(good), 1)

@@ -43,7 +43,7 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.destination, "destination-bucket", "", "`name` of the bucket to copy to")
 	flags.StringVar(&o.prefix, "destination-prefix", "", "`prefix` of every destination key")
 	flags.Int64Var(&o.parallel, "parallel-limit", 100, "most parallel `calls`")
-	flags.StringVar(&o.Pace, "pace", Fixed, "`pace`: fixed (--parallel-limit alone) or adaptive (finds S3's limit)")
+	flags.StringVar(&o.Pace, "pace", Adaptive, "`pace`: adaptive (finds S3's limit) or fixed (--parallel-limit alone)")
 	flags.Int64Var(&o.CallsPerS, "calls-per-s", 0, "most `calls` per second; 0: no cap")
 	flags.StringVar(&o.RetryMode, "retry-mode", Standard, "`mode`: standard (botocore's, with a quota of retries) or legacy (without)")
 	flags.Int64Var(&o.Attempts, "retry-attempts", defaultAttempts, "`attempts` per call, including the first")

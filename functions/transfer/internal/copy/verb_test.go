@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,6 +46,22 @@ func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 	expect(t, answer, map[string]any{"planned": 30, "copied": 0, "already_there": 30})
 	if asked = store.Requests.Load() - asked; asked > 30+5 {
 		t.Errorf("%d requests for 30 rows that are there", asked)
+	}
+}
+
+func TestTheVerbCopiesEveryRowThroughSecondsOfSlowDown(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1000, 1)
+	began := time.Now()
+	store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
+		if source != "" && time.Since(began) < time.Second {
+			return 503, "SlowDown"
+		}
+		return 0, ""
+	}
+	status, answer, stderr := command(t, "--source-prefix", "source/")
+	if expect(t, answer, map[string]any{"planned": 1000, "copied": 1000, "failed": 0}); status != 0 {
+		t.Error(status, stderr)
 	}
 }
 
