@@ -99,10 +99,10 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	}
 	switch {
 	case order.Manifest == "":
-		j.rows = listed(o.from, seen, from.SourcePrefix, from.DestinationPrefix)
+		j.rows = listed(order.lister(o.from), seen, from.SourcePrefix, from.DestinationPrefix)
 	case order.Slices > 0:
 		j.finished, j.lookFirst = finishedOf(o.finished, order), attempt > 1
-		j.rows = sliced(o.from, seen, order.Manifest, order.FirstSlice, order.Slices)
+		j.rows = sliced(order.lister(o.from), seen, order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
 }

@@ -179,6 +179,27 @@ func TestTheAdaptivePaceGivesUpARowThatNeverGetsThroughWhileOthersDo(t *testing.
 	}
 }
 
+func TestListingAndSlicesAreAsPatientWithSlowDownAsCopies(t *testing.T) {
+	for _, code := range []string{"SlowDown", "ServiceUnavailable"} {
+		store := s3test.StartStore(t, from, to)
+		fill(store, 3, 1)
+		store.Put(to, "old", s3test.Stored{})
+		slice(store, 0, "source/1.mp4,a")
+		refused := map[string]int{}
+		store.Refuse = func(r *http.Request, bucket, key, source string) (int, string) {
+			if refused[bucket+key]++; source == "" && r.Method == http.MethodGet && refused[bucket+key] < 6 {
+				return 503, code
+			}
+			return 0, ""
+		}
+		want := map[bool]any{true: "ok", false: "error"}[code == "SlowDown"]
+		record, _ := start(t).invoke(ordered(`"parallel_limit": 2`, `"pace": "adaptive"`, `"empty_first": 1`), time.Minute)
+		expect(t, record, map[string]any{"status": want})
+		record, _ = start(t).invoke(ordered(`"parallel_limit": 2`, `"pace": "adaptive"`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
+		expect(t, record, map[string]any{"status": want})
+	}
+}
+
 // heard is a control that notes what it is told.
 type heard struct {
 	constant

@@ -45,7 +45,7 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 	defer stop(nil)
 	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
 	if j.emptyFirst {
-		if err := empty(begin, j.to, seen, j.prefix); err != nil {
+		if err := empty(begin, j.lister(j.to), seen, j.prefix); err != nil {
 			return err
 		}
 	}

@@ -127,7 +127,7 @@ func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 	j.to = to.ForManySmallAnswers(silence)
 	switch o.manifest {
 	case "":
-		j.rows = listed(j.from, seen, o.sourcePrefix, o.prefix)
+		j.rows = listed(o.lister(j.from), seen, o.sourcePrefix, o.prefix)
 	case "-":
 		j.rows = ofFile(func() (*os.File, error) { return os.Stdin, nil })
 	default:

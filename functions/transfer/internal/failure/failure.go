@@ -46,6 +46,8 @@ type Error struct {
 	Type      string
 	Message   string
 	Temporary bool
+	// Throttled says that S3 itself answered SlowDown, and nobody in between.
+	Throttled bool
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -71,6 +71,13 @@ func (c *Client) ForManySmallAnswers(silence time.Duration) *Client {
 	return &made
 }
 
+// Patiently returns the client with a Patient Retry.
+func (c *Client) Patiently() *Client {
+	made := *c
+	made.Retry.Patient = true
+	return &made
+}
+
 // call is one request: what S3 calls it, the HTTP method, and what goes with it. Its body is small.
 type call struct {
 	operation   string

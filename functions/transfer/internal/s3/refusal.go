@@ -75,6 +75,7 @@ func (a *Answer) refused(body []byte) error {
 	}
 	refused := failure.New(named.kind, "%s %d%s: %s", a.operation, a.Status, strings.TrimRight(" "+said.Code, " "), named.advice)
 	refused.Temporary = Passing(a.Status, said.Code)
+	refused.Throttled = said.Code == failure.SlowDown
 	unsaid := a.operation == headObject && a.Status == http.StatusBadRequest // which is what expired credentials get
 	if unsaid || expired(said.Code) {
 		a.client.renewCredentials(a.ctx, a.response.Request.Header.Get("X-Amz-Security-Token"))

@@ -45,6 +45,8 @@ func Passing(status int, code string) bool {
 // Retry makes bounded tries of whatever failed in passing, with a random pause that doubles.
 type Retry struct {
 	FirstPause time.Duration
+	// Patient tries what S3 throttles until it gets through.
+	Patient bool
 }
 
 // Do calls once until it succeeds, fails for good, or has failed Attempts times. retried hears of every repetition.
@@ -62,7 +64,7 @@ func (r Retry) Do(ctx context.Context, retried func(), once func() error) error 
 		if !errors.As(err, &known) || !known.Temporary {
 			return err
 		}
-		if try == Attempts {
+		if try >= Attempts && !(r.Patient && known.Throttled) {
 			return failure.New(known.Type, "%s (after all retries)", known.Message)
 		}
 		retried()
