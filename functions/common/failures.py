@@ -28,6 +28,7 @@ ERROR_TYPES = {
     "NoData": "there is nothing to read: nothing is mounted, or the folder or the prefix is empty",
     "NoSuchBucket": "404 of a copy: its source or its destination bucket doesn't exist",
     "ObjectTooLarge": "the object is above 5 GB, the most that one CopyObject takes",
+    "ObjectArchived": "the source object is in an archive class and must be restored before it can be copied",
     "ObjectDiffers": "another object already has the destination's key, so nothing was copied over it",
     "ObjectNotComparable": "an object of the same size has the destination's key, and nothing to compare it by",
     "DestinationNotEmpty": "objects remained, or appeared again, after the destination was emptied",

@@ -3,6 +3,7 @@ package copy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -111,7 +112,7 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 	unknown := false // an earlier try may have made the copy
 	began := time.Now()
 	others := e.seen.copied.Load()
-	renewed := false // the credentials, because they had expired
+	mended := false // what S3 refused for all rows: new credentials, a corrected clock
 	var paid, slowed int64
 	if e.lookFirst.Load() {
 		if e.compare(calls, r, false, 0) == nil {
@@ -145,8 +146,8 @@ func (e *engine) copy(calls, begin context.Context, r row) error {
 			slowed++
 			stuck := slowed >= fewestSlowed && time.Since(began) > longestSlowed && e.seen.copied.Load() > others
 			pause, again = pauseAfter(slowed, longestSlowedPause, e.to.Retry.FirstPause/10), !stuck
-		} else if temporary && known.Type == failure.NoCredentials && !renewed { // so that none of the calls that met it has to pay
-			renewed, again = true, true
+		} else if temporary && known.Mended && !mended { // so that none of the calls that met it has to pay
+			mended, again = true, true
 		} else if temporary && try < e.Attempts {
 			if paid, again = e.quota.take(known); again {
 				pause = pauseAfter(try, e.longestPause(), e.to.Retry.FirstPause)
@@ -173,7 +174,8 @@ func (e *engine) give(calls context.Context, r row, unknown bool, tried time.Dur
 		return context.Cause(calls)
 	}
 	kind, message := failure.Describe(err)
-	if kind == failure.NoCredentials || kind == failure.NoSuchBucket {
+	var known *failure.Error
+	if kind == failure.NoCredentials || kind == failure.NoSuchBucket || errors.As(err, &known) && known.OfAll {
 		return err
 	}
 	e.fail(r, err)

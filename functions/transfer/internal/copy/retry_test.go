@@ -361,6 +361,33 @@ func TestCredentialsThatExpireUnderManyCallsCostNoRetryOfTheQuota(t *testing.T) 
 	expect(t, record, map[string]any{"status": "ok", "copied": 400, "failed": 0})
 }
 
+func TestWhatEveryRowWouldMeetEndsTheWorkSoThatTheMessageComesBack(t *testing.T) {
+	for code, want := range map[string]struct {
+		status     int
+		kind, says string
+	}{
+		"InvalidAccessKeyId":           {403, "NoCredentials", "check access key"},
+		"SignatureDoesNotMatch":        {403, "NoCredentials", "check access key"},
+		"RequestTimeTooSkewed":         {403, "SettingsError", "set the clock"},
+		"PermanentRedirect":            {301, "SettingsError", "set --region or AWS_REGION"},
+		"AuthorizationHeaderMalformed": {400, "SettingsError", "set --region or AWS_REGION"},
+	} {
+		store := s3test.StartStore(t, from, to)
+		fill(store, 30, 1)
+		store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
+			if source != "" {
+				return want.status, code
+			}
+			return 0, ""
+		}
+		record, failed := start(t).invoke(ordered(`"parallel_limit": 2`), time.Minute)
+		expect(t, record, map[string]any{"status": "error", "error_type": want.kind, "planned": nil, "copied": 0})
+		if message, _ := record["error_message"].(string); len(failed) > 0 || !strings.Contains(message, want.says) || store.Copies.Load() > 4 {
+			t.Errorf("%s: %s, %d failed, %d requests", code, message, len(failed), store.Copies.Load())
+		}
+	}
+}
+
 func TestABodyThatIsReadSlowlyGoesOnWhereItsConnectionEnded(t *testing.T) {
 	var text strings.Builder
 	for i := range 20_000 {

@@ -29,6 +29,7 @@ const (
 	NoData                  = "NoData"
 	NoSuchBucket            = "NoSuchBucket"
 	ObjectTooLarge          = "ObjectTooLarge"
+	ObjectArchived          = "ObjectArchived"
 	ObjectDiffers           = "ObjectDiffers"
 	ObjectNotComparable     = "ObjectNotComparable"
 	DestinationNotEmpty     = "DestinationNotEmpty"
@@ -48,6 +49,10 @@ type Error struct {
 	Temporary bool
 	// Throttled says that S3 itself answered SlowDown, and nobody in between.
 	Throttled bool
+	// Mended says that the reason is gone with this answer (credentials renewed, clock corrected): the next try needs no pause.
+	Mended bool
+	// OfAll says that every other request would fail so too.
+	OfAll bool
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -33,6 +33,7 @@ type Client struct {
 	endpoint    endpoint
 	credentials aws.CredentialsProvider
 	signer      *v4.Signer
+	clock       *clock
 	pool        *pool
 }
 
@@ -59,6 +60,7 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 		endpoint:    where,
 		credentials: credentials,
 		signer:      v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
+		clock:       &clock{},
 		pool:        newPool(where, secured, readerBytes, ReadTimeout),
 	}, nil
 }
@@ -143,7 +145,7 @@ func (c *Client) signed(ctx context.Context, one call) (*http.Request, error) {
 	if err != nil {
 		return nil, causeOr(ctx, failure.New(failure.NoCredentials, "no AWS credentials found: %v", err))
 	}
-	if err := c.signer.SignHTTP(ctx, credentials, request, unsigned, "s3", c.region, time.Now()); err != nil {
+	if err := c.signer.SignHTTP(ctx, credentials, request, unsigned, "s3", c.region, c.clock.now()); err != nil {
 		return nil, failure.New(failure.Unexpected, "signing the request: %v", err)
 	}
 	return request, nil

@@ -55,6 +55,9 @@ func refusedCopy(refused *failure.Error, status int, said told) {
 			"check the names of both buckets"
 	case said.Code == "InvalidRequest" && strings.Contains(said.Message, "maximum allowable size for a copy source"):
 		refused.Type, refused.Message = failure.ObjectTooLarge, "CopyObject 400 InvalidRequest: "+TooLargeAdvice
+	case said.Code == "InvalidObjectState":
+		refused.Type, refused.Message = failure.ObjectArchived, "CopyObject 403 InvalidObjectState: the source is archived (S3 Glacier, Deep Archive "+
+			"or an archive tier): restore it before it is copied"
 	case status == http.StatusServiceUnavailable && said.Code != failure.SlowDown: // of S3 in trouble, or of a proxy
 		refused.Type = failure.S3
 		refused.Message = fmt.Sprintf("CopyObject %s, which isn't S3's SlowDown: S3, or a proxy before it, couldn't answer; try again later",

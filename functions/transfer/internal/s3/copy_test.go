@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,6 +80,7 @@ func TestARefusedCopyIsNamedWithItsWayOut(t *testing.T) {
 		"503":               {503, wrong("SlowDown", "slow"), failure.SlowDown, true},
 		"another 503":       {503, wrong("ServiceUnavailable", "oh"), failure.S3, true},
 		"a proxy's 503":     {503, "<html>Service Unavailable</html>", failure.S3, true},
+		"archived":          {403, wrong("InvalidObjectState", "no"), failure.ObjectArchived, false},
 		"500":               {500, wrong("InternalError", "oh"), failure.S3, true},
 		"late error":        {200, wrong("InternalError", "oh"), failure.S3, true},
 		"late slow down":    {200, "   \n" + wrong("SlowDown", "slow"), failure.SlowDown, true},
@@ -198,5 +200,40 @@ func TestACopyWhoseAnswerIsLostWithTheNetworkMayHaveBeenMade(t *testing.T) {
 	client.pool.endpoint.dial = "127.0.0.1:1"
 	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k3"); !OutcomeUnknown(err) {
 		t.Errorf("%+v", err)
+	}
+}
+
+func TestAClockThatIsWrongIsCorrectedOnceByTheTimeThatS3Tells(t *testing.T) {
+	var asked atomic.Int64
+	client := answering(t, &rotating{}, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		now := time.Now().Add(2 * time.Hour)
+		signed, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+		if now.Sub(signed).Abs() > 15*time.Minute || strings.HasSuffix(r.URL.Path, "never") {
+			w.WriteHeader(403)
+			fmt.Fprint(w, "<Error><Code>RequestTimeTooSkewed</Code><Message>The difference is too large.</Message></Error>")
+			return
+		}
+		fmt.Fprint(w, result)
+	})
+	copied := func(key string) error {
+		return client.Retry.Do(context.Background(), func() {}, func() error {
+			_, err := client.Copy(context.Background(), counter{}, "b", "k", key)
+			return err
+		})
+	}
+	ended := make(chan error)
+	for i := range 20 {
+		go func() { ended <- copied(fmt.Sprint(i)) }()
+	}
+	for range 20 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	var known *failure.Error
+	if err := copied("never"); !errors.As(err, &known) || known.Type != failure.Settings || !known.OfAll || asked.Load() > 41 {
+		t.Errorf("%+v after %d requests", known, asked.Load())
 	}
 }
