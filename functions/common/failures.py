@@ -34,6 +34,7 @@ ERROR_TYPES = {
     "DestinationNotEmpty": "objects remained, or appeared again, after the destination was emptied",
     "MalformedRow": "a line of a manifest that isn't a valid row",
     "RowRefused": "a row that is never copied: a key too long, a destination outside its prefix or equal to the source",
+    "NotBegun": "the copy stopped before this row was done",
     "UnsafePath": "a key or a link points outside its folder, or two keys map to one file: none of it was written",
     "NoSpace": "the temporary folder is full",
     "FileError": "the temporary file can't be created or written for another reason",

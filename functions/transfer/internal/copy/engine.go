@@ -27,6 +27,7 @@ type engine struct {
 	pacer        *pacer
 	quota        *quota
 	finished     *finished
+	nameRest     bool
 	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together, where a run
 	// goes on with what an earlier one left.
 	lookFirst  atomic.Bool
@@ -57,7 +58,7 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 		}()
 		for r := range given {
 			if err := e.copy(calls, begin, r); err != nil {
-				e.seen.planned.Add(-1) // where that is no error of the work, the row isn't part of it any more
+				e.leave(r) // where that is no error of the work, the row isn't part of it any more
 				stop(err)
 			}
 		}
@@ -86,7 +87,9 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 		case given <- r:
 			return nil
 		case <-begin.Done():
-			e.seen.planned.Add(-1)
+			if e.leave(r); e.nameRest {
+				return nil
+			}
 			return context.Cause(begin)
 		}
 	})
@@ -96,6 +99,15 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 		return context.Cause(begin)
 	}
 	return err
+}
+
+// leave takes a row out of the work.
+func (e *engine) leave(r row) {
+	e.seen.planned.Add(-1)
+	if e.nameRest {
+		e.seen.left.Add(1)
+		e.failures.add(r, failure.NotBegun, "the copy stopped before this row was done")
+	}
 }
 
 func (e *engine) fail(r row, err error) {

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,6 +22,7 @@ type failures struct {
 	begin string
 	end   string
 	line  strings.Builder
+	err   error // of the first write that failed
 }
 
 // newFailures makes lines {"failed_objects": [...], "run_id": ...} for the log.
@@ -46,17 +48,19 @@ func (f *failures) add(r row, kind, message string) {
 	f.line.WriteString(one)
 }
 
-// flush writes what is left.
-func (f *failures) flush() {
+// flush writes what is left, and returns the first error of all writes.
+func (f *failures) flush() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.write()
+	return f.err
 }
 
 func (f *failures) write() {
 	if f.line.Len() > 0 {
-		// One write, so that lines of several writers can't mix. A log that can't be written to shows at the record.
-		_, _ = io.WriteString(f.log, f.line.String()+f.end)
+		// One write, so that lines of several writers can't mix.
+		_, err := io.WriteString(f.log, f.line.String()+f.end)
+		f.err = cmp.Or(f.err, err)
 		f.line.Reset()
 	}
 }

@@ -3,6 +3,7 @@ package copy
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,42 @@ func sliced(client *s3.Client, counted s3.Counted, manifest string, first, numbe
 			}
 		}
 		return nil
+	}
+}
+
+// manifestRows gives the rows of a manifest by hand: lines of source,destination, or what --failed wrote.
+func manifestRows(body io.Reader, take func(row) error) error {
+	reader := bufio.NewReaderSize(body, 64<<10)
+	if first, _ := reader.Peek(1); string(first) != "{" {
+		return lines(reader, -1, take)
+	}
+	decoder := json.NewDecoder(reader)
+	for {
+		var line struct {
+			Objects []struct {
+				Line                *int64
+				Source, Destination string
+				Type                string `json:"error_type"`
+				Message             string `json:"error_message"`
+			} `json:"failed_objects"`
+		}
+		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil // the last line of a program that was killed may be cut short
+		} else if err != nil {
+			return failure.New(failure.File, "the manifest begins as a file of --failed, but isn't one: %v", err)
+		}
+		for _, failed := range line.Objects {
+			r := row{Slice: -1, Line: -1, Source: failed.Source, Destination: failed.Destination, Bytes: -1}
+			if failed.Line != nil {
+				r.Line = *failed.Line
+			}
+			if failed.Type == failure.MalformedRow || failed.Destination == "" {
+				r.Err = failure.New(failure.MalformedRow, "%s", failed.Message)
+			}
+			if err := take(r); err != nil {
+				return err
+			}
+		}
 	}
 }
 

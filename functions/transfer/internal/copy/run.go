@@ -26,6 +26,7 @@ type job struct {
 	failures     *failures
 	finished     *finished // rows that need no request; nil: none, and none is remembered
 	lookFirst    bool      // most rows may be there already
+	nameRest     bool      // rows that aren't begun because the work ended go to failures too
 	notices      io.Writer // for a user, a line each
 	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
 	until time.Time
@@ -40,7 +41,7 @@ const callsGrace = 15 * time.Second
 // run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
 // error is why the work as a whole wasn't done.
 func (j *job) run(calls, ctx context.Context, seen *observed) error {
-	defer j.failures.flush()
+	defer func() { _ = j.failures.flush() }() // a log that can't be written to shows at the record, a file at the end of the verb
 	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
@@ -54,7 +55,7 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 	}
 	e := &engine{
 		Way: j.Way, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
-		failures: j.failures, finished: j.finished, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
+		failures: j.failures, finished: j.finished, nameRest: j.nameRest, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
 	}
 	e.lookFirst.Store(j.lookFirst)
 	ended := make(chan struct{})
@@ -77,13 +78,18 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 func (j *job) watch(seen *observed, pace *pacer, stop context.CancelCauseFunc, ended chan struct{}) {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	for noticed := false; ; {
+	noticed, flushed := false, time.Now()
+	for {
 		select {
 		case <-ended:
 			seen.endTrack()
 			return
 		case <-ticker.C:
 			seen.look()
+			if time.Since(flushed) > time.Second { // so that they are there whatever becomes of this process
+				flushed = time.Now()
+				_ = j.failures.flush()
+			}
 			if notice := pace.crowded(seen.sinceBegan()); notice != "" && !noticed {
 				noticed = true
 				_, _ = fmt.Fprintln(j.notices, notice)

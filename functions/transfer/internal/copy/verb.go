@@ -38,8 +38,8 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.Region, "region", "", "`region` of the buckets (default AWS_REGION)")
 	flags.StringVar(&o.source, "source-bucket", "", "`name` of the bucket to copy from")
 	flags.StringVar(&o.sourcePrefix, "source-prefix", "", "`prefix` of the keys to copy; it isn't part of the destination keys")
-	flags.StringVar(&o.manifest, "manifest", "", "`file` of rows source,destination[,bytes] with percent-encoded keys, instead of "+
-		"--source-prefix; - for stdin")
+	flags.StringVar(&o.manifest, "manifest", "", "`file` of rows source,destination[,bytes] with percent-encoded keys, or a file of --failed, instead "+
+		"of --source-prefix; - for stdin")
 	flags.StringVar(&o.destination, "destination-bucket", "", "`name` of the bucket to copy to")
 	flags.StringVar(&o.prefix, "destination-prefix", "", "`prefix` of every destination key")
 	flags.Int64Var(&o.parallel, "parallel-limit", 100, "most parallel `calls`")
@@ -50,14 +50,18 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	flags.Int64Var(&o.seconds, "seconds", 0, "stop after this many `seconds`; 0: when everything is copied")
 	flags.BoolVar(&o.empty, "empty-first", false, "delete everything below --destination-prefix first")
 	flags.StringVar(&o.failed, "failed", "", "`file` for the failed rows and their reasons, as JSON lines (default: the first few on "+
-		"stderr). It isn't a manifest: to retry, run the same command again without --empty-first; objects already copied are skipped")
+		"stderr). To retry them, give the file as --manifest, and another one as --failed; leave out --empty-first")
 	err := host.Parse(flags, arguments, stderr, o.wrong)
 	o.Parallel = int(o.parallel)
 	return o, err
 }
 
 func (o *options) wrong() string {
-	rows, empty, nested := "", "", ""
+	rows, empty, nested, same := "", "", "", ""
+	read, errRead := os.Stat(o.manifest)
+	if written, err := os.Stat(o.failed); err == nil && errRead == nil && os.SameFile(read, written) {
+		same = fmt.Sprintf("--failed %s would overwrite what --manifest reads: give it another name", o.failed)
+	}
 	if (o.manifest == "") == (o.sourcePrefix == "") {
 		rows = "give either --source-prefix or --manifest"
 	}
@@ -69,7 +73,7 @@ func (o *options) wrong() string {
 		nested = fmt.Sprintf("--destination-prefix %q is inside --source-prefix %q of the same bucket: every copy would be listed and "+
 			"copied again; choose one outside it", o.prefix, o.sourcePrefix)
 	}
-	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested,
+	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested, same,
 		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
 		host.Between("calls-per-s", o.CallsPerS, 0, largestCallsPerS), host.OneOf("retry-mode", o.RetryMode, Standard, Legacy),
 		host.Between("retry-attempts", o.Attempts, 1, largestAttempts), host.Between("seconds", o.seconds, 0, 1_000_000))
@@ -105,6 +109,12 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	defer cancel()
 	err = j.run(calls, ctx, seen)
 	close(told)
+	if wrote := j.failures.flush(); wrote != nil {
+		err = errors.Join(failure.New(failure.File, "the failed rows aren't all in %s: %v", o.failed, wrote), err)
+	}
+	if left := seen.left.Load(); left > 0 {
+		_, _ = fmt.Fprintf(stderr, "%d rows were left; to copy them, give %s as --manifest\n", left, o.failed)
+	}
 	_, printed := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
 		record.Pair{Key: "trajectory", Value: seen.trajectory()}))+"\n")
@@ -131,8 +141,14 @@ func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 	case "-":
 		j.rows = ofFile(func() (*os.File, error) { return os.Stdin, nil })
 	default:
-		if _, err := os.Stat(o.manifest); err != nil {
+		found, err := os.Stat(o.manifest)
+		if err != nil {
 			return failure.OfFile(err)
+		}
+		j.nameRest = o.failed != "" && found.Mode().IsRegular()
+		if j.nameRest {
+			j.rows = ofRegularFile(o.manifest)
+			break
 		}
 		j.rows = ofFile(func() (*os.File, error) { return os.Open(o.manifest) })
 	}
@@ -157,7 +173,19 @@ func ofFile(open func() (*os.File, error)) source {
 			}
 			_ = fed.CloseWithError(err)
 		}()
-		return lines(rows, -1, take)
+		return manifestRows(rows, take)
+	}
+}
+
+// ofRegularFile reads on when the copy has stopped, so that the rows that are left can be named.
+func ofRegularFile(name string) source {
+	return func(_ context.Context, take func(row) error) error {
+		file, err := os.Open(name)
+		if err != nil {
+			return failure.OfFile(err)
+		}
+		defer file.Close()
+		return manifestRows(file, take)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/s3test"
 )
@@ -96,6 +97,56 @@ func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
 	expect(t, answer, map[string]any{"planned": 3, "copied": 1, "already_there": 1, "failed": 1})
 	if text, _ = os.ReadFile(failed); strings.Contains(string(text), "source/2.mp4") {
 		t.Error(stderr, string(text))
+	}
+}
+
+func TestRowsThatFailedOrWereLeftAreInTheFileAtOnceAndItIsAManifest(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Latency = 50 * time.Millisecond
+	folder := t.TempDir()
+	manifest, failed := filepath.Join(folder, "m.csv"), filepath.Join(folder, "failed.jsonl")
+	rows := "source/missing,b\nnonsense\n"
+	for i := range 500 {
+		rows += fmt.Sprintf("source/1.mp4,c/%d\n", i)
+	}
+	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(1800*time.Millisecond, func() {
+		if text, _ := os.ReadFile(failed); !strings.Contains(string(text), "source/missing") {
+			t.Errorf("after 1.8 s the file has %q", text)
+		}
+	})
+	status, first, stderr := command(t, "--manifest", manifest, "--failed", failed, "--parallel-limit", "2", "--seconds", "2")
+	if status != 1 || !strings.Contains(stderr, "give "+failed+" as --manifest") {
+		t.Error(status, stderr)
+	}
+	store.Put(from, "source/missing", s3test.Stored{})
+	store.Latency = 0
+	_, second, _ := command(t, "--manifest", failed, "--failed", filepath.Join(folder, "again.jsonl"))
+	copied := first["copied"].(float64)
+	expect(t, second, map[string]any{"planned": 502 - copied, "copied": 501 - copied, "already_there": 0, "failed": 1, "malformed": 1})
+	if len(store.Keys(to)) != 501 {
+		t.Error(len(store.Keys(to)))
+	}
+	if status, _, stderr := command(t, "--manifest", failed, "--failed", folder+"/./failed.jsonl"); status != 2 || !strings.Contains(stderr, "overwrite") {
+		t.Error(status, stderr)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestAFailedRowThatCantBeWrittenIsSaid(t *testing.T) {
+	failed := newFailures(full{}, "r", "c", 0, 1)
+	failed.add(row{}, failure.NoSuchKey, "")
+	for range 2 {
+		if err := failed.flush(); err != syscall.ENOSPC {
+			t.Error(err)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 	DestinationNotEmpty     = "DestinationNotEmpty"
 	MalformedRow            = "MalformedRow"
 	RowRefused              = "RowRefused"
+	NotBegun                = "NotBegun"
 	NoSpace                 = "NoSpace"
 	NoMemory                = "NoMemory"
 	File                    = "FileError"
