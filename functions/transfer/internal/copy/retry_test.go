@@ -21,7 +21,7 @@ import (
 func TestAnAnswerThatWasLostIsACopyOfOurOwnAndAnErrorAfterA200IsTriedAgain(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 100, 10)
-	store.Lost, store.LateErrors, store.Conflicts, store.SlowDowns = 7, 3, 2, 4
+	store.Lost, store.Halved, store.LateErrors, store.Conflicts, store.SlowDowns = 7, 4, 3, 2, 4
 	record, failed := start(t).invoke(ordered(`"parallel_limit": 5`, `"retry_attempts": 11`), time.Minute)
 	expect(t, record, map[string]any{"status": "ok", "planned": 100, "copied": 100, "already_there": 0, "failed": 0, "slowdowns": 4,
 		"calls": float64(store.Copies.Load()), "requests": float64(store.Requests.Load())})

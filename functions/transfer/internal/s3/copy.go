@@ -41,7 +41,10 @@ func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, source
 		err = ErrExists
 	case answer.Status >= 300 || bytes.Contains(body, []byte("<Error>")):
 		err = answer.refused(body)
-	case !bytes.Contains(body, []byte("<CopyObjectResult")):
+	case bytes.Contains(body, []byte("</CopyObjectResult>")):
+	case len(bytes.TrimSpace(body)) == 0 || bytes.Contains(body, []byte("<CopyObjectResult")):
+		err = failure.Passing(failure.S3, "CopyObject %d ended before its result: whether S3 made the copy isn't known", answer.Status)
+	default:
 		err = failure.New(failure.S3, "CopyObject %d without a result: this server isn't compatible with S3", answer.Status)
 	}
 	return answer.resent, err

@@ -86,7 +86,9 @@ func TestARefusedCopyIsNamedWithItsWayOut(t *testing.T) {
 		"late slow down":    {200, "   \n" + wrong("SlowDown", "slow"), failure.SlowDown, true},
 		"late denial":       {200, wrong("AccessDenied", "no"), failure.S3, false},
 		"no S3":             {200, "<html></html>", failure.S3, false},
-		"nothing":           {200, "", failure.S3, false},
+		"nothing":           {200, "", failure.S3, true},
+		"white space":       {200, " \n ", failure.S3, true},
+		"half a result":     {200, "<CopyObjectResult><ETag>", failure.S3, true},
 	} {
 		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)

@@ -30,6 +30,7 @@ type Store struct {
 	Requests, Copies atomic.Int64
 	PageKeys         int // keys in a page of a listing; 0: all
 	Lost             int // copies that are made, but whose answer isn't sent
+	Halved           int // copies that are made, but whose answer ends in the middle
 	LateErrors       int // copies answered 200 and then an error
 	SlowDowns        int // copies answered 503
 	Conflicts        int // copies answered 409
@@ -178,6 +179,10 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
 			hangUp(w)
+			return
+		}
+		if s.use(&s.Halved) {
+			fmt.Fprint(w, []string{"", "<CopyObjectResult><ETag>"}[s.Halved%2])
 			return
 		}
 		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", object.ETag)
