@@ -23,6 +23,8 @@ type failures struct {
 	end   string
 	line  strings.Builder
 	err   error // of the first write that failed
+	most  int   // rows written; 0: all
+	added int
 }
 
 // newFailures makes lines {"failed_objects": [...], "run_id": ...} for the log.
@@ -37,6 +39,9 @@ func (f *failures) add(r row, kind, message string) {
 		record.Quote(record.OneLine(message)))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if f.added++; f.most > 0 && f.added > f.most {
+		return
+	}
 	if f.line.Len() > 0 && f.line.Len()+len(one)+len(f.end)+2 > longestLineBytes {
 		f.write()
 	}

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"encoding/csv"
 	"net/url"
 	"strconv"
 	"strings"
@@ -29,6 +30,13 @@ type row struct {
 func parseRow(line string) (r row) {
 	r.Bytes = -1
 	fields := strings.Split(strings.TrimSuffix(line, "\r"), ",")
+	if strings.Contains(line, `"`) {
+		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
+		if err != nil {
+			return malformed(line, "the quotes of a row must be those of CSV: %v", err)
+		}
+		fields = quoted
+	}
 	if len(fields) != 2 && len(fields) != 3 {
 		return malformed(line, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
 	}

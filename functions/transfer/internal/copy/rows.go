@@ -53,7 +53,9 @@ func sliced(client *s3.Client, counted s3.Counted, manifest string, first, numbe
 // manifestRows gives the rows of a manifest by hand: lines of source,destination, or what --failed wrote.
 func manifestRows(body io.Reader, take func(row) error) error {
 	reader := bufio.NewReaderSize(body, 64<<10)
-	if first, _ := reader.Peek(1); string(first) != "{" {
+	if first, err := reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(first) != "{" {
 		return lines(reader, -1, take)
 	}
 	decoder := json.NewDecoder(reader)
@@ -92,6 +94,11 @@ const longestRowBytes = 8 << 10
 // lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body is returned as it is.
 func lines(body io.Reader, slice int64, take func(row) error) error {
 	reader := bufio.NewReaderSize(body, 64<<10)
+	if mark, err := reader.Peek(3); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(mark) == "\xEF\xBB\xBF" { // of a spreadsheet
+		_, _ = reader.Discard(3)
+	}
 	for line := int64(1); ; line++ {
 		text, err := reader.ReadSlice('\n')
 		long := len(text) > longestRowBytes
@@ -107,7 +114,12 @@ func lines(body io.Reader, slice int64, take func(row) error) error {
 			return nil
 		}
 		r := row{}
-		if long {
+		if strings.TrimSpace(kept) == "" && err == nil {
+			continue
+		}
+		if err != nil && !long {
+			r = malformed(kept, "the last line has no line break, so it may be cut short: end it with one")
+		} else if long {
 			r = malformed(kept, "the line has more than %d bytes, more than any valid row", longestRowBytes)
 		} else {
 			r = parseRow(strings.TrimSuffix(kept, "\n"))

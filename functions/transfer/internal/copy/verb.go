@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"stampede/transfer/internal/account"
@@ -97,6 +99,10 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	seen := observe()
 	j := &job{Way: o.Way, sourceBucket: o.source, sameBucket: o.source == o.destination, prefix: o.prefix, emptyFirst: o.empty,
 		failures: newFailures(log, "host", "host", 0, 1), notices: stderr}
+	if o.failed == "" {
+		j.failures.most = shownFailures
+	}
+	o.capParallel(j, stderr)
 	if o.seconds > 0 {
 		j.until, j.enough = seen.began.Add(time.Duration(o.seconds)*time.Second), errEnough
 	}
@@ -104,16 +110,15 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		return err
 	}
 	told := make(chan struct{})
-	go progress(seen, stderr, told)
+	go o.progress(seen, stderr, told)
+	begun := time.Now()
 	calls, cancel := deadline.Outlasting(ctx, callsGrace)
 	defer cancel()
 	err = j.run(calls, ctx, seen)
 	close(told)
+	o.sayRest(seen, begun, stderr)
 	if wrote := j.failures.flush(); wrote != nil {
 		err = errors.Join(failure.New(failure.File, "the failed rows aren't all in %s: %v", o.failed, wrote), err)
-	}
-	if left := seen.left.Load(); left > 0 {
-		_, _ = fmt.Fprintf(stderr, "%d rows were left; to copy them, give %s as --manifest\n", left, o.failed)
 	}
 	_, printed := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
@@ -192,7 +197,7 @@ func ofRegularFile(name string) source {
 // log is where rows that failed go.
 func (o *options) log(stderr io.Writer) (io.Writer, func(), error) {
 	if o.failed == "" {
-		return &shortened{to: stderr, left: 10}, func() {}, nil
+		return stderr, func() {}, nil
 	}
 	file, err := os.Create(o.failed)
 	if err != nil {
@@ -201,30 +206,97 @@ func (o *options) log(stderr io.Writer) (io.Writer, func(), error) {
 	return file, func() { _ = file.Close() }, nil
 }
 
-// shortened lets so many writes through.
-type shortened struct {
-	to   io.Writer
-	left int
-}
+// shownFailures is how many failed rows go to stderr where there is no file for them.
+const shownFailures = 10
 
-func (s *shortened) Write(p []byte) (int, error) {
-	if s.left--; s.left < 0 {
-		return len(p), nil
+// capParallel lowers the calls at once to the connections that this process may open.
+func (o *options) capParallel(j *job, stderr io.Writer) {
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur > LargestParallel*2 {
+		return
 	}
-	return s.to.Write(p)
+	if most := max(1, int(files.Cur)-keptFiles); j.Parallel > most {
+		j.Parallel = most
+		_, _ = fmt.Fprintf(stderr, "--parallel-limit is %d instead of %d: this process may open only %d files; raise the limit (ulimit -n) for more\n",
+			most, o.Parallel, files.Cur)
+	}
 }
 
-// progress says every few seconds how far it has come.
-func progress(seen *observed, stderr io.Writer, told chan struct{}) {
-	ticker := time.NewTicker(5 * time.Second)
+// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard streams, files.
+const keptFiles = sourcesAtOnce + 16
+
+// sayRest says what stderr should have after the last line of progress.
+func (o *options) sayRest(seen *observed, begun time.Time, stderr io.Writer) {
+	if took := time.Duration(o.seconds) * time.Second; o.seconds > 0 && time.Since(begun) >= took {
+		_, _ = fmt.Fprintf(stderr, "stopped after %d seconds (--seconds), with %d copied\n", o.seconds, seen.copied.Load())
+	}
+	if more := seen.failed.Load() - shownFailures; o.failed == "" && more > 0 {
+		_, _ = fmt.Fprintf(stderr, "%d more rows failed; --failed FILE has all of them\n", more)
+	}
+	if left := seen.left.Load(); left > 0 {
+		_, _ = fmt.Fprintf(stderr, "%d rows were left; to copy them, give %s as --manifest\n", left, o.failed)
+	}
+}
+
+// progress says every few seconds how far it has come, and for a file of rows, how long it will take.
+func (o *options) progress(seen *observed, stderr io.Writer, told chan struct{}) {
+	total := make(chan int64, 1)
+	go func() { total <- linesOf(o.manifest) }()
+	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
+	rows, doneBefore := int64(0), int64(0)
 	for {
 		select {
 		case <-told:
 			return
+		case rows = <-total:
 		case <-ticker.C:
-			_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d SlowDowns\n", seen.copied.Load(), seen.alreadyThere.Load(),
-				seen.failed.Load(), seen.slowDowns.Load())
+			done := seen.copied.Load() + seen.alreadyThere.Load() + seen.failed.Load()
+			rate := float64(done-doneBefore) / progressEvery.Seconds()
+			doneBefore = done
+			_, _ = fmt.Fprintf(stderr, "%d%s copied, %d already there, %d failed, %d SlowDowns, %.0f rows/s%s\n", seen.copied.Load(), ofTotal(rows),
+				seen.alreadyThere.Load(), seen.failed.Load(), seen.slowDowns.Load(), rate, timeLeft(rows-done, rate))
+		}
+	}
+}
+
+// progressEvery is the time between two lines of progress. A variable for tests.
+var progressEvery = 5 * time.Second
+
+func ofTotal(rows int64) string {
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", rows)
+}
+
+func timeLeft(rows int64, rate float64) string {
+	if rows <= 0 || rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %v left", (time.Duration(float64(rows)/rate) * time.Second).Round(time.Second))
+}
+
+// linesOf counts the lines of a file that can be read twice; 0 for anything else, and for what --failed wrote.
+func linesOf(name string) (count int64) {
+	found, err := os.Stat(name)
+	if err != nil || !found.Mode().IsRegular() {
+		return 0
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	buffer := make([]byte, 1<<20)
+	for {
+		n, err := file.Read(buffer)
+		if count == 0 && n > 0 && buffer[0] == '{' {
+			return 0
+		}
+		count += int64(bytes.Count(buffer[:n], []byte{'\n'}))
+		if err != nil {
+			return count
 		}
 	}
 }

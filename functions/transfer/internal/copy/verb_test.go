@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -135,6 +137,84 @@ func TestRowsThatFailedOrWereLeftAreInTheFileAtOnceAndItIsAManifest(t *testing.T
 	}
 }
 
+func TestAManifestMayComeFromASpreadsheetButNotBeCutShort(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Put(from, "a,b", s3test.Stored{})
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	rows := "\xEF\xBB\xBFsource/1.mp4,a\r\n\n \r\n\"source/1.mp4\",\"b\"\n\"a,b\",c\n\"x,d\nsource/1.mp4,cop"
+	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, answer, stderr := command(t, "--manifest", manifest)
+	expect(t, answer, map[string]any{"planned": 5, "copied": 3, "failed": 2, "malformed": 2})
+	if keys := store.Keys(to); strings.Join(keys, " ") != "a b c" || !strings.Contains(stderr, "may be cut short") || !strings.Contains(stderr, `"line": 6`) {
+		t.Error(keys, stderr)
+	}
+}
+
+func TestWithoutAFileForThemTheFirstFailedRowsAreOnStderrAndTheRestIsCounted(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(manifest, []byte(strings.Repeat("missing,a\n", 3000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := command(t, "--manifest", manifest)
+	if named := strings.Count(stderr, "NoSuchKey"); named > 2*shownFailures || !strings.Contains(stderr, "2990 more rows failed; --failed FILE") {
+		t.Errorf("%d named in %.500s", named, stderr)
+	}
+}
+
+func TestProgressHasTotalRateAndTimeLeft(t *testing.T) {
+	usual := progressEvery
+	progressEvery = 300 * time.Millisecond
+	defer func() { progressEvery = usual }()
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Latency = 20 * time.Millisecond
+	rows := ""
+	for i := range 40 {
+		rows += fmt.Sprintf("source/1.mp4,%d\n", i)
+	}
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := command(t, "--manifest", manifest, "--parallel-limit", "1")
+	if !regexp.MustCompile(`(?m)^\d+ of 40 copied, 0 already there, 0 failed, 0 SlowDowns, \d+ rows/s, \d+s left$`).MatchString(stderr) {
+		t.Error(stderr)
+	}
+}
+
+func TestMoreCallsThanThisProcessMayOpenFilesAreCappedAndSaid(t *testing.T) {
+	var usual syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	few := usual
+	few.Cur = 256
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &usual) }()
+	var stderr bytes.Buffer
+	j := &job{Way: Way{Parallel: 1000}}
+	(&options{Way: j.Way}).capParallel(j, &stderr)
+	if j.Parallel != 256-keptFiles || !strings.HasPrefix(stderr.String(), "--parallel-limit is 224 instead of 1000: ") {
+		t.Error(j.Parallel, stderr.String())
+	}
+}
+
+func TestHelpAndVersionGoToStdout(t *testing.T) {
+	for want, arguments := range map[string][]string{"-manifest file": {"copy", "--help"}, "transfer, commit ": {"--version"}} {
+		var out, errors bytes.Buffer
+		if status := host.Main(context.Background(), Verbs, arguments, &out, &errors); status != 0 || errors.Len() > 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: %d, %s, %s", arguments, status, out.String(), errors.String())
+		}
+	}
+}
+
 // full is a disk without room.
 type full struct{}
 
@@ -155,7 +235,7 @@ func TestTheVerbStopsAfterItsSecondsWithoutAnError(t *testing.T) {
 	fill(store, 500, 1)
 	store.Latency = 20 * time.Millisecond
 	status, answer, stderr := command(t, "--source-prefix", "source/", "--seconds", "1", "--parallel-limit", "2")
-	if copied := answer["copied"].(float64); status != 0 || stderr != "" || copied < 10 || copied > 110 || answer["planned"] != copied {
+	if copied := answer["copied"].(float64); status != 0 || !strings.HasPrefix(stderr, "stopped after 1 seconds (--seconds), with ") || copied < 10 || copied > 110 || answer["planned"] != copied {
 		t.Error(status, stderr, answer)
 	}
 }
@@ -240,7 +320,7 @@ func copyBytes(to, from []byte) int { return copy(to, from) }
 func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 	heap := func(rows int) (uint64, int) {
 		seen := observe()
-		e := &engine{Way: Way{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(&shortened{}, "r", "c", 0, 1)}
+		e := &engine{Way: Way{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(io.Discard, "r", "c", 0, 1)}
 		most := 0
 		err := e.run(context.Background(), context.Background(), func(_ context.Context, take func(row) error) error {
 			return lines(&endless{left: rows}, 0, func(r row) error {

@@ -239,3 +239,20 @@ func TestAClockThatIsWrongIsCorrectedOnceByTheTimeThatS3Tells(t *testing.T) {
 		t.Errorf("%+v after %d requests", known, asked.Load())
 	}
 }
+
+func TestWhiteSpaceWithoutEndIsATimeoutWhoseOutcomeIsUnknown(t *testing.T) {
+	usual := longestCopy
+	longestCopy = 300 * time.Millisecond
+	defer func() { longestCopy = usual }()
+	client := answering(t, &rotating{}, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	var known *failure.Error
+	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); !errors.As(err, &known) || known.Type != failure.ReadTimeout || !OutcomeUnknown(err) {
+		t.Errorf("%+v", err)
+	}
+}
