@@ -70,18 +70,6 @@ func (a *Answer) Read(p []byte) (int, error) {
 	return 0, a.failed(err)
 }
 
-// AwaitFirstByte waits until the body begins; a body of 0 bytes has begun.
-func (a *Answer) AwaitFirstByte() error {
-	if a.Left == 0 {
-		return nil
-	}
-	a.connection.extend()
-	if _, err := a.connection.reader.Peek(1); err != nil {
-		return a.failed(err)
-	}
-	return nil
-}
-
 // CanSplice tells whether the rest of the body can go from the socket to a file within the kernel: no TLS, and nothing of
 // it read yet by this process.
 func (a *Answer) CanSplice() bool {
