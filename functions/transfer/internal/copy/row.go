@@ -40,6 +40,9 @@ func parseRow(line string) (r row) {
 	if len(fields) != 2 && len(fields) != 3 {
 		return malformed(line, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
 	}
+	if strings.Contains(fields[0], "?versionId=") { // a question mark of a key is %3F
+		return malformed(line, "a version of the source can't be copied, only its current one: leave out ?versionId=")
+	}
 	for i, key := range []*string{&r.Source, &r.Destination} {
 		decoded, err := url.PathUnescape(fields[i])
 		if err != nil || decoded == "" || !utf8.ValidString(decoded) {

@@ -31,13 +31,34 @@ type options struct {
 	source, sourcePrefix, manifest, destination, prefix, failed string
 	parallel, seconds                                           int64
 	empty                                                       bool
+	sourceRegion, storageClass, payer                           string
+	refused                                                     map[string]*string // values of options that there aren't
 }
+
+// refusals are options of other copy tools that this one hasn't, and why.
+var refusals = map[string]string{
+	"source-version-id": "only current versions are copied",
+	"tags":              "S3 copies the tags of the source",
+	"metadata":          "S3 copies the metadata of the source",
+	"acl":               "S3 doesn't copy ACLs; new objects are private",
+	"sse":               "a copy is encrypted as the destination bucket says",
+}
+
+// storageClasses are those of a general purpose bucket.
+var storageClasses = []string{"STANDARD", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE", "REDUCED_REDUNDANCY"}
 
 func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("transfer copy", flag.ContinueOnError)
 	flags.StringVar(&o.EndpointURL, "endpoint-url", "", "`URL` of the S3 server, http://host:port (default AWS_ENDPOINT_URL, else AWS)")
 	flags.StringVar(&o.Region, "region", "", "`region` of the buckets (default AWS_REGION)")
+	flags.StringVar(&o.sourceRegion, "source-region", "", "`region` of the source bucket (default that of --region)")
+	flags.StringVar(&o.storageClass, "storage-class", "", "storage `class` of the copies (default STANDARD)")
+	flags.StringVar(&o.payer, "request-payer", "", "`requester`: you pay for requests to a Requester Pays bucket")
+	o.refused = map[string]*string{}
+	for name, why := range refusals {
+		o.refused[name] = flags.String(name, "", "not available: "+why)
+	}
 	flags.StringVar(&o.source, "source-bucket", "", "`name` of the bucket to copy from")
 	flags.StringVar(&o.sourcePrefix, "source-prefix", "", "`prefix` of the keys to copy; it isn't part of the destination keys")
 	flags.StringVar(&o.manifest, "manifest", "", "`file` of rows source,destination[,bytes] with percent-encoded keys, or a file of --failed, instead "+
@@ -75,7 +96,19 @@ func (o *options) wrong() string {
 		nested = fmt.Sprintf("--destination-prefix %q is inside --source-prefix %q of the same bucket: every copy would be listed and "+
 			"copied again; choose one outside it", o.prefix, o.sourcePrefix)
 	}
-	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested, same,
+	unavailable := ""
+	for name, value := range o.refused {
+		if *value != "" {
+			unavailable = fmt.Sprintf("--%s isn't available: %s", name, refusals[name])
+		}
+	}
+	if o.storageClass != "" {
+		unavailable = cmp.Or(unavailable, host.OneOf("storage-class", o.storageClass, storageClasses...))
+	}
+	if o.payer != "" {
+		unavailable = cmp.Or(unavailable, host.OneOf("request-payer", o.payer, "requester"))
+	}
+	return cmp.Or(unavailable, host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested, same,
 		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
 		host.Between("calls-per-s", o.CallsPerS, 0, largestCallsPerS), host.OneOf("retry-mode", o.RetryMode, Standard, Legacy),
 		host.Between("retry-attempts", o.Attempts, 1, largestAttempts), host.Between("seconds", o.seconds, 0, 1_000_000))
@@ -132,7 +165,9 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 // connect makes the clients, and opens where the rows come from.
 func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 	var err error
-	if j.from, err = account.Client(ctx, o.Given, o.source); err != nil {
+	given := o.Given
+	given.Region = cmp.Or(o.sourceRegion, given.Region)
+	if j.from, err = account.Client(ctx, given, o.source); err != nil {
 		return err
 	}
 	to, err := account.Client(ctx, o.Given, o.destination)
@@ -140,6 +175,8 @@ func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 		return err
 	}
 	j.to = to.ForManySmallAnswers(silence)
+	j.to.StorageClass = o.storageClass
+	j.from.RequesterPays, j.to.RequesterPays = o.payer != "", o.payer != ""
 	switch o.manifest {
 	case "":
 		j.rows = listed(o.lister(j.from), seen, o.sourcePrefix, o.prefix)

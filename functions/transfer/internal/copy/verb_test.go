@@ -206,6 +206,35 @@ func TestMoreCallsThanThisProcessMayOpenFilesAreCappedAndSaid(t *testing.T) {
 	}
 }
 
+func TestTheSourcesRegionTheStorageClassAndThePayerAreSent(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Refuse = func(r *http.Request, bucket, _, source string) (int, string) {
+		region, class := "/eu-west-1/s3/", ""
+		if source != "" {
+			region, class = "/us-east-1/s3/", "GLACIER_IR"
+		}
+		if !strings.Contains(r.Header.Get("Authorization"), region) || r.Header.Get("X-Amz-Storage-Class") != class ||
+			r.Header.Get("X-Amz-Request-Payer") != "requester" {
+			t.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
+		}
+		return 0, ""
+	}
+	status, _, stderr := command(t, "--source-prefix", "source/", "--source-region", "eu-west-1", "--storage-class", "GLACIER_IR", "--request-payer", "requester")
+	if status != 0 || stderr != "" {
+		t.Error(status, stderr)
+	}
+}
+
+func TestAVersionOfASourceIsRefusedAndNotTakenForAKey(t *testing.T) {
+	if r := parseRow("a?versionId=1,b"); r.Err == nil || !strings.Contains(r.Err.Error(), "versionId") {
+		t.Error(r)
+	}
+	if r := parseRow("a%3FversionId=1,b"); r.Err != nil || r.Source != "a?versionId=1" {
+		t.Error(r)
+	}
+}
+
 func TestHelpAndVersionGoToStdout(t *testing.T) {
 	for want, arguments := range map[string][]string{"-manifest file": {"copy", "--help"}, "transfer, commit ": {"--version"}} {
 		var out, errors bytes.Buffer
@@ -287,6 +316,9 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" is inside"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
+		{[]string{"--source-prefix", "a/", "--tags", "a=b"}, "--tags isn't available: S3 copies the tags"},
+		{[]string{"--source-prefix", "a/", "--storage-class", "COLD"}, "--storage-class must be STANDARD or"},
+		{[]string{"--source-prefix", "a/", "--request-payer", "me"}, "--request-payer must be requester"},
 	} {
 		status, answer, stderr := command(t, c.arguments...)
 		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {

@@ -27,7 +27,12 @@ const (
 
 // Client speaks with one bucket.
 type Client struct {
-	Retry       Retry
+	Retry Retry
+	// StorageClass is that of copies; "" for S3's own choice.
+	StorageClass string
+	// RequesterPays accepts the charges of a bucket whose owner doesn't pay for requests.
+	RequesterPays bool
+
 	bucket      string
 	region      string
 	endpoint    endpoint
@@ -141,6 +146,9 @@ func (c *Client) signed(ctx context.Context, one call) (*http.Request, error) {
 	}
 	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("X-Amz-Content-Sha256", unsigned)
+	if c.RequesterPays {
+		request.Header.Set("X-Amz-Request-Payer", "requester")
+	}
 	credentials, err := c.credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, causeOr(ctx, failure.New(failure.NoCredentials, "no AWS credentials found: %v", err))

@@ -35,10 +35,14 @@ func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, source
 	ctx, cancel := context.WithTimeoutCause(ctx, longestCopy,
 		failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v", longestCopy))
 	defer cancel()
-	answer, err := c.send(ctx, counted, call{operation: copyObject, method: http.MethodPut, key: key, header: http.Header{
+	header := http.Header{
 		"X-Amz-Copy-Source": {"/" + escape(sourceBucket, false) + "/" + escape(sourceKey, true)},
 		"If-None-Match":     {"*"},
-	}})
+	}
+	if c.StorageClass != "" {
+		header.Set("X-Amz-Storage-Class", c.StorageClass)
+	}
+	answer, err := c.send(ctx, counted, call{operation: copyObject, method: http.MethodPut, key: key, header: header})
 	if err != nil {
 		return false, err
 	}
