@@ -181,7 +181,8 @@ func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 	case "":
 		j.rows = listed(o.lister(j.from), seen, o.sourcePrefix, o.prefix)
 	case "-":
-		j.rows = ofFile(func() (*os.File, error) { return os.Stdin, nil })
+		stdin := os.Stdin
+		j.rows = ofFile(func() (*os.File, error) { return stdin, nil })
 	default:
 		found, err := os.Stat(o.manifest)
 		if err != nil {
