@@ -63,8 +63,11 @@ func (e *engine) run(calls, begin context.Context, rows source) error {
 			}
 		}
 	}
+	number := int64(0)
 	err := rows(begin, func(r row) error {
-		r.Number = e.seen.planned.Add(1) - 1
+		r.Number = number // of its own, as planned goes down for rows that are left
+		number++
+		e.seen.planned.Add(1)
 		if e.finished.has(r.Number) {
 			e.seen.alreadyThere.Add(1)
 			return nil

@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -155,6 +156,21 @@ func TestTheAdaptivePaceFailsNothingWhereTheComparisonIsSlowedDown(t *testing.T)
 	expect(t, record, map[string]any{"status": "ok", "planned": 2, "copied": 1, "already_there": 1, "failed": 0})
 	if len(failed) > 0 {
 		t.Error(failed)
+	}
+}
+
+// crowded is a control that sees nothing but refusals.
+type crowded struct{ constant }
+
+func (crowded) Crowded() bool { return true }
+
+func TestAClientThatIgnoresSlowDownIsSaidOnce(t *testing.T) {
+	var notices strings.Builder
+	j, seen, ended := &job{failures: newFailures(io.Discard, "r", "c", 0, 1), notices: &notices}, observe(), make(chan struct{})
+	time.AfterFunc(5*look, func() { close(ended) })
+	j.watch(seen, &pacer{began: seen.began, rate: crowded{5}}, func(error) {}, ended)
+	if said := notices.String(); !strings.Contains(said, "makes only 5 a second: another client") || strings.Count(said, "\n") != 1 {
+		t.Errorf("%q", said)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"syscall"
+	"time"
 
 	"stampede/transfer/internal/failure"
 )
@@ -110,10 +111,20 @@ func (a *Answer) failed(err error) error {
 	return causeOr(a.ctx, a.connection.ofNetwork(err))
 }
 
-// patient reads a body of whatever framing and grants each read its time: while S3 copies a large object it sends white space.
-type patient struct{ *Answer }
+// longestBody bounds a small body: while S3 copies a large object it sends white space, so there is no silence to be seen. A copy of 5
+// GB takes a minute or a few. A variable for tests.
+var longestBody = 15 * time.Minute
+
+// patient reads a body of whatever framing and grants each read its time.
+type patient struct {
+	*Answer
+	began time.Time
+}
 
 func (p patient) Read(buffer []byte) (int, error) {
+	if time.Since(p.began) > longestBody {
+		return 0, failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to %s after %v", p.operation, longestBody)
+	}
 	p.connection.extend()
 	return p.response.Body.Read(buffer)
 }
@@ -124,7 +135,7 @@ func (a *Answer) all(limitBytes int64) ([]byte, error) {
 	if a.response.Request.Method == http.MethodHead {
 		return nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(patient{a}, limitBytes+1))
+	body, err := io.ReadAll(io.LimitReader(patient{a, time.Now()}, limitBytes+1))
 	if err != nil {
 		return nil, a.failed(err)
 	}

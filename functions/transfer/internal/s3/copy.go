@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"stampede/transfer/internal/failure"
 )
@@ -21,10 +20,6 @@ const (
 		"Batch Operations have the same limit"
 )
 
-// longestCopy bounds one CopyObject: while it copies, S3 sends white space, so that there is no silence to be seen. A copy of 5 GB takes
-// a minute or a few. A variable for tests.
-var longestCopy = 15 * time.Minute
-
 // ErrExists says that an object has the destination's key, so nothing was copied.
 var ErrExists = errors.New("CopyObject 412 PreconditionFailed: the destination exists")
 
@@ -32,9 +27,6 @@ var ErrExists = errors.New("CopyObject 412 PreconditionFailed: the destination e
 // is ErrExists. S3 may also answer 200 and then an error; that is an error. resent says that the request went out a second time,
 // on a fresh connection: whatever the second was answered, S3 may have carried out the first.
 func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, sourceKey, key string) (resent bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, longestCopy,
-		failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v", longestCopy))
-	defer cancel()
 	header := http.Header{
 		"X-Amz-Copy-Source": {"/" + escape(sourceBucket, false) + "/" + escape(sourceKey, true)},
 		"If-None-Match":     {"*"},

@@ -241,9 +241,9 @@ func TestAClockThatIsWrongIsCorrectedOnceByTheTimeThatS3Tells(t *testing.T) {
 }
 
 func TestWhiteSpaceWithoutEndIsATimeoutWhoseOutcomeIsUnknown(t *testing.T) {
-	usual := longestCopy
-	longestCopy = 300 * time.Millisecond
-	defer func() { longestCopy = usual }()
+	usual := longestBody
+	longestBody = 300 * time.Millisecond
+	defer func() { longestBody = usual }()
 	client := answering(t, &rotating{}, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			fmt.Fprint(w, " ")
