@@ -168,7 +168,7 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 		{20, 100, 500 * milli, 15 * milli, 0.4},
 		{30, 3500, 500 * milli, 15 * milli, 0.03},
 		{100, 500, 2 * time.Second, 15 * milli, 0.4},
-		{100, 3500, 5 * time.Second, 15 * milli, 0.08},
+		{50, 1000, 5 * time.Second, 15 * milli, 0.12},
 	} {
 		for _, burst := range []float64{max(2, c.limit/10), c.limit} {
 			s := simulate(30, c.limit, burst, c.copyTakes, c.refusalTake, make([]time.Duration, c.workers)...).run()

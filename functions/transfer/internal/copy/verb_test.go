@@ -54,16 +54,16 @@ func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 
 func TestTheVerbCopiesEveryRowThroughSecondsOfSlowDown(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
-	fill(store, 1000, 1)
+	fill(store, 300, 1)
 	began := time.Now()
 	store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
-		if source != "" && time.Since(began) < time.Second {
+		if source != "" && time.Since(began) < 500*time.Millisecond {
 			return 503, "SlowDown"
 		}
 		return 0, ""
 	}
 	status, answer, stderr := command(t, "--source-prefix", "source/")
-	if expect(t, answer, map[string]any{"planned": 1000, "copied": 1000, "failed": 0}); status != 0 {
+	if expect(t, answer, map[string]any{"planned": 300, "copied": 300, "failed": 0}); status != 0 {
 		t.Error(status, stderr)
 	}
 }
