@@ -64,6 +64,7 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     "copy_parallel_100": copies.parallel_100,
     "copy_adaptive_rate": copy_rate.adaptive,
     "copy_adaptive_rate_versitygw": copy_rate.adaptive_versitygw,
+    "copy_adaptive_slow": copy_rate.adaptive_slow,
     "copy_fair": copy_rate.fair,
     "copy_memory": copy_memory.memory,
     flood.NAME: flood.latency_15ms,

@@ -58,7 +58,8 @@ def manifest(made: Gateway, prefix: str, count: int) -> Iterator[Path]:
 def transfer(prefix: str, manifest: str, parallel_limit: int, *options: str) -> list[str]:
     """The command line of our copy of a manifest to a prefix of the same bucket."""
     to = ["--destination-bucket", BUCKET, "--destination-prefix", prefix, "--parallel-limit", str(parallel_limit)]
-    return [programs.transfer(), "copy", "--source-bucket", BUCKET, "--manifest", manifest, *to, *options]
+    fixed = ["--pace", "fixed"]  # what a call costs, unless the options say otherwise
+    return [programs.transfer(), "copy", "--source-bucket", BUCKET, "--manifest", manifest, *to, *fixed, *options]
 
 
 def record(

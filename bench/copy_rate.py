@@ -2,7 +2,8 @@
 
 The limit is the front's (bench/front), of one prefix for all writes: 3,500/s, as S3's own, before a store of keys
 alone, and 500/s in front of versitygw, which serves about 1,300 beside its client on two cores. Each run is a minute,
-and counts only if no object failed.
+and counts only if no object failed. `copy_adaptive_slow` has the latencies of S3, which refuses fast and copies slowly,
+in runs of half a minute.
 """
 
 from __future__ import annotations
@@ -64,6 +65,34 @@ def adaptive_versitygw(runs: int) -> tuple[Entry, str]:
     return _entry("copy_adaptive_rate_versitygw", VERSITYGW, VERSITYGW_LIMIT_PER_S, runs, 1)
 
 
+# Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
+SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
+SLOW_SECONDS, REFUSAL_MS = 30, 15
+
+
+def adaptive_slow(runs: int) -> tuple[Entry, str]:
+    """Copies that S3 accepted of those that the limit allows, in the worst of the cases; each runs once."""
+    shares = [_slow_share(*case) for case in SLOW_CASES]
+    told = [
+        f"{workers} x {parallel} calls at once on {limit}/s, {latency_ms} ms a copy: {share:.3f}"
+        for (limit, workers, latency_ms, parallel), share in zip(SLOW_CASES, shares, strict=True)
+    ]
+    samples = Samples((min(shares),), (1.0,))
+    setting = f"the front {STORE.words}, {REFUSAL_MS} ms a SlowDown, {SLOW_SECONDS} s per case"
+    return samples.entry("copy_adaptive_slow", "of the limit", higher_is_better=True), "; ".join([setting, *told])
+
+
+def _slow_share(limit_per_s: int, workers: int, latency_ms: int, parallel: int) -> float:
+    say(f"copy_adaptive_slow: {workers} workers, {limit_per_s}/s, {latency_ms} ms a copy, {SLOW_SECONDS} s")
+    with ExitStack() as stack:
+        options = {"latency_ms": latency_ms, "refusal_latency_ms": REFUSAL_MS, "limit_per_s": limit_per_s}
+        throttling = stack.enter_context(front(**options))
+        made = stack.enter_context(download.place(throttling.url))
+        copy_clients.put_master(made)
+        _rates(made, limit_per_s, workers, parallel, SLOW_SECONDS)
+        return throttling.status()["accepted"] / (limit_per_s * SLOW_SECONDS)
+
+
 def fair(runs: int) -> tuple[Entry, str]:
     """Three workers on one limit: copies/s of the slowest against its third."""
     return _entry("copy_fair", STORE, STORE_LIMIT_PER_S, runs, WORKERS)
@@ -93,22 +122,22 @@ def _minutes(name: str, behind: Behind, limit_per_s: int, runs: int, workers: in
             throttling = stack.enter_context(front(upstream, latency_ms=LATENCY_MS, limit_per_s=limit_per_s))
             made = stack.enter_context(download.place(throttling.url))
             copy_clients.put_master(made)
-            rates = _rates(made, limit_per_s, workers)
+            rates = _rates(made, limit_per_s, workers, MOST_IN_FLIGHT, RUN_SECONDS)
             one = Minute(rates, settled_slow_downs(throttling.status()))
         say(f"  run {run}: {one}", style="dim")
         yield one
 
 
-def _rates(made: Gateway, limit_per_s: int, workers: int) -> tuple[float, ...]:
-    rows = limit_per_s * (RUN_SECONDS + 15)  # more than the limit lets through
-    options = ("--pace", "adaptive", "--seconds", str(RUN_SECONDS))
+def _rates(made: Gateway, limit_per_s: int, workers: int, parallel: int, seconds: int) -> tuple[float, ...]:
+    rows = limit_per_s * (seconds + 15)  # more than the limit lets through
+    options = ("--pace", "adaptive", "--seconds", str(seconds))
     with ExitStack() as manifests:  # all of them are there before the first worker begins
         orders = []
         for _ in range(workers):
             prefix = copy_clients.new_prefix()
             orders.append((prefix, manifests.enter_context(copy_clients.manifest(made, prefix, rows))))
         with ThreadPoolExecutor(workers) as pool:
-            records = list(pool.map(lambda order: copy_clients.record(made, *order, MOST_IN_FLIGHT, *options), orders))
+            records = list(pool.map(lambda order: copy_clients.record(made, *order, parallel, *options), orders))
     return tuple(sorted(one["calls_per_s"] for one in records))
 
 

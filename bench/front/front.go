@@ -14,7 +14,8 @@ import (
 
 // front decides what becomes of a request; what is behind it carries it out.
 type front struct {
-	latency time.Duration
+	latency time.Duration // of what is carried out
+	refusal time.Duration // of a SlowDown, at most latency: the real S3 refuses fast and copies slowly
 	deny    string
 	limits  *limits
 	fates   *fates
@@ -29,6 +30,7 @@ type front struct {
 func newFront(s settings, clock func() time.Time) *front {
 	return &front{
 		latency:     time.Duration(s.latencyMS * float64(time.Millisecond)),
+		refusal:     time.Duration(min(s.refusalLatencyMS, s.latencyMS) * float64(time.Millisecond)),
 		deny:        s.denyPrefix,
 		limits:      newLimits(s, clock),
 		fates:       &fates{lose: s.loseAnswers, reset: s.reset, seed: s.seed, tries: map[string]uint64{}},
@@ -63,16 +65,19 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked := understand(r)
-	if f.latency > 0 {
-		time.Sleep(f.latency)
-	}
+	time.Sleep(f.refusal)
 	what := f.fates.next(asked)
-	switch {
-	case what == cut:
+	if what == cut {
 		f.count("reset")
 		hangUp(w, true)
-	case asked.limited() && !f.limits.admit(asked):
+		return
+	}
+	if asked.limited() && !f.limits.admit(asked) {
 		refuse(w, r, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+		return
+	}
+	time.Sleep(f.latency - f.refusal)
+	switch {
 	case f.denied(asked):
 		f.count("denied")
 		refuse(w, r, http.StatusForbidden, "AccessDenied", "Access Denied")

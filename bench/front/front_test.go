@@ -80,6 +80,17 @@ func TestWhatIsAboveTheLimitIsAnsweredSlowDownAndNotCarriedOut(t *testing.T) {
 	}
 }
 
+func TestASlowDownComesSoonerThanACopy(t *testing.T) {
+	server := serving(t, func(s *settings) { s.writes, s.latencyMS, s.refusalLatencyMS = rate{0.001, 1}, 300, 1 })
+	for i, want := range []int{200, 503} {
+		asked := time.Now()
+		got, _, _, _ := ask(t, server, "PUT", fmt.Sprintf("/c/%d", i), "", "X-Amz-Copy-Source", "b/master")
+		if took := time.Since(asked); got != want || (took >= 300*time.Millisecond) != (got == 200) {
+			t.Errorf("%d after %v, not %d", got, took, want)
+		}
+	}
+}
+
 func TestALostAnswerIsCarriedOutAndAResetIsNot(t *testing.T) {
 	for name, change := range map[string]func(*settings){
 		"lost": func(s *settings) { s.loseAnswers = 1 }, "reset": func(s *settings) { s.reset = 1 },

@@ -23,7 +23,8 @@ type settings struct {
 	port, prefixDepth, splitAfterS, expireAfter int
 	upstream                                    string
 	writes, reads                               rate
-	latencyMS, loseAnswers, reset               float64
+	latencyMS, refusalLatencyMS                 float64
+	loseAnswers, reset                          float64
 	denyPrefix                                  string
 	etagPerCopy                                 bool
 	seed                                        uint64
@@ -72,6 +73,7 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	flags.IntVar(&s.prefixDepth, "prefix-depth", 0, "a prefix is the bucket and this `number` of folders of the key")
 	flags.IntVar(&s.splitAfterS, "split-after-s", 0, "double the limit of a prefix after this many `seconds` of continuous load; 0: never")
 	flags.Float64Var(&s.latencyMS, "latency-ms", 0, "`milliseconds` added to every answer")
+	flags.Float64Var(&s.refusalLatencyMS, "refusal-latency-ms", -1, "`milliseconds` before a SlowDown; -1: as --latency-ms")
 	flags.Float64Var(&s.loseAnswers, "lose-answers", 0, "`share` of the requests that are carried out and never answered, 0 to 1")
 	flags.Float64Var(&s.reset, "reset", 0, "`share` of the requests whose connection is reset before anything is done, 0 to 1")
 	flags.StringVar(&s.denyPrefix, "deny-prefix", "", "403 AccessDenied for source or destination `bucket/key...` that begins so")
@@ -84,6 +86,9 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 		return s, err
 	}
 	s.reads.burst = s.writes.burst
+	if s.refusalLatencyMS < 0 {
+		s.refusalLatencyMS = s.latencyMS
+	}
 	return s, s.check(flags.Args())
 }
 
@@ -92,7 +97,7 @@ func (s settings) check(rest []string) error {
 		return fmt.Errorf("unexpected argument %q; see --help", rest[0])
 	}
 	for name, value := range map[string]float64{
-		"limit-per-s": s.writes.perS, "read-limit-per-s": s.reads.perS, "burst": s.writes.burst, "latency-ms": s.latencyMS,
+		"limit-per-s": s.writes.perS, "read-limit-per-s": s.reads.perS, "burst": s.writes.burst, "latency-ms": s.latencyMS, "refusal-latency-ms": s.refusalLatencyMS,
 		"prefix-depth": float64(s.prefixDepth), "split-after-s": float64(s.splitAfterS),
 		"expire-credentials-after": float64(s.expireAfter), "lose-answers": s.loseAnswers, "reset": s.reset,
 	} {

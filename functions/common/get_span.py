@@ -9,6 +9,9 @@ from common.object_read import ObjectRead, object_changed
 from common.retries import in_tries
 from common.slots import Slot
 
+# What a try must have fetched before it was cut, so that it isn't counted.
+PROGRESS_BYTES = 2**20
+
 
 @dataclass
 class Span:
@@ -36,9 +39,19 @@ def fetch_span(read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[in
     """Fetch the span; `on_answer` hears the object's size at the first good answer, before the first byte is kept.
 
     A try that ends in the middle of the body isn't lost: the next asks for the rest (Range), and only of the same
-    object (If-Match). All tries together are at most RETRIES.attempts. Raises what ended the last one.
+    object (If-Match). Tries that fetch less than PROGRESS_BYTES are at most RETRIES.attempts in a row. Raises what
+    ended the last one.
     """
-    in_tries(read.measurement, lambda is_retry: _one_try(read, span, slot, on_answer, is_retry=is_retry))
+    counted = span.position
+
+    def brought_on() -> bool:
+        nonlocal counted
+        if span.position - counted < PROGRESS_BYTES:
+            return False
+        counted = span.position
+        return True
+
+    in_tries(read.measurement, lambda is_retry: _one_try(read, span, slot, on_answer, is_retry=is_retry), brought_on)
 
 
 def _one_try(read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[int], None], *, is_retry: bool) -> None:

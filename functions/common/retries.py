@@ -64,16 +64,23 @@ class RetryPolicy:
 RETRIES = RetryPolicy()
 
 
-def in_tries(measurement: Measurement, one_try: Callable[[bool], Result]) -> Result:
-    """Return what `one_try(is_retry)` gives, called again as the policy says; raises what ended the last try."""
-    for number in range(RETRIES.attempts):
-        if number:
-            measurement.wait(RETRIES.delay_s(number))
+def in_tries(
+    measurement: Measurement, one_try: Callable[[bool], Result], brought_on: Callable[[], bool] = lambda: False
+) -> Result:
+    """Return what `one_try(is_retry)` gives, called again as the policy says; raises what ended the last try.
+
+    A failed try that `brought_on` work which goes on where it ended is the first again.
+    """
+    number, is_retry = 1, False
+    while True:
         try:
-            return one_try(number > 0)
+            return one_try(is_retry)
         except (ConnectionCut, ReadTimeout, NoConnection, AnswerError) as error:
             measurement.raise_if_stopped()
             is_final = isinstance(error, AnswerError) and not RETRIES.applies_to(error.status, error.code)
-            if is_final or number + 1 == RETRIES.attempts:
+            if brought_on():
+                number = 1
+            if is_final or number >= RETRIES.attempts:
                 raise
-    raise AssertionError("attempts must be at least 1")
+        measurement.wait(RETRIES.delay_s(number))
+        number, is_retry = number + 1, True

@@ -94,9 +94,9 @@ def whole_number(key: str, value: Any) -> int:
 
 def flag(key: str, value: Any) -> int:
     """Return 0 or 1; raises WorkOrderError."""
-    if isinstance(value, bool) or value not in (0, 1):
+    if type(value) is not int or value not in (0, 1):  # neither true nor 1.0
         raise WorkOrderError(f"{key} must be 0 or 1, not {quote(value)}")
-    return int(value)
+    return value
 
 
 def quote(value: Any) -> str:

@@ -1,9 +1,6 @@
 """The operation of the download experiment: one timed download, verified and thrown away again."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +9,7 @@ from common.failures import SizeMismatch
 from common.outcome import Outcome
 from common.retries import RETRIES
 from common.start_barrier import wait_until
+from common.work_folder import WorkFolder
 from common.work_order import WorkOrderError
 from download.download_order import DownloadOrder, parse_download_order
 from download.methods import DISCARD, load
@@ -58,22 +56,22 @@ class Download:
         _refuse_impossible_checksum(self.settings, order)
         wait_until(order.start_at_ms, deadline_s)
         self._runner.make_way(deadline_s)
-        folder = Path(tempfile.mkdtemp(prefix="stampede-"))
+        folder = WorkFolder()
         try:
-            sink = make_sink(self.settings.sink, folder, self.settings.memory_size, order.checksum)
+            sink = make_sink(self.settings.sink, folder.path, self.settings.memory_size, order.checksum)
             transfer = Transfer(self._s3, self.settings, order, sink)
 
             def clean_up() -> None:
                 # In the download's thread too: one that outlived its invocation may have made its file after the
                 # removal below.
                 sink.close()
-                _remove(folder)
+                folder.empty()
 
             return self._runner.run(
                 lambda: _fetch_and_verify(self._method.fetch, transfer), clean_up, transfer, deadline_s
             )
         finally:
-            _remove(folder)
+            folder.close()
 
     def own_keys(self, order: DownloadOrder | None, outcome: Outcome) -> dict[str, Any]:
         """Return the record's keys that are the download's own."""
@@ -115,8 +113,3 @@ def _fetch_and_verify(fetch: Callable[[Transfer], int], transfer: Transfer) -> i
     if order.checksum is not None:
         order.checksum.compare(transfer.sink.digest(order.checksum.algorithm))
     return received_bytes
-
-
-def _remove(folder: Path) -> None:
-    # Errors are left out on purpose: the folder may be gone already, and no measurement fails over its waste.
-    shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,5 @@
 """The operation of the file system experiment: one timed copy of a data set to /tmp, verified and thrown away again."""
 
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from importlib import import_module
@@ -14,6 +12,7 @@ from common.measurement import Measurement
 from common.outcome import Outcome
 from common.retries import RETRIES
 from common.start_barrier import wait_until
+from common.work_folder import WorkFolder
 from filesystem.copy_order import CopyOrder, parse_copy_order
 from filesystem.reading import Reading
 from filesystem.settings import COPY, DROP, Settings, read_settings
@@ -63,9 +62,9 @@ class Copies:
             return self._list(order.dataset)
         client = self._client(order.connections)
         self._runner.make_way(deadline_s)
-        folder = Path(tempfile.mkdtemp(prefix="stampede-"))
+        folder = WorkFolder()
         try:
-            reading = self._reading = self._new_reading(client, order, folder)
+            reading = self._reading = self._new_reading(client, order, folder.path)
 
             def work() -> int:
                 if reading.read == "dropped":
@@ -74,12 +73,12 @@ class Copies:
                 self._method.fetch(reading)
                 return reading.verify()
 
-            outcome = self._runner.run(work, lambda: _remove(folder), reading, deadline_s)
+            outcome = self._runner.run(work, folder.empty, reading, deadline_s)
             if reading.started_at_ms is not None:
                 self._reads[order.dataset] = reading.read_order
             return outcome
         finally:
-            _remove(folder)
+            folder.close()
 
     def own_keys(self, order: CopyOrder | None, outcome: Outcome) -> dict[str, Any]:
         """Return the record's keys that are this experiment's own."""
@@ -128,8 +127,3 @@ class Copies:
         if connections not in self._clients:
             self._clients[connections] = self._method.build_client(self.settings, connections)
         return self._clients[connections]
-
-
-def _remove(folder: Path) -> None:
-    # Errors are left out on purpose: the folder may be gone already, and no measurement fails over its waste.
-    shutil.rmtree(folder, ignore_errors=True)

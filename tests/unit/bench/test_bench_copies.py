@@ -32,14 +32,13 @@ def test_a_client_that_leaves_objects_out_is_no_measurement(place):
         idle.run()
 
 
-def test_a_minute_gives_the_rate_of_each_worker_the_slowest_first_and_none_may_fail(place, monkeypatch):
-    monkeypatch.setattr(copy_rate, "RUN_SECONDS", 1)
-    rates = copy_rate._rates(place[0], 20, 2)
+def test_a_run_gives_the_rate_of_each_worker_the_slowest_first_and_none_may_fail(place, monkeypatch):
+    rates = copy_rate._rates(place[0], 20, 2, parallel=10, seconds=1)
     assert len(rates) == 2
     assert 0 < rates[0] <= rates[1]
     monkeypatch.setattr(copy_clients, "SOURCE", "nothing")
     with pytest.raises(BenchError, match="16 rows weren't copied"):
-        copy_rate._rates(place[0], 1, 1)
+        copy_rate._rates(place[0], 1, 1, parallel=10, seconds=1)
 
 
 def test_slow_downs_count_from_ten_seconds_after_the_load_began():

@@ -9,16 +9,24 @@ import (
 //
 // It climbs until the first SlowDown, measures what comes through while S3 refuses the rest (that is the limit, or this
 // worker's share of it), and nears the limit from there until the next SlowDown. From then on x calls a second grow by
-// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a round trip, as TCP does, since a call
+// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal time, as TCP does, since a call
 // that was sent before the last decrease says nothing new.
+//
+// S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it was sent, and for one that
+// got through as soon as its refusal would have come: after two refusal times.
 //
 // Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer Networks and ISDN Systems 17).
 // An increase by a root of the rate lies between additive and multiplicative: one of the binomial controls (Bansal and
 // Balakrishnan, INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance
 // growth*sqrt(x) = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of limit.
-// Long after the last one the growth quickens with the square of the time, as CUBIC's does (RFC 9438): for a limit that rose,
+// Below fewCalls that would be a SlowDown for nearly every call: there the increase is linear (k = -1), which keeps shares as they
+// are, so that those of many workers with a few calls a second are as equal as the measurement made them.
+// A while after the last one the growth quickens with a power of the time, as CUBIC's does (RFC 9438): for a limit that rose,
 // because S3 split the prefix or another worker came to its end. Where S3 has refused everything for a while, what was known of
 // the limit is of no use any more: with the first call that gets through the climb begins again, as TCP's does after a timeout.
+//
+// Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes whatever it leaves: the rate
+// stops at half of what came through when that began, and Crowded tells.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
@@ -28,22 +36,25 @@ const (
 	// evenly as they are sent, so that a limit refuses a few of them well before it is reached.
 	tolerated  = 0.003
 	mostCredit = 2
-	// Below this rate the growth is smaller: nearly every pause between two calls would end with a SlowDown otherwise.
-	fewCalls = 150.0
-	// The climb doubles in this time, or in twice a round trip if that is longer.
-	doubling = 250 * time.Millisecond
+	fewCalls   = 150.0
+	// The climb doubles in this time, or in twice a round trip if that is longer, but not in longer than longestDoubling.
+	doubling        = 250 * time.Millisecond
+	longestDoubling = 600 * time.Millisecond
 	// After the measurement it takes this long, until the next SlowDown.
 	slowDoubling = 3 * time.Second
-	// A measurement takes this long, or until so many calls could come through, but not longer than longestMeasure.
+	// A measurement takes so long, until so many calls came through.
 	shortestMeasure = 300 * time.Millisecond
-	longestMeasure  = 2 * time.Second
+	longestMeasure  = 3 * time.Second
 	measuredCalls   = 60
-	// The growth quickens after so many times the usual time between two SlowDowns.
-	quickening = 4
-	step       = 100 * time.Millisecond
-	// So many SlowDowns in a row, and so long a time without a call that got through, are that S3 refuses everything.
+	// The growth quickens after so long a time without a SlowDown.
+	quiet = time.Second
+	step  = 100 * time.Millisecond
+	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many calls in spans in which it let
+	// nothing through. Others take all they can once S3 refuses this part of the calls; so many spans in a row, and Crowded tells.
+	span         = time.Second
 	refusedInRow = 10
-	refusedFor   = time.Second
+	crowdedPart  = 0.5
+	crowdedSpans = 3
 	// Rate is only raised when it is what holds the calls back: this part of it was used.
 	usedPart = 0.7
 )
@@ -57,105 +68,193 @@ const (
 	steady
 )
 
+// tally counts the calls that were sent from one time to another, and those of them that were refused.
+type tally struct {
+	from, until   time.Duration
+	sent, refused int
+}
+
+func (t *tally) has(sentAt time.Duration) bool { return sentAt >= t.from && sentAt < t.until }
+
+func (t *tally) through() float64 { return float64(t.sent - t.refused) }
+
+func (t *tally) throughPerS() float64 { return t.through() / (t.until - t.from).Seconds() }
+
 // adaptive is the control of one worker. It knows no clock: every time is told.
 type adaptive struct {
-	cap   float64 // 0: none
-	rate  float64
-	phase phase
-	trip  time.Duration // round trip of a call, smoothed
+	cap    float64 // 0: none
+	lowest float64
+	rate   float64
+	phase  phase
+	// How long a refusal takes, and a call that gets through, smoothed; 0 before the first.
+	refusal, copying time.Duration
 
-	stepped      time.Duration // until when growth is in the rate
-	sentInStep   int
-	decreasedAt  time.Duration
-	slowedAt     time.Duration // the last SlowDown
-	throughAt    time.Duration // the last call that got through
-	refused      int           // SlowDowns since
-	credit       float64       // SlowDowns to be taken
-	measureFrom  time.Duration
-	measureUntil time.Duration
-	measured     int
+	stepped     time.Duration // until when growth is in the rate
+	sentInStep  int
+	decreasedAt time.Duration
+	slowedAt    time.Duration // the last SlowDown
+	credit      float64       // SlowDowns to be taken
+	measured    tally
+	spanned     tally
+	shut        int     // calls refused in spans of which S3 let nothing through
+	refusedPart float64 // of the calls of a span, smoothed
+	crowded     int     // spans in a row in which it was most
 }
 
 func newAdaptive(limit float64) *adaptive {
-	a := &adaptive{cap: limit, rate: firstRate}
+	a := &adaptive{cap: limit, lowest: lowestRate, rate: firstRate, spanned: tally{until: span}}
 	a.bound()
 	return a
 }
 
 // Rate implements control.
 func (a *adaptive) Rate(now time.Duration) float64 {
-	if a.phase == measuring && now >= a.measureUntil {
-		reached := float64(a.measured) / (a.measureUntil - a.measureFrom).Seconds()
-		a.phase, a.rate, a.decreasedAt, a.slowedAt, a.stepped, a.sentInStep = nearing, min(a.rate, reached)*(1-decrease), now, now, now, 0
-		a.bound()
-	}
-	if a.phase != measuring && now-a.stepped >= step {
+	if a.phase == measuring {
+		a.endMeasure(now)
+	} else if now-a.stepped >= step {
 		a.grow(now)
+	}
+	if now >= a.spanned.until+2*a.refusal {
+		a.endSpan(now)
 	}
 	return a.rate
 }
 
+// Crowded tells whether S3 refuses most calls although this worker has slowed down.
+func (a *adaptive) Crowded() bool { return a.crowded >= crowdedSpans }
+
 // Sent implements control.
-func (a *adaptive) Sent(time.Duration) { a.sentInStep++ }
+func (a *adaptive) Sent(now time.Duration) {
+	a.sentInStep++
+	for _, t := range []*tally{&a.measured, &a.spanned} {
+		if t.has(now) {
+			t.sent++
+		}
+	}
+}
 
 // Answered implements control.
 func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
 	if through {
-		if a.refused >= refusedInRow && now-a.throughAt >= refusedFor {
-			a.phase, a.decreasedAt, a.stepped, a.sentInStep = climbing, now, now, 0
-		}
-		a.refused, a.throughAt = 0, now
+		a.copying = smoothed(a.copying, now-sentAt)
 		a.credit = min(mostCredit, a.credit+tolerated)
-		a.trip += (now - sentAt - a.trip) / 8 // as RFC 6298 smooths
-		if a.phase == measuring && now >= a.measureFrom && now < a.measureUntil {
-			a.measured++
-		}
 	}
-	if slowDown {
-		a.refused++
+	if !slowDown {
+		return
+	}
+	a.refusal = smoothed(a.refusal, now-sentAt)
+	for _, t := range []*tally{&a.measured, &a.spanned} {
+		if t.has(sentAt) {
+			t.refused++
+		}
 	}
 	switch {
-	case !slowDown || a.phase == measuring || sentAt < a.decreasedAt:
+	case a.phase == measuring || sentAt < a.decreasedAt:
 	case a.phase == climbing:
-		takes := time.Duration(measuredCalls / a.rate * float64(time.Second))
-		a.phase, a.measured, a.measureFrom = measuring, 0, now+a.trip
-		a.measureUntil = a.measureFrom + min(max(takes, shortestMeasure), longestMeasure)
+		a.phase, a.measured = measuring, tally{from: now, until: now + longestMeasure}
 	case a.phase == steady && a.credit >= 1:
 		a.credit--
 		a.slowedAt = now
 	default:
-		a.phase, a.slowedAt = steady, now
 		a.rate *= 1 - decrease
-		a.decreasedAt, a.stepped, a.sentInStep = now, now, 0
+		a.slow(steady, now)
+	}
+}
+
+// slow begins a phase in which only calls from now on say something.
+func (a *adaptive) slow(next phase, now time.Duration) {
+	a.phase, a.slowedAt, a.decreasedAt = next, now, now
+	a.stepped, a.sentInStep = now, 0
+	a.bound()
+}
+
+// endMeasure ends the measurement once enough calls came through, and what became of them is known.
+func (a *adaptive) endMeasure(now time.Duration) {
+	m := &a.measured
+	unknown := a.rate * 2 * a.refusal.Seconds() // calls that may still be refused
+	if now < m.until && now-m.from >= shortestMeasure && m.through()-unknown >= measuredCalls {
+		m.until = now
+	}
+	if now >= m.until+2*a.refusal {
+		a.rate = min(a.rate, m.throughPerS()) * (1 - decrease)
+		a.slow(nearing, now)
+		a.spanned = tally{from: now, until: now + span}
+	}
+}
+
+// endSpan looks at the calls of a span, all of whose refusals have come, and begins the next.
+func (a *adaptive) endSpan(now time.Duration) {
+	ended := a.spanned
+	a.spanned = tally{from: now, until: now + span}
+	if ended.sent == 0 {
+		return
+	}
+	part := float64(ended.refused) / float64(ended.sent)
+	a.refusedPart += (part - a.refusedPart) / 4
+	if ended.through() == 0 {
+		a.shut += ended.refused
+	} else {
+		if a.shut >= refusedInRow && part < crowdedPart {
+			a.slow(climbing, now)
+		}
+		a.shut = 0
+	}
+	a.lookForOthers(ended, part)
+}
+
+// lookForOthers holds the rate where S3 refuses most calls however few they are: slowing down further would only leave more to a
+// client that never does.
+func (a *adaptive) lookForOthers(ended tally, part float64) {
+	switch {
+	case part >= crowdedPart && ended.sent >= refusedInRow && a.phase != measuring:
+		a.lowest = max(a.lowest, ended.throughPerS()/2)
 		a.bound()
+	case part < crowdedPart && a.refusedPart < crowdedPart:
+		a.lowest = lowestRate
+	}
+	if a.refusedPart < crowdedPart {
+		a.crowded = 0
+	} else {
+		a.crowded++
 	}
 }
 
 // grow raises the rate for the time since the last step, if the rate is what held the calls back.
 func (a *adaptive) grow(now time.Duration) {
-	passed := min(now-a.stepped, 2*step).Seconds()
+	passed := min(now-a.stepped, max(2*step, time.Duration(2/a.rate*float64(time.Second)))).Seconds()
 	used := float64(a.sentInStep) >= usedPart*a.rate*passed-1
 	a.stepped, a.sentInStep = now, 0
 	if !used {
 		return
 	}
+	trip := 2 * max(a.refusal, min(a.copying, longestDoubling/2))
+	if a.phase == nearing && now-a.slowedAt >= slowDoubling {
+		a.phase = steady // whose growth quickens
+	}
 	switch a.phase {
 	case climbing:
-		a.rate *= math.Exp2(passed / max(doubling, 2*a.trip).Seconds())
+		a.rate *= math.Exp2(passed / max(doubling, trip).Seconds())
 	case nearing:
-		a.rate *= math.Exp2(passed / max(slowDoubling, 2*a.trip).Seconds())
+		a.rate *= math.Exp2(passed / max(slowDoubling, trip).Seconds())
 	default:
-		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * math.Pow(min(1, a.rate/fewCalls), 1.5)
-		usual := decrease * a.rate / gain // seconds between two SlowDowns in balance
-		quicker := max(1, (now-a.slowedAt).Seconds()/(quickening*usual))
-		a.rate += min(gain*quicker*quicker, a.rate) * passed
+		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * min(1, a.rate/fewCalls)
+		quicker := max(1, (now-a.slowedAt).Seconds()/quiet.Seconds())
+		a.rate += min(gain*quicker*quicker*quicker, a.rate) * passed
 	}
 	a.bound()
 }
 
 func (a *adaptive) bound() {
-	a.rate = max(a.rate, lowestRate)
+	a.rate = max(a.rate, a.lowest)
 	if a.cap > 0 {
 		a.rate = min(a.rate, a.cap)
 	}
+}
+
+// smoothed is how a round trip is followed: as RFC 6298 does it.
+func smoothed(trip, last time.Duration) time.Duration {
+	if trip == 0 {
+		return last
+	}
+	return trip + (last-trip)/8
 }

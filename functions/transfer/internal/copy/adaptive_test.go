@@ -2,7 +2,7 @@ package copy
 
 import (
 	"container/heap"
-	"math"
+
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -26,29 +26,31 @@ func (e *events) Pop() any {
 	return last
 }
 
-// simulation is workers before one token bucket, on a clock of its own.
+// simulation is workers before one token bucket, on a clock of its own. S3 refuses fast and copies slowly, so both have a latency.
 type simulation struct {
-	limit, burst, tokens float64
-	filled               time.Duration
-	latency              time.Duration
-	due                  events
-	dice                 *rand.Rand
-	workers              []*simulated
+	limit, burst, tokens   float64
+	filled                 time.Duration
+	copyTakes, refusalTake time.Duration
+	due                    events
+	dice                   *rand.Rand
+	workers                []*simulated
+	seconds                int
 }
 
 type simulated struct {
 	control   *adaptive
 	most      float64 // calls a second that it has to make; 0: any number
-	copied    []int   // by second
+	inFlight  int
+	parallel  int   // most of them
+	copied    []int // by second, as S3 accepted them
 	slowDowns []int
 }
 
-const simulatedSeconds = 60
-
-func simulate(limit, burst float64, latency time.Duration, starts ...time.Duration) *simulation {
-	s := &simulation{limit: limit, burst: burst, tokens: burst, latency: latency, dice: rand.New(rand.NewPCG(1, 2))}
+func simulate(seconds int, limit, burst float64, copyTakes, refusalTakes time.Duration, starts ...time.Duration) *simulation {
+	s := &simulation{limit: limit, burst: burst, tokens: burst, copyTakes: copyTakes, refusalTake: refusalTakes, seconds: seconds,
+		dice: rand.New(rand.NewPCG(1, 2))}
 	for _, start := range starts {
-		w := &simulated{control: newAdaptive(0), copied: make([]int, simulatedSeconds+1), slowDowns: make([]int, simulatedSeconds+1)}
+		w := &simulated{control: newAdaptive(0), parallel: LargestParallel, copied: make([]int, seconds+1), slowDowns: make([]int, seconds+1)}
 		s.workers = append(s.workers, w)
 		s.at(start, func(now time.Duration) { s.send(w, start, now) })
 	}
@@ -59,39 +61,83 @@ func (s *simulation) at(when time.Duration, do func(time.Duration)) {
 	heap.Push(&s.due, event{when, do})
 }
 
-func (s *simulation) run() {
-	for len(s.due) > 0 && s.due[0].at < simulatedSeconds*time.Second {
+func (s *simulation) run() *simulation {
+	for len(s.due) > 0 && s.due[0].at < time.Duration(s.seconds)*time.Second {
 		next := heap.Pop(&s.due).(event)
 		next.do(next.at)
 	}
+	return s
 }
 
-// send makes one call of a worker that began at start, and plans the next. An answer is as late as told, give or take a half.
+// take asks the bucket for a call.
+func (s *simulation) take(now time.Duration) bool {
+	s.tokens = min(s.burst, s.tokens+s.limit*(now-s.filled).Seconds())
+	s.filled = now
+	if s.tokens < 1 {
+		return false
+	}
+	s.tokens--
+	return true
+}
+
+// send makes one call of a worker that began at start, and plans the next. A request arrives after a quarter to half of a refusal's
+// latency, an answer is as late as told.
 func (s *simulation) send(w *simulated, start, now time.Duration) {
 	own := now - start
-	w.control.Sent(own)
-	arrives := s.latency/2 + time.Duration(s.dice.Float64()*float64(s.latency)/2)
-	s.at(now+arrives, func(there time.Duration) {
-		s.tokens = min(s.burst, s.tokens+s.limit*(there-s.filled).Seconds())
-		s.filled = there
-		copied := s.tokens >= 1
-		if copied {
-			s.tokens--
-		}
-		s.at(there+s.latency/2, func(back time.Duration) {
-			if copied {
-				w.copied[back/time.Second]++
-			} else {
-				w.slowDowns[back/time.Second]++
-			}
-			w.control.Answered(back-start, own, copied, !copied)
-		})
-	})
 	pause := 1 / w.control.Rate(own)
+	if w.inFlight < w.parallel {
+		w.inFlight++
+		w.control.Sent(own)
+		arrives := s.refusalTake/4 + time.Duration(s.dice.Float64()*float64(s.refusalTake)/4)
+		s.at(now+arrives, func(there time.Duration) {
+			takes := s.refusalTake - arrives
+			copied := s.take(there)
+			if copied {
+				w.copied[there/time.Second]++
+				takes = s.copyTakes - arrives
+			} else {
+				w.slowDowns[there/time.Second]++
+			}
+			s.at(there+max(0, takes), func(back time.Duration) {
+				w.inFlight--
+				w.control.Answered(back-start, own, copied, !copied)
+			})
+		})
+	}
 	if w.most > 0 {
 		pause = max(pause, 1/w.most)
 	}
 	s.at(now+time.Duration(pause*float64(time.Second)), func(now time.Duration) { s.send(w, start, now) })
+}
+
+// through is the part of the limit that all workers used from a second on.
+func (s *simulation) through(from, until int) float64 {
+	all := 0
+	for _, w := range s.workers {
+		all += sum(w.copied[from:until])
+	}
+	return float64(all) / float64(until-from) / s.limit
+}
+
+// jain is Jain's index of fairness from a second on: 1 for equal shares, 1/n where one has all.
+func (s *simulation) jain(from int) float64 {
+	total, squares := 0.0, 0.0
+	for _, w := range s.workers {
+		copied := float64(sum(w.copied[from:s.seconds]))
+		total += copied
+		squares += copied * copied
+	}
+	return total * total / squares / float64(len(s.workers))
+}
+
+// refused is the part of the calls that were answered SlowDown from a second on.
+func (s *simulation) refused(from int) float64 {
+	slowDowns, all := 0, 0
+	for _, w := range s.workers {
+		slowDowns += sum(w.slowDowns[from:s.seconds])
+		all += sum(w.slowDowns[from:s.seconds]) + sum(w.copied[from:s.seconds])
+	}
+	return float64(slowDowns) / float64(max(1, all))
 }
 
 func sum(numbers []int) (all int) {
@@ -101,85 +147,130 @@ func sum(numbers []int) (all int) {
 	return all
 }
 
-func TestOneWorkerFindsTheLimitAndStaysAtIt(t *testing.T) {
-	for _, limit := range []float64{20, 167, 500, 3500} {
-		for _, burst := range []float64{max(10, 0.05*limit), limit} {
-			for _, latency := range []time.Duration{20 * time.Millisecond, 300 * time.Millisecond} {
-				s := simulate(limit, burst, latency, 0)
-				s.run()
-				w := s.workers[0]
-				through := float64(sum(w.copied)) / simulatedSeconds / limit
-				refused := float64(sum(w.slowDowns[10:])) / float64(sum(w.slowDowns[10:])+sum(w.copied[10:]))
-				most := 0.02 // of a limit as small as no S3 has, or of answers as late as no refusal is, more
-				if limit < 100 || latency > 100*time.Millisecond {
-					most = 0.06
+const milli = time.Millisecond
+
+func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
+	for _, c := range []struct {
+		workers                int
+		limit                  float64
+		copyTakes, refusalTake time.Duration
+		refused                float64 // at most, once settled
+	}{
+		{1, 20, 500 * milli, 15 * milli, 0.1},
+		{1, 100, 500 * milli, 15 * milli, 0.03},
+		{1, 100, 5 * time.Second, 15 * milli, 0.03},
+		{1, 500, 20 * milli, 15 * milli, 0.02},
+		{1, 500, 300 * milli, 300 * milli, 0.06},
+		{1, 3500, 20 * milli, 15 * milli, 0.02},
+		{1, 3500, 500 * milli, 15 * milli, 0.02},
+		{3, 500, 20 * milli, 15 * milli, 0.02},
+		{10, 500, 500 * milli, 15 * milli, 0.05},
+		{20, 100, 500 * milli, 15 * milli, 0.4},
+		{30, 3500, 500 * milli, 15 * milli, 0.03},
+		{100, 500, 2 * time.Second, 15 * milli, 0.4},
+		{50, 1000, 5 * time.Second, 15 * milli, 0.12},
+	} {
+		for _, burst := range []float64{max(2, c.limit/10), c.limit} {
+			s := simulate(30, c.limit, burst, c.copyTakes, c.refusalTake, make([]time.Duration, c.workers)...).run()
+			if s.through(0, 30) < 0.95 || s.refused(10) > c.refused || s.jain(0) < 0.96 {
+				t.Errorf("%+v, burst %.0f: %.3f of the limit, %.4f refused, Jain %.3f", c, burst, s.through(0, 30), s.refused(10), s.jain(0))
+			}
+		}
+	}
+}
+
+func TestWorkersThatBeginLaterGetAShareToo(t *testing.T) {
+	for _, late := range []time.Duration{300 * milli, 3 * time.Second} {
+		s := simulate(60, 500, 50, 500*milli, 15*milli, 0, late/3, late).run()
+		if s.through(0, 60) < 0.95 || s.jain(30) < 0.9 {
+			t.Errorf("%v late: %.3f of the limit, Jain %.3f", late, s.through(0, 60), s.jain(30))
+		}
+	}
+}
+
+func TestALimitThatHalvesAndDoublesIsFoundAgain(t *testing.T) {
+	for _, workers := range []int{1, 20} {
+		for _, limit := range []float64{100, 500, 3500} {
+			s := simulate(90, limit, limit/10, 500*milli, 15*milli, make([]time.Duration, workers)...)
+			change := func(part float64) func(time.Duration) {
+				return func(now time.Duration) {
+					s.take(now)
+					s.limit, s.burst = part*limit, part*limit/10
 				}
-				if through < 0.95 || through > 1+burst/limit/simulatedSeconds || refused > most {
-					t.Errorf("limit %.0f, burst %.0f, %v: %.3f of it, %.4f refused", limit, burst, latency, through, refused)
+			}
+			s.at(30*time.Second, change(0.5))
+			s.at(60*time.Second, change(1))
+			s.run()
+			for from, part := range map[int]float64{0: 1, 30: 0.5, 60: 1} {
+				if through := s.through(from, from+30) / part; through < 0.95 {
+					t.Errorf("%d workers on %.0f, from %d s on: %.3f of the limit", workers, limit, from, through)
 				}
 			}
 		}
 	}
 }
 
-func TestThreeWorkersShareALimitFairly(t *testing.T) {
-	for _, limit := range []float64{500, 3500} {
-		for _, burst := range []float64{50, limit} {
-			for _, late := range []time.Duration{0, 300 * time.Millisecond, 3 * time.Second} {
-				s := simulate(limit, burst, 20*time.Millisecond, 0, late/3, late)
-				s.run()
-				together, refused, shares := 0.0, 0, []float64{}
-				for _, w := range s.workers {
-					together += float64(sum(w.copied)) / simulatedSeconds / limit
-					refused += sum(w.slowDowns[10:])
-				}
-				far := 0.0
-				for _, w := range s.workers {
-					share := float64(sum(w.copied)) / simulatedSeconds / limit / together * 3
-					shares = append(shares, share)
-					far = max(far, math.Abs(share-1))
-				}
-				part := float64(refused) / limit / 50
-				if together < 0.9 || far > 0.25 && late < time.Second || part > 0.02 {
-					t.Errorf("limit %.0f, burst %.0f, late %v: %.3f together, shares %.2f, %.4f refused", limit, burst, late, together, shares, part)
-				}
+func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHolds(t *testing.T) {
+	for _, workers := range []int{1, 10} {
+		s := simulate(70, 500, 50, 500*milli, 15*milli, make([]time.Duration, workers)...)
+		var ignoring func(now time.Duration)
+		ignoring = func(now time.Duration) {
+			if now < 40*time.Second {
+				s.take(now)
+				s.at(now+time.Duration(s.dice.ExpFloat64()/3000*float64(time.Second)), ignoring)
 			}
 		}
+		s.at(10*time.Second, ignoring)
+		seen := func(when time.Duration, want bool) {
+			s.at(when, func(now time.Duration) {
+				if c := s.workers[0].control; c.Crowded() != want || want && c.Rate(now) < 1.5 {
+					t.Errorf("%d workers at %v: crowded %v, %.2f a second", workers, when, c.Crowded(), c.Rate(now))
+				}
+			})
+		}
+		seen(9*time.Second, false)
+		seen(25*time.Second, true)
+		seen(39*time.Second, true)
+		seen(60*time.Second, false)
+		s.run()
+		if through := s.through(50, 70); through < 0.95 {
+			t.Errorf("%d workers: %.3f of the limit after the other had ended", workers, through)
+		}
 	}
+}
+
+func TestWorkersAmongTheirLikeNeverTakeEachOtherForSuchAClient(t *testing.T) {
+	s := simulate(60, 100, 10, 500*milli, 15*milli, make([]time.Duration, 20)...)
+	for second := range 60 {
+		s.at(time.Duration(second)*time.Second, func(time.Duration) {
+			for _, w := range s.workers {
+				if w.control.Crowded() {
+					t.Errorf("after %d s, %.0f %% refused", second, 100*w.control.refusedPart)
+				}
+			}
+		})
+	}
+	s.run()
 }
 
 func TestARateThatIsNotUsedDoesNotGrow(t *testing.T) {
-	s := simulate(1e6, 1e6, 20*time.Millisecond, 0)
+	s := simulate(60, 1e6, 1e6, 20*milli, 20*milli, 0)
 	s.workers[0].most = 1000
 	s.run()
-	if rate := s.workers[0].control.Rate(simulatedSeconds * time.Second); rate > 2000 {
+	if rate := s.workers[0].control.Rate(time.Minute); rate > 2000 {
 		t.Errorf("%.0f calls a second for a worker that makes 1,000", rate)
-	}
-}
-
-func TestALimitThatChangesIsFoundAgain(t *testing.T) {
-	s := simulate(3500, 350, 20*time.Millisecond, 0)
-	s.at(15*time.Second, func(time.Duration) { s.limit, s.burst = 1000, 100 })
-	s.at(30*time.Second, func(time.Duration) { s.limit, s.burst = 3500, 350 })
-	s.run()
-	through := func(from, until int) float64 {
-		return float64(sum(s.workers[0].copied[from:until])) / float64(until-from)
-	}
-	if lower, again := through(18, 30), through(50, 60); lower < 950 || lower > 1010 || again < 0.95*3500 {
-		t.Errorf("%.0f a second after the limit fell to 1,000, %.0f after it rose to 3,500", lower, again)
 	}
 }
 
 func TestALimitIsFoundAgainAfterS3HasRefusedEverything(t *testing.T) {
 	for _, limit := range []float64{100, 500, 3500} {
 		for _, began := range []time.Duration{0, 15 * time.Second} {
-			s := simulate(limit, limit/10, 20*time.Millisecond, 0)
+			s := simulate(60, limit, limit/10, 500*milli, 15*milli, 0)
 			s.at(began, func(time.Duration) { s.limit, s.tokens = 0, 0 })
 			s.at(began+10*time.Second, func(now time.Duration) { s.limit, s.filled = limit, now })
 			s.run()
-			from := int(began.Seconds()) + 17
-			if through := float64(sum(s.workers[0].copied[from:60])) / float64(60-from); through < 0.95*limit {
-				t.Errorf("limit %.0f, refused from %v on: %.0f a second", limit, began, through)
+			if through := s.through(int(began.Seconds())+17, 60); through < 0.95 {
+				t.Errorf("limit %.0f, refused from %v on: %.3f of it", limit, began, through)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,6 +22,9 @@ type failures struct {
 	begin string
 	end   string
 	line  strings.Builder
+	err   error // of the first write that failed
+	most  int   // rows written; 0: all
+	added int
 }
 
 // newFailures makes lines {"failed_objects": [...], "run_id": ...} for the log.
@@ -35,6 +39,9 @@ func (f *failures) add(r row, kind, message string) {
 		record.Quote(record.OneLine(message)))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if f.added++; f.most > 0 && f.added > f.most {
+		return
+	}
 	if f.line.Len() > 0 && f.line.Len()+len(one)+len(f.end)+2 > longestLineBytes {
 		f.write()
 	}
@@ -46,17 +53,19 @@ func (f *failures) add(r row, kind, message string) {
 	f.line.WriteString(one)
 }
 
-// flush writes what is left.
-func (f *failures) flush() {
+// flush writes what is left, and returns the first error of all writes.
+func (f *failures) flush() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.write()
+	return f.err
 }
 
 func (f *failures) write() {
 	if f.line.Len() > 0 {
-		// One write, so that lines of several writers can't mix. A log that can't be written to shows at the record.
-		_, _ = io.WriteString(f.log, f.line.String()+f.end)
+		// One write, so that lines of several writers can't mix.
+		_, err := io.WriteString(f.log, f.line.String()+f.end)
+		f.err = cmp.Or(f.err, err)
 		f.line.Reset()
 	}
 }

@@ -16,7 +16,7 @@ type observed struct {
 	beganCPU float64
 
 	firstCall, lastAnswer                                  atomic.Int64 // ns after began; 0: none yet
-	planned, copied, alreadyThere, failed, malformed       atomic.Int64
+	planned, copied, alreadyThere, failed, malformed, left atomic.Int64
 	calls, slowDowns, retries, requests, inFlight, emptied atomic.Int64
 	bytes                                                  atomic.Int64
 	emptying                                               atomic.Int64 // ns

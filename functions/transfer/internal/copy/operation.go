@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"stampede/transfer/internal/account"
@@ -21,6 +22,7 @@ type operation struct {
 	from, to *s3.Client
 	wrong    error // why settings or clients are nil
 	runner   *deadline.Runner
+	finished *finished // of the message that wasn't done
 }
 
 // New reads the environment and makes what every message uses.
@@ -64,6 +66,9 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
 		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx, seen) })
+		if o.finished = job.finished; err == nil {
+			o.finished = nil
+		}
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
@@ -90,13 +95,14 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	j := &job{
 		Way: order.Way, from: o.from, to: o.to, sourceBucket: from.Source, sameBucket: from.Source == from.Destination,
 		prefix: from.DestinationPrefix, emptyFirst: order.EmptyFirst, until: until,
-		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt),
+		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt), notices: os.Stderr,
 	}
 	switch {
 	case order.Manifest == "":
-		j.rows = listed(o.from, seen, from.SourcePrefix, from.DestinationPrefix)
+		j.rows = listed(order.lister(o.from), seen, from.SourcePrefix, from.DestinationPrefix)
 	case order.Slices > 0:
-		j.rows = sliced(o.from, seen, order.Manifest, order.FirstSlice, order.Slices)
+		j.finished, j.lookFirst = finishedOf(o.finished, order), attempt > 1
+		j.rows = sliced(order.lister(o.from), seen, order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
 }

@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -31,6 +32,8 @@ type control interface {
 	// Sent hears of every call, Answered of its end; through says that S3 let it, even where it then refused what was asked.
 	Sent(now time.Duration)
 	Answered(now, sentAt time.Duration, through, slowDown bool)
+	// Crowded tells whether S3 refuses most calls however few they are.
+	Crowded() bool
 }
 
 // constant is a cap that nothing changes.
@@ -39,6 +42,7 @@ type constant float64
 func (c constant) Rate(time.Duration) float64                        { return float64(c) }
 func (c constant) Sent(time.Duration)                                {}
 func (c constant) Answered(time.Duration, time.Duration, bool, bool) {}
+func (c constant) Crowded() bool                                     { return false }
 
 // newPacer makes the pacer of a way.
 func newPacer(way Way, began time.Time) *pacer {
@@ -97,4 +101,18 @@ func (p *pacer) answered(now, sentAt time.Duration, through, slowDown bool) {
 		p.rate.Answered(now, sentAt, through, slowDown)
 		p.mutex.Unlock()
 	}
+}
+
+// crowded says, in words for a user, that slowing down doesn't help; "" as long as it does.
+func (p *pacer) crowded(now time.Duration) string {
+	if p == nil {
+		return ""
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if !p.rate.Crowded() {
+		return ""
+	}
+	return fmt.Sprintf("S3 throttles most calls although this program makes only %.0f a second: another client of this bucket seems to ignore "+
+		"SlowDown; stop it or slow it down", p.rate.Rate(now))
 }

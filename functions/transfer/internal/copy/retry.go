@@ -18,8 +18,13 @@ const (
 	timeoutCost        = 10
 	unretriedGain      = 1
 	longestPause       = 20 // seconds, of standard mode; legacy mode has no limit (botocore/retryhandler.py, delay_exponential)
+	fewestSlowed       = 50 // SlowDowns of one row before the adaptive pace gives it up
 	longestSlowedPause = 2  // tenths of a second, of the adaptive pace, which slows down by itself
 )
+
+// longestSlowed is how long the adaptive pace tries one row that S3 always slows down, while it lets others through. A variable for
+// tests.
+var longestSlowed = 5 * time.Minute
 
 // quota is the tokens of one worker; nil for legacy mode, which has none.
 type quota struct{ tokens atomic.Int64 }

@@ -3,21 +3,26 @@ package copy
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/s3test"
 )
 
 func TestAnAnswerThatWasLostIsACopyOfOurOwnAndAnErrorAfterA200IsTriedAgain(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 100, 10)
-	store.Lost, store.LateErrors, store.Conflicts, store.SlowDowns = 7, 3, 2, 4
+	store.Lost, store.Halved, store.LateErrors, store.Conflicts, store.SlowDowns = 7, 4, 3, 2, 4
 	record, failed := start(t).invoke(ordered(`"parallel_limit": 5`, `"retry_attempts": 11`), time.Minute)
 	expect(t, record, map[string]any{"status": "ok", "planned": 100, "copied": 100, "already_there": 0, "failed": 0, "slowdowns": 4,
 		"calls": float64(store.Copies.Load()), "requests": float64(store.Requests.Load())})
@@ -42,6 +47,25 @@ func TestTheSameObjectIsKnownByETagOrByChecksumAndAnotherOneIsLeftAlone(t *testi
 		}
 	}
 	if len(failed) != 2 {
+		t.Error(failed)
+	}
+}
+
+func TestWhatS3CantCompareIsOurOwnCopyOrSaysSo(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	for i := range 20 {
+		store.Put(from, fmt.Sprintf("source/%d", i), s3test.Stored{Body: s3test.Random(10), ETag: `"0123-2"`, NoChecksum: true})
+	}
+	store.Lost = 5 // copies made without an answer
+	before := s3test.Stored{Body: s3test.Random(10), NoChecksum: true, Modified: time.Now().Add(-time.Minute)}
+	store.Put(to, "0", before)
+	before.Body = before.Body[:9]
+	store.Put(to, "1", before)
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 2`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 20, "copied": 18, "already_there": 0, "failed": 2})
+	slices.SortFunc(failed, func(a, b failedObject) int { return strings.Compare(a.Source, b.Source) })
+	if len(failed) != 2 || failed[0].Error_type != failure.ObjectNotComparable || failed[1].Error_type != failure.ObjectDiffers ||
+		!strings.Contains(failed[0].Error_message, "can't be compared") {
 		t.Error(failed)
 	}
 }
@@ -107,11 +131,11 @@ func TestPausesDoubleFromASecondAndOnlyStandardModeEndsThat(t *testing.T) {
 
 func TestTheAdaptivePaceFailsNothingWhateverTheLimit(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
-	fill(store, 1200, 1)
-	store.LimitPerS, store.Burst = 300, 30
+	fill(store, 800, 1)
+	store.LimitPerS, store.Burst, store.Latency = 300, 30, 500*time.Millisecond // S3 copies slowly and refuses fast
 	record, failed := start(t).invoke(ordered(`"parallel_limit": 200`, `"pace": "adaptive"`, `"retry_attempts": 1`), time.Minute)
-	expect(t, record, map[string]any{"status": "ok", "planned": 1200, "copied": 1200, "failed": 0, "pace": "adaptive"})
-	if rate := record["calls_per_s"].(float64); rate < 200 || rate > 330 || record["slowdowns"] == 0.0 || len(failed) > 0 {
+	expect(t, record, map[string]any{"status": "ok", "planned": 800, "copied": 800, "failed": 0, "pace": "adaptive"})
+	if rate := record["calls_per_s"].(float64); rate < 160 || rate > 330 || record["slowdowns"] == 0.0 || len(failed) > 0 {
 		t.Error(rate, record["slowdowns"], failed)
 	}
 }
@@ -132,6 +156,63 @@ func TestTheAdaptivePaceFailsNothingWhereTheComparisonIsSlowedDown(t *testing.T)
 	expect(t, record, map[string]any{"status": "ok", "planned": 2, "copied": 1, "already_there": 1, "failed": 0})
 	if len(failed) > 0 {
 		t.Error(failed)
+	}
+}
+
+// crowded is a control that sees nothing but refusals.
+type crowded struct{ constant }
+
+func (crowded) Crowded() bool { return true }
+
+func TestAClientThatIgnoresSlowDownIsSaidOnce(t *testing.T) {
+	var notices strings.Builder
+	j, seen, ended := &job{failures: newFailures(io.Discard, "r", "c", 0, 1), notices: &notices}, observe(), make(chan struct{})
+	time.AfterFunc(5*look, func() { close(ended) })
+	j.watch(seen, &pacer{began: seen.began, rate: crowded{5}}, func(error) {}, ended)
+	if said := notices.String(); !strings.Contains(said, "makes only 5 a second: another client") || strings.Count(said, "\n") != 1 {
+		t.Errorf("%q", said)
+	}
+}
+
+func TestTheAdaptivePaceGivesUpARowThatNeverGetsThroughWhileOthersDo(t *testing.T) {
+	usual := longestSlowed
+	longestSlowed = 10 * time.Millisecond
+	defer func() { longestSlowed = usual }()
+	store := s3test.StartStore(t, from, to)
+	fill(store, 20, 1)
+	store.Refuse = func(_ *http.Request, _, key, source string) (int, string) {
+		if source != "" && strings.HasPrefix(key, "1") {
+			return 503, map[bool]string{true: "SlowDown", false: "ServiceUnavailable"}[key == "1.mp4"]
+		}
+		return 0, ""
+	}
+	record, failed := start(t).invoke(ordered(`"parallel_limit": 2`, `"pace": "adaptive"`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "planned": 20, "copied": 9, "failed": 11})
+	for _, one := range failed {
+		if slowed := one.Source == "source/1.mp4"; slowed != (one.Error_type == failure.SlowDown) || !slowed && one.Error_type != failure.S3 {
+			t.Error(one)
+		}
+	}
+}
+
+func TestListingAndSlicesAreAsPatientWithSlowDownAsCopies(t *testing.T) {
+	for _, code := range []string{"SlowDown", "ServiceUnavailable"} {
+		store := s3test.StartStore(t, from, to)
+		fill(store, 3, 1)
+		store.Put(to, "old", s3test.Stored{})
+		slice(store, 0, "source/1.mp4,a")
+		refused := map[string]int{}
+		store.Refuse = func(r *http.Request, bucket, key, source string) (int, string) {
+			if refused[bucket+key]++; source == "" && r.Method == http.MethodGet && refused[bucket+key] < 6 {
+				return 503, code
+			}
+			return 0, ""
+		}
+		want := map[bool]any{true: "ok", false: "error"}[code == "SlowDown"]
+		record, _ := start(t).invoke(ordered(`"parallel_limit": 2`, `"pace": "adaptive"`, `"empty_first": 1`), time.Minute)
+		expect(t, record, map[string]any{"status": want})
+		record, _ = start(t).invoke(ordered(`"parallel_limit": 2`, `"pace": "adaptive"`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
+		expect(t, record, map[string]any{"status": want})
 	}
 }
 
@@ -266,6 +347,60 @@ func TestCredentialsThatExpiredForGoodEndTheWorkSoThatTheMessageComesBack(t *tes
 	expect(t, record, map[string]any{"status": "error", "error_type": "NoCredentials", "copied": 20, "failed": 0, "planned": nil})
 	if len(failed) > 0 {
 		t.Error(failed)
+	}
+}
+
+// renewing is a source of credentials that are other ones each time.
+type renewing struct{ retrieved atomic.Int64 }
+
+func (r *renewing) Retrieve(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test", SessionToken: fmt.Sprint(r.retrieved.Add(1))}, nil
+}
+
+func TestCredentialsThatExpireUnderManyCallsCostNoRetryOfTheQuota(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 400, 1)
+	store.Refuse = func(r *http.Request, _, _, source string) (int, string) {
+		if source != "" && r.Header.Get("X-Amz-Security-Token") == "1" {
+			time.Sleep(50 * time.Millisecond) // until all are in flight
+			return 400, "ExpiredToken"
+		}
+		return 0, ""
+	}
+	f := start(t)
+	client, err := s3.NewClient(store.URL, "us-east-1", to, aws.NewCredentialsCache(&renewing{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.to = client.ForManySmallAnswers(time.Second)
+	record, _ := f.invoke(ordered(`"parallel_limit": 400`, `"retry_attempts": 1`), time.Minute)
+	expect(t, record, map[string]any{"status": "ok", "copied": 400, "failed": 0})
+}
+
+func TestWhatEveryRowWouldMeetEndsTheWorkSoThatTheMessageComesBack(t *testing.T) {
+	for code, want := range map[string]struct {
+		status     int
+		kind, says string
+	}{
+		"InvalidAccessKeyId":           {403, "NoCredentials", "check access key"},
+		"SignatureDoesNotMatch":        {403, "NoCredentials", "check access key"},
+		"RequestTimeTooSkewed":         {403, "SettingsError", "set the clock"},
+		"PermanentRedirect":            {301, "SettingsError", "set --region or AWS_REGION"},
+		"AuthorizationHeaderMalformed": {400, "SettingsError", "set --region or AWS_REGION"},
+	} {
+		store := s3test.StartStore(t, from, to)
+		fill(store, 30, 1)
+		store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
+			if source != "" {
+				return want.status, code
+			}
+			return 0, ""
+		}
+		record, failed := start(t).invoke(ordered(`"parallel_limit": 2`), time.Minute)
+		expect(t, record, map[string]any{"status": "error", "error_type": want.kind, "planned": nil, "copied": 0})
+		if message, _ := record["error_message"].(string); len(failed) > 0 || !strings.Contains(message, want.says) || store.Copies.Load() > 4 {
+			t.Errorf("%s: %s, %d failed, %d requests", code, message, len(failed), store.Copies.Load())
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"encoding/csv"
 	"net/url"
 	"strconv"
 	"strings"
@@ -19,6 +20,8 @@ type row struct {
 	Slice, Line         int64
 	Source, Destination string
 	Bytes               int64
+	ETag                string // of the source, "" where it isn't known
+	Number              int64  // from 0, of the rows of one copy
 	Err                 *failure.Error
 }
 
@@ -27,8 +30,18 @@ type row struct {
 func parseRow(line string) (r row) {
 	r.Bytes = -1
 	fields := strings.Split(strings.TrimSuffix(line, "\r"), ",")
+	if strings.Contains(line, `"`) {
+		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
+		if err != nil {
+			return malformed(line, "the quotes of a row must be those of CSV: %v", err)
+		}
+		fields = quoted
+	}
 	if len(fields) != 2 && len(fields) != 3 {
 		return malformed(line, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
+	}
+	if strings.Contains(fields[0], "?versionId=") { // a question mark of a key is %3F
+		return malformed(line, "a version of the source can't be copied, only its current one: leave out ?versionId=")
 	}
 	for i, key := range []*string{&r.Source, &r.Destination} {
 		decoded, err := url.PathUnescape(fields[i])

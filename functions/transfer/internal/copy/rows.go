@@ -3,6 +3,7 @@ package copy
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPref
 				return nil // the console's sign for the folder itself
 			}
 			found = true
-			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size})
+			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size, ETag: one.ETag})
 		})
 		if err == nil && !found {
 			return failure.New(failure.NoData, "no objects below the source prefix %q: upload the objects to copy (stampede dataset), or check the prefix", sourcePrefix)
@@ -49,12 +50,55 @@ func sliced(client *s3.Client, counted s3.Counted, manifest string, first, numbe
 	}
 }
 
+// manifestRows gives the rows of a manifest by hand: lines of source,destination, or what --failed wrote.
+func manifestRows(body io.Reader, take func(row) error) error {
+	reader := bufio.NewReaderSize(body, 64<<10)
+	if first, err := reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(first) != "{" {
+		return lines(reader, -1, take)
+	}
+	decoder := json.NewDecoder(reader)
+	for {
+		var line struct {
+			Objects []struct {
+				Line                *int64
+				Source, Destination string
+				Type                string `json:"error_type"`
+				Message             string `json:"error_message"`
+			} `json:"failed_objects"`
+		}
+		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil // the last line of a program that was killed may be cut short
+		} else if err != nil {
+			return failure.New(failure.File, "the manifest begins as a file of --failed, but isn't one: %v", err)
+		}
+		for _, failed := range line.Objects {
+			r := row{Slice: -1, Line: -1, Source: failed.Source, Destination: failed.Destination, Bytes: -1}
+			if failed.Line != nil {
+				r.Line = *failed.Line
+			}
+			if failed.Type == failure.MalformedRow || failed.Destination == "" {
+				r.Err = failure.New(failure.MalformedRow, "%s", failed.Message)
+			}
+			if err := take(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // longestRowBytes is more than any row has: two keys of 1,024 bytes, each byte as %XX, and a size.
 const longestRowBytes = 8 << 10
 
 // lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body is returned as it is.
 func lines(body io.Reader, slice int64, take func(row) error) error {
 	reader := bufio.NewReaderSize(body, 64<<10)
+	if mark, err := reader.Peek(3); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(mark) == "\xEF\xBB\xBF" { // of a spreadsheet
+		_, _ = reader.Discard(3)
+	}
 	for line := int64(1); ; line++ {
 		text, err := reader.ReadSlice('\n')
 		long := len(text) > longestRowBytes
@@ -70,7 +114,12 @@ func lines(body io.Reader, slice int64, take func(row) error) error {
 			return nil
 		}
 		r := row{}
-		if long {
+		if strings.TrimSpace(kept) == "" && err == nil {
+			continue
+		}
+		if err != nil && !long {
+			r = malformed(kept, "the last line has no line break, so it may be cut short: end it with one")
+		} else if long {
 			r = malformed(kept, "the line has more than %d bytes, more than any valid row", longestRowBytes)
 		} else {
 			r = parseRow(strings.TrimSuffix(kept, "\n"))

@@ -2,6 +2,8 @@ package copy
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -22,6 +24,10 @@ type job struct {
 	emptyFirst   bool
 	rows         source // nil: nothing to copy
 	failures     *failures
+	finished     *finished // rows that need no request; nil: none, and none is remembered
+	lookFirst    bool      // most rows may be there already
+	nameRest     bool      // rows that aren't begun because the work ended go to failures too
+	notices      io.Writer // for a user, a line each
 	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
 	until time.Time
 	// enough is why copies stop beginning at until, without an error; nil: they must not.
@@ -35,12 +41,12 @@ const callsGrace = 15 * time.Second
 // run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
 // error is why the work as a whole wasn't done.
 func (j *job) run(calls, ctx context.Context, seen *observed) error {
-	defer j.failures.flush()
+	defer func() { _ = j.failures.flush() }() // a log that can't be written to shows at the record, a file at the end of the verb
 	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
 	if j.emptyFirst {
-		if err := empty(begin, j.to, seen, j.prefix); err != nil {
+		if err := empty(begin, j.lister(j.to), seen, j.prefix); err != nil {
 			return err
 		}
 	}
@@ -49,14 +55,15 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 	}
 	e := &engine{
 		Way: j.Way, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
-		failures: j.failures, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
+		failures: j.failures, finished: j.finished, nameRest: j.nameRest, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
 	}
+	e.lookFirst.Store(j.lookFirst)
 	ended := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Add(1)
 	go func() {
 		defer watcher.Done()
-		j.watch(seen, stop, ended)
+		j.watch(seen, e.pacer, stop, ended)
 	}()
 	err := e.run(calls, begin, j.rows)
 	close(ended)
@@ -68,9 +75,10 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 }
 
 // watch looks at the copy until it has ended, and stops it in time.
-func (j *job) watch(seen *observed, stop context.CancelCauseFunc, ended chan struct{}) {
+func (j *job) watch(seen *observed, pace *pacer, stop context.CancelCauseFunc, ended chan struct{}) {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
+	noticed, flushed := false, time.Now()
 	for {
 		select {
 		case <-ended:
@@ -78,6 +86,14 @@ func (j *job) watch(seen *observed, stop context.CancelCauseFunc, ended chan str
 			return
 		case <-ticker.C:
 			seen.look()
+			if time.Since(flushed) > time.Second { // so that they are there whatever becomes of this process
+				flushed = time.Now()
+				_ = j.failures.flush()
+			}
+			if notice := pace.crowded(seen.sinceBegan()); notice != "" && !noticed {
+				noticed = true
+				_, _ = fmt.Fprintln(j.notices, notice)
+			}
 			if !j.until.IsZero() && !time.Now().Add(j.reserve(seen)).Before(j.until) {
 				stop(j.tooLate(seen))
 			}

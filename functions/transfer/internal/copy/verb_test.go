@@ -5,13 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/s3test"
 )
@@ -38,6 +43,28 @@ func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 	expect(t, answer, map[string]any{"planned": 30, "copied": 30, "failed": 0, "emptied": 1, "bytes": 120})
 	if keys := store.Keys(to); status != 0 || stderr != "" || len(keys) != 30 || keys[0] != "p/1.mp4" {
 		t.Error(status, stderr, keys)
+	}
+	asked := store.Requests.Load()
+	_, answer, _ = command(t, "--source-prefix", "source/", "--destination-prefix", "p/", "--parallel-limit", "1")
+	expect(t, answer, map[string]any{"planned": 30, "copied": 0, "already_there": 30})
+	if asked = store.Requests.Load() - asked; asked > 30+5 {
+		t.Errorf("%d requests for 30 rows that are there", asked)
+	}
+}
+
+func TestTheVerbCopiesEveryRowThroughSecondsOfSlowDown(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 300, 1)
+	began := time.Now()
+	store.Refuse = func(_ *http.Request, _, _, source string) (int, string) {
+		if source != "" && time.Since(began) < 500*time.Millisecond {
+			return 503, "SlowDown"
+		}
+		return 0, ""
+	}
+	status, answer, stderr := command(t, "--source-prefix", "source/")
+	if expect(t, answer, map[string]any{"planned": 300, "copied": 300, "failed": 0}); status != 0 {
+		t.Error(status, stderr)
 	}
 }
 
@@ -75,13 +102,199 @@ func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
 	}
 }
 
+func TestRowsThatFailedOrWereLeftAreInTheFileAtOnceAndItIsAManifest(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Latency = 50 * time.Millisecond
+	folder := t.TempDir()
+	manifest, failed := filepath.Join(folder, "m.csv"), filepath.Join(folder, "failed.jsonl")
+	rows := "source/missing,b\nnonsense\n"
+	for i := range 500 {
+		rows += fmt.Sprintf("source/1.mp4,c/%d\n", i)
+	}
+	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(1800*time.Millisecond, func() {
+		if text, _ := os.ReadFile(failed); !strings.Contains(string(text), "source/missing") {
+			t.Errorf("after 1.8 s the file has %q", text)
+		}
+	})
+	status, first, stderr := command(t, "--manifest", manifest, "--failed", failed, "--parallel-limit", "2", "--seconds", "2")
+	if status != 1 || !strings.Contains(stderr, "give "+failed+" as --manifest") {
+		t.Error(status, stderr)
+	}
+	store.Put(from, "source/missing", s3test.Stored{})
+	store.Latency = 0
+	_, second, _ := command(t, "--manifest", failed, "--failed", filepath.Join(folder, "again.jsonl"))
+	copied := first["copied"].(float64)
+	expect(t, second, map[string]any{"planned": 502 - copied, "copied": 501 - copied, "already_there": 0, "failed": 1, "malformed": 1})
+	if len(store.Keys(to)) != 501 {
+		t.Error(len(store.Keys(to)))
+	}
+	if status, _, stderr := command(t, "--manifest", failed, "--failed", folder+"/./failed.jsonl"); status != 2 || !strings.Contains(stderr, "overwrite") {
+		t.Error(status, stderr)
+	}
+}
+
+func TestAManifestMayComeFromASpreadsheetButNotBeCutShort(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Put(from, "a,b", s3test.Stored{})
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	rows := "\xEF\xBB\xBFsource/1.mp4,a\r\n\n \r\n\"source/1.mp4\",\"b\"\n\"a,b\",c\n\"x,d\nsource/1.mp4,cop"
+	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, answer, stderr := command(t, "--manifest", manifest)
+	expect(t, answer, map[string]any{"planned": 5, "copied": 3, "failed": 2, "malformed": 2})
+	if keys := store.Keys(to); strings.Join(keys, " ") != "a b c" || !strings.Contains(stderr, "may be cut short") || !strings.Contains(stderr, `"line": 6`) {
+		t.Error(keys, stderr)
+	}
+}
+
+func TestWithoutAFileForThemTheFirstFailedRowsAreOnStderrAndTheRestIsCounted(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(manifest, []byte(strings.Repeat("missing,a\n", 3000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := command(t, "--manifest", manifest)
+	if named := strings.Count(stderr, "NoSuchKey"); named > 2*shownFailures || !strings.Contains(stderr, "2990 more rows failed; --failed FILE") {
+		t.Errorf("%d named in %.500s", named, stderr)
+	}
+}
+
+func TestProgressHasTotalRateAndTimeLeft(t *testing.T) {
+	usual := progressEvery
+	progressEvery = 300 * time.Millisecond
+	defer func() { progressEvery = usual }()
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Latency = 20 * time.Millisecond
+	rows := ""
+	for i := range 40 {
+		rows += fmt.Sprintf("source/1.mp4,%d\n", i)
+	}
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := command(t, "--manifest", manifest, "--parallel-limit", "1")
+	if !regexp.MustCompile(`(?m)^\d+ of 40 copied, 0 already there, 0 failed, 0 SlowDowns, \d+ rows/s, \d+s left$`).MatchString(stderr) {
+		t.Error(stderr)
+	}
+}
+
+func TestMoreCallsThanThisProcessMayOpenFilesAreCappedAndSaid(t *testing.T) {
+	var usual syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	few := usual
+	few.Cur = 256
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &usual) }()
+	var stderr bytes.Buffer
+	j := &job{Way: Way{Parallel: 1000}}
+	(&options{Way: j.Way}).capParallel(j, &stderr)
+	if j.Parallel != 256-keptFiles || !strings.HasPrefix(stderr.String(), "--parallel-limit is 224 instead of 1000: ") {
+		t.Error(j.Parallel, stderr.String())
+	}
+}
+
+func TestTheSourcesRegionTheStorageClassAndThePayerAreSent(t *testing.T) {
+	store := s3test.StartStore(t, from, to)
+	fill(store, 1, 1)
+	store.Refuse = func(r *http.Request, bucket, _, source string) (int, string) {
+		region, class := "/eu-west-1/s3/", ""
+		if source != "" {
+			region, class = "/us-east-1/s3/", "GLACIER_IR"
+		}
+		if !strings.Contains(r.Header.Get("Authorization"), region) || r.Header.Get("X-Amz-Storage-Class") != class ||
+			r.Header.Get("X-Amz-Request-Payer") != "requester" {
+			t.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
+		}
+		return 0, ""
+	}
+	status, _, stderr := command(t, "--source-prefix", "source/", "--source-region", "eu-west-1", "--storage-class", "GLACIER_IR", "--request-payer", "requester")
+	if status != 0 || stderr != "" {
+		t.Error(status, stderr)
+	}
+}
+
+func TestAVersionOfASourceIsRefusedAndNotTakenForAKey(t *testing.T) {
+	if r := parseRow("a?versionId=1,b"); r.Err == nil || !strings.Contains(r.Err.Error(), "versionId") {
+		t.Error(r)
+	}
+	if r := parseRow("a%3FversionId=1,b"); r.Err != nil || r.Source != "a?versionId=1" {
+		t.Error(r)
+	}
+}
+
+func TestHelpAndVersionGoToStdout(t *testing.T) {
+	for want, arguments := range map[string][]string{"-manifest file": {"copy", "--help"}, "transfer, commit ": {"--version"}} {
+		var out, errors bytes.Buffer
+		if status := host.Main(context.Background(), Verbs, arguments, &out, &errors); status != 0 || errors.Len() > 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: %d, %s, %s", arguments, status, out.String(), errors.String())
+		}
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestAFailedRowThatCantBeWrittenIsSaid(t *testing.T) {
+	failed := newFailures(full{}, "r", "c", 0, 1)
+	failed.add(row{}, failure.NoSuchKey, "")
+	for range 2 {
+		if err := failed.flush(); err != syscall.ENOSPC {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheVerbStopsAfterItsSecondsWithoutAnError(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 500, 1)
 	store.Latency = 20 * time.Millisecond
 	status, answer, stderr := command(t, "--source-prefix", "source/", "--seconds", "1", "--parallel-limit", "2")
-	if copied := answer["copied"].(float64); status != 0 || stderr != "" || copied < 10 || copied > 110 || answer["planned"] != copied {
+	if copied := answer["copied"].(float64); status != 0 || !strings.HasPrefix(stderr, "stopped after 1 seconds (--seconds), with ") || copied < 10 || copied > 110 || answer["planned"] != copied {
 		t.Error(status, stderr, answer)
+	}
+}
+
+func TestTheVerbStopsWhileItWaitsForRows(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	idle, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	stdin := os.Stdin
+	os.Stdin = idle
+	defer func() { os.Stdin = stdin }()
+	fifo := filepath.Join(t.TempDir(), "rows")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, manifest := range []string{"-", fifo} {
+		began := time.Now()
+		if status, _, stderr := command(t, "--manifest", manifest, "--seconds", "1"); status != 0 || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: %d after %v: %s", manifest, status, time.Since(began), stderr)
+		}
+		ctx, interrupt := context.WithCancel(context.Background())
+		time.AfterFunc(100*time.Millisecond, interrupt)
+		var out, errors bytes.Buffer
+		arguments := []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--manifest", manifest}
+		if status := host.Main(ctx, Verbs, arguments, &out, &errors); status != 130 {
+			t.Errorf("%s: %d %s", manifest, status, errors.String())
+		}
 	}
 }
 
@@ -103,6 +316,9 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" is inside"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
+		{[]string{"--source-prefix", "a/", "--tags", "a=b"}, "--tags isn't available: S3 copies the tags"},
+		{[]string{"--source-prefix", "a/", "--storage-class", "COLD"}, "--storage-class must be STANDARD or"},
+		{[]string{"--source-prefix", "a/", "--request-payer", "me"}, "--request-payer must be requester"},
 	} {
 		status, answer, stderr := command(t, c.arguments...)
 		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
@@ -136,7 +352,7 @@ func copyBytes(to, from []byte) int { return copy(to, from) }
 func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 	heap := func(rows int) (uint64, int) {
 		seen := observe()
-		e := &engine{Way: Way{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(&shortened{}, "r", "c", 0, 1)}
+		e := &engine{Way: Way{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(io.Discard, "r", "c", 0, 1)}
 		most := 0
 		err := e.run(context.Background(), context.Background(), func(_ context.Context, take func(row) error) error {
 			return lines(&endless{left: rows}, 0, func(r row) error {

@@ -2,7 +2,11 @@
 // counted and every row accounted for.
 package copy
 
-import "time"
+import (
+	"time"
+
+	"stampede/transfer/internal/s3"
+)
 
 // Retry modes, paces, and the limits of an order.
 const (
@@ -29,4 +33,12 @@ type Way struct {
 	Attempts  int64 // tries of one call, the first included
 	Pace      string
 	CallsPerS int64
+}
+
+// lister is the client for what a copy lists and reads besides its copies: as patient with SlowDown as they are.
+func (w Way) lister(client *s3.Client) *s3.Client {
+	if w.Pace == Adaptive {
+		return client.Patiently()
+	}
+	return client
 }

@@ -27,7 +27,8 @@ func (o *observed) CountRequest() { o.requests.Add(1) }
 // CountRetry counts a request that is sent again.
 func (o *observed) CountRetry() { o.retries.Add(1) }
 
-func (o *observed) noteFirstByte() {
+// noteAnswer notes the first good answer, as functions/common/object_read.py does: its body may be long in coming.
+func (o *observed) noteAnswer() {
 	if o.firstByte.Load() == 0 {
 		o.firstByte.CompareAndSwap(0, max(1, int64(time.Since(o.startedAt))))
 	}

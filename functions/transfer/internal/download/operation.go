@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/workfolder"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -67,13 +67,12 @@ func (o *operation) download(ctx context.Context, order *order, until time.Time)
 	}
 	job := Job{Client: o.client, Key: o.settings.Key, ObjectBytes: order.ObjectBytes, Checksum: order.Checksum}
 	if way.Sink == Tmp {
-		folder, err := os.MkdirTemp("", "stampede-")
+		folder, err := workfolder.New()
 		if err != nil {
 			return NotStarted(failure.OfFile(err))
 		}
-		// An error is left out on purpose: no measurement fails over its waste.
-		defer func() { _ = os.RemoveAll(folder) }()
-		job.File = filepath.Join(folder, "object")
+		defer folder.Close()
+		job.File = filepath.Join(folder.Path, "object")
 	}
 	return timed(ctx, o.runner, way, job, until)
 }

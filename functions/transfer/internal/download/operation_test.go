@@ -208,6 +208,24 @@ func TestFaultsThatPassAreRetriedAndCounted(t *testing.T) {
 	}
 }
 
+func TestABodyThatIsCutAgainAndAgainArrivesAsLongAsEachTryBringsItOn(t *testing.T) {
+	body := s3test.Random(64 * mib)
+	server := s3test.Start(t, key, body)
+	server.Cuts = 6 // after 32, 48, 56, 60, 62 and 63 MiB, more than a request is tried
+	record, _ := start(t, "METHOD=go_stream", "SINK=discard").
+		invoke(ordered(fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))), time.Minute)
+	expect(t, record, "status", "ok", "bytes", float64(len(body)), "retries", 6)
+}
+
+func TestTheFirstByteIsThatOfTheAnswerAndNotOfABodyThatComesLater(t *testing.T) {
+	server := s3test.Start(t, key, []byte("x"))
+	server.Stall(500 * time.Millisecond) // after the head, before the one byte
+	record, _ := start(t, "METHOD=go_stream", "SINK=memory").invoke(ordered(), time.Minute)
+	if first := record["first_byte_seconds"].(float64); first >= 0.5 || record["download_time_seconds"].(float64) < 0.5 {
+		t.Error(record)
+	}
+}
+
 func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 	for _, wrong := range []struct {
 		name, word string

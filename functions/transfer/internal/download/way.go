@@ -113,6 +113,9 @@ func (t *transfer) run(ctx context.Context) error {
 	return t.span(ctx, 0, s3.Whole, func() error { return nil })
 }
 
+// progressBytes is what a try must have fetched before it was cut, so that it isn't counted: as in functions/common/get_span.py.
+const progressBytes = 1 << 20
+
 // span fetches the bytes first to last (s3.Whole: all) through one slot, and goes on where a connection was cut. At the
 // very first answer it prepares the sink and calls begun.
 func (t *transfer) span(ctx context.Context, first, last int64, begun func() error) error {
@@ -122,7 +125,15 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func() err
 			slot.close()
 		}
 	}()
-	return t.Client.Retry.Do(ctx, t.seen.CountRetry, func() error {
+	counted := first
+	broughtOn := func() bool {
+		if position-counted < progressBytes {
+			return false
+		}
+		counted = position
+		return true
+	}
+	return t.Client.Retry.DoOn(ctx, t.seen.CountRetry, broughtOn, func() error {
 		get := s3.Get{Key: t.Key, First: position, Last: last, IfMatch: t.object.ETag}
 		if last == s3.Whole && position > first {
 			get.Last = t.object.Bytes - 1
@@ -132,6 +143,7 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func() err
 			return err
 		}
 		defer answer.Close()
+		t.seen.noteAnswer()
 		if t.object.ETag == "" {
 			t.object = object
 			if err := t.sink.prepare(object.Bytes); err != nil {
@@ -151,10 +163,6 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func() err
 }
 
 func (t *transfer) receive(answer *s3.Answer, slot slot, position *int64) error {
-	if err := answer.AwaitFirstByte(); err != nil {
-		return err
-	}
-	t.seen.noteFirstByte()
 	for answer.Left > 0 {
 		n, err := slot.receive(answer, *position)
 		*position += n

@@ -10,6 +10,7 @@ import (
 
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/room"
+	"stampede/transfer/internal/workfolder"
 )
 
 // slice is a number of objects of a set to bring to or from a bucket, so many at a time.
@@ -53,6 +54,7 @@ func (s *slice) upload(ctx context.Context, there *presence) error {
 // in one of them, and writes it again and again.
 func (s *slice) download(ctx context.Context) error {
 	atOnce := min(int64(s.parallel), s.objects)
+	workfolder.RemoveAbandoned()
 	left, err := room.Left(os.TempDir())
 	if err != nil {
 		return failure.OfFile(err)
@@ -61,15 +63,14 @@ func (s *slice) download(ctx context.Context) error {
 		return failure.New(failure.NoSpace, "%d files of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
 			"ephemeral_storage_mb or lower parallel_limit", atOnce, s.objectBytes, left)
 	}
-	folder, err := os.MkdirTemp("", "stampede-")
+	folder, err := workfolder.New()
 	if err != nil {
 		return failure.OfFile(err)
 	}
-	// An error is left out on purpose: no measurement fails over its waste.
-	defer func() { _ = os.RemoveAll(folder) }()
+	defer folder.Close()
 	files := make([]*os.File, min(atOnce, mostFiles))
 	for i := range files {
-		if files[i], err = os.CreateTemp(folder, ""); err != nil {
+		if files[i], err = os.CreateTemp(folder.Path, ""); err != nil {
 			return failure.OfFile(err)
 		}
 		defer files[i].Close() // WriteAt has told of every error of ours

@@ -29,10 +29,13 @@ const (
 	NoData                  = "NoData"
 	NoSuchBucket            = "NoSuchBucket"
 	ObjectTooLarge          = "ObjectTooLarge"
+	ObjectArchived          = "ObjectArchived"
 	ObjectDiffers           = "ObjectDiffers"
+	ObjectNotComparable     = "ObjectNotComparable"
 	DestinationNotEmpty     = "DestinationNotEmpty"
 	MalformedRow            = "MalformedRow"
 	RowRefused              = "RowRefused"
+	NotBegun                = "NotBegun"
 	NoSpace                 = "NoSpace"
 	NoMemory                = "NoMemory"
 	File                    = "FileError"
@@ -45,6 +48,12 @@ type Error struct {
 	Type      string
 	Message   string
 	Temporary bool
+	// Throttled says that S3 itself answered SlowDown, and nobody in between.
+	Throttled bool
+	// Mended says that the reason is gone with this answer (credentials renewed, clock corrected): the next try needs no pause.
+	Mended bool
+	// OfAll says that every other request would fail so too.
+	OfAll bool
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -3,11 +3,13 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -26,7 +28,7 @@ func usage(verbs []Verb) string {
 		lines += fmt.Sprintf("  transfer %-8s  %s\n", verb.Name, verb.Does)
 	}
 	return lines + `
-"transfer COMMAND --help" lists the options of a command. Credentials and region are looked up as the AWS CLI does.
+"transfer COMMAND --help" lists the options of a command; "transfer --version" names the build. Credentials and region are looked up as the AWS CLI does.
 Connections to S3 are direct; proxy settings are ignored.
 `
 }
@@ -34,10 +36,33 @@ Connections to S3 are direct; proxy settings are ignored.
 // errUsage has been explained on stderr already.
 var errUsage = errors.New("wrong command line")
 
+// help is what was asked for, and no error.
+type help struct{ text string }
+
+func (*help) Error() string { return "help" }
+
+// version is the commit that the program was built from, as far as the build recorded one.
+func version() string {
+	revision, built := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built = info.GoVersion
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				revision = setting.Value
+			}
+		}
+	}
+	return fmt.Sprintf("transfer, commit %s, %s", revision, built)
+}
+
 // Main runs one of the verbs and returns the exit status.
 func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr io.Writer) int {
 	if len(arguments) > 0 && (arguments[0] == "--help" || arguments[0] == "-h") {
 		_, _ = io.WriteString(stdout, usage(verbs))
+		return 0
+	}
+	if len(arguments) > 0 && arguments[0] == "--version" {
+		_, _ = fmt.Fprintln(stdout, version())
 		return 0
 	}
 	place := slices.IndexFunc(verbs, func(verb Verb) bool { return len(arguments) > 0 && verb.Name == arguments[0] })
@@ -45,8 +70,12 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 		_, _ = io.WriteString(stderr, usage(verbs))
 		return 2
 	}
+	var asked *help
 	switch err := verbs[place].Run(ctx, arguments[1:], stdout, stderr); {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil:
+		return 0
+	case errors.As(err, &asked):
+		_, _ = io.WriteString(stdout, asked.text)
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
@@ -62,10 +91,12 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 
 // Parse reads the options of a verb; what is wrong, wrong() included ("" for nothing), is said in one line on stderr.
 func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func() string) error {
-	flags.SetOutput(stderr)
+	var said bytes.Buffer
+	flags.SetOutput(&said)
 	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
-		return err
+		return &help{said.String()}
 	} else if err != nil {
+		_, _ = said.WriteTo(stderr)
 		return errUsage
 	}
 	message := wrong()

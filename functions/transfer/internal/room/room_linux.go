@@ -9,5 +9,5 @@ func Left(folder string) (int64, error) {
 	if err := syscall.Statfs(folder, &disk); err != nil {
 		return 0, err
 	}
-	return int64(disk.Bavail) * disk.Bsize, nil
+	return int64(disk.Bavail) * disk.Frsize, nil // blocks are counted in fragments, as functions/common/slots.py does
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"syscall"
+	"time"
 
 	"stampede/transfer/internal/failure"
 )
@@ -70,18 +71,6 @@ func (a *Answer) Read(p []byte) (int, error) {
 	return 0, a.failed(err)
 }
 
-// AwaitFirstByte waits until the body begins; a body of 0 bytes has begun.
-func (a *Answer) AwaitFirstByte() error {
-	if a.Left == 0 {
-		return nil
-	}
-	a.connection.extend()
-	if _, err := a.connection.reader.Peek(1); err != nil {
-		return a.failed(err)
-	}
-	return nil
-}
-
 // CanSplice tells whether the rest of the body can go from the socket to a file within the kernel: no TLS, and nothing of
 // it read yet by this process.
 func (a *Answer) CanSplice() bool {
@@ -122,10 +111,20 @@ func (a *Answer) failed(err error) error {
 	return causeOr(a.ctx, a.connection.ofNetwork(err))
 }
 
-// patient reads a body of whatever framing and grants each read its time: while S3 copies a large object it sends white space.
-type patient struct{ *Answer }
+// longestBody bounds a small body: while S3 copies a large object it sends white space, so there is no silence to be seen. A copy of 5
+// GB takes a minute or a few. A variable for tests.
+var longestBody = 15 * time.Minute
+
+// patient reads a body of whatever framing and grants each read its time.
+type patient struct {
+	*Answer
+	began time.Time
+}
 
 func (p patient) Read(buffer []byte) (int, error) {
+	if time.Since(p.began) > longestBody {
+		return 0, failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to %s after %v", p.operation, longestBody)
+	}
 	p.connection.extend()
 	return p.response.Body.Read(buffer)
 }
@@ -136,7 +135,7 @@ func (a *Answer) all(limitBytes int64) ([]byte, error) {
 	if a.response.Request.Method == http.MethodHead {
 		return nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(patient{a}, limitBytes+1))
+	body, err := io.ReadAll(io.LimitReader(patient{a, time.Now()}, limitBytes+1))
 	if err != nil {
 		return nil, a.failed(err)
 	}

@@ -7,6 +7,7 @@ package s3
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -26,12 +27,18 @@ const (
 
 // Client speaks with one bucket.
 type Client struct {
-	Retry       Retry
+	Retry Retry
+	// StorageClass is that of copies; "" for S3's own choice.
+	StorageClass string
+	// RequesterPays accepts the charges of a bucket whose owner doesn't pay for requests.
+	RequesterPays bool
+
 	bucket      string
 	region      string
 	endpoint    endpoint
 	credentials aws.CredentialsProvider
 	signer      *v4.Signer
+	clock       *clock
 	pool        *pool
 }
 
@@ -58,6 +65,7 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 		endpoint:    where,
 		credentials: credentials,
 		signer:      v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
+		clock:       &clock{},
 		pool:        newPool(where, secured, readerBytes, ReadTimeout),
 	}, nil
 }
@@ -67,6 +75,13 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 func (c *Client) ForManySmallAnswers(silence time.Duration) *Client {
 	made := *c
 	made.pool = newPool(c.endpoint, c.pool.tls, smallReaderBytes, silence)
+	return &made
+}
+
+// Patiently returns the client with a Patient Retry.
+func (c *Client) Patiently() *Client {
+	made := *c
+	made.Retry.Patient = true
 	return &made
 }
 
@@ -98,6 +113,9 @@ func (c *Client) send(ctx context.Context, counted Counted, one call) (*Answer, 
 		stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 		counted.CountRequest()
 		response, err := connection.exchange(request)
+		if err == nil && response.StatusCode == http.StatusRequestTimeout && connection.used && !resent {
+			err = errors.New("S3 answered 408: the connection had been idle for too long")
+		}
 		if err == nil {
 			answer := newAnswer(ctx, c, connection, response, stop)
 			answer.operation, answer.resent = one.operation, resent
@@ -128,11 +146,14 @@ func (c *Client) signed(ctx context.Context, one call) (*http.Request, error) {
 	}
 	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("X-Amz-Content-Sha256", unsigned)
+	if c.RequesterPays {
+		request.Header.Set("X-Amz-Request-Payer", "requester")
+	}
 	credentials, err := c.credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, causeOr(ctx, failure.New(failure.NoCredentials, "no AWS credentials found: %v", err))
 	}
-	if err := c.signer.SignHTTP(ctx, credentials, request, unsigned, "s3", c.region, time.Now()); err != nil {
+	if err := c.signer.SignHTTP(ctx, credentials, request, unsigned, "s3", c.region, c.clock.now()); err != nil {
 		return nil, failure.New(failure.Unexpected, "signing the request: %v", err)
 	}
 	return request, nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"stampede/transfer/internal/failure"
@@ -32,6 +33,7 @@ const readAheadBytes = 128 << 10
 type connection struct {
 	net.Conn
 	reader     *bufio.Reader
+	socket     syscall.RawConn
 	tcp        *net.TCPConn // nil under TLS
 	used       bool         // answered at least once
 	extendedAt time.Time
@@ -86,16 +88,36 @@ func newPool(where endpoint, secured *tls.Config, readerBytes int, silence time.
 func (p *pool) take(ctx context.Context, fresh bool) (*connection, error) {
 	if !fresh {
 		p.mutex.Lock()
-		if last := len(p.idle) - 1; last >= 0 {
+		for last := len(p.idle) - 1; last >= 0; last-- {
 			c := p.idle[last]
 			p.idle = p.idle[:last]
-			p.mutex.Unlock()
-			return c, nil
+			if c.silent() {
+				p.mutex.Unlock()
+				return c, nil
+			}
+			_ = c.Close()
 		}
 		p.mutex.Unlock()
 	}
 	return p.dial(ctx)
 }
+
+// silent tells whether nothing has come on an idle connection: what did, be it an answer twice, a 408 or the end, would be taken
+// for the answer to the next request. What TLS itself says between two answers is no answer, and is read.
+func (c *connection) silent() bool {
+	if c.tcp == nil {
+		_ = c.SetReadDeadline(past) // only what has been read from the socket already
+		_, _ = c.reader.Peek(1)
+	}
+	waiting, one := false, [1]byte{}
+	err := c.socket.Control(func(socket uintptr) {
+		_, _, none := syscall.Recvfrom(int(socket), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		waiting = none != syscall.EAGAIN
+	})
+	return err == nil && !waiting && c.reader.Buffered() == 0
+}
+
+var past = time.Unix(1, 0)
 
 func (p *pool) put(c *connection) {
 	c.used = true
@@ -119,6 +141,10 @@ func (p *pool) dial(ctx context.Context) (*connection, error) {
 		return nil, failure.Passing(failure.NoConnection, "no connection to %s: %v", p.endpoint.dial, err)
 	}
 	c := &connection{Conn: plain, silence: p.silence}
+	if c.socket, err = plain.(*net.TCPConn).SyscallConn(); err != nil {
+		_ = plain.Close()
+		return nil, failure.New(failure.Unexpected, "the socket of %s: %v", p.endpoint.dial, err)
+	}
 	if p.endpoint.scheme == "https" {
 		secured := tls.Client(&readAhead{plain, bufio.NewReaderSize(plain, min(readAheadBytes, 2*p.readerBytes))}, p.tls)
 		if err := secured.HandshakeContext(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -26,10 +27,14 @@ var ErrExists = errors.New("CopyObject 412 PreconditionFailed: the destination e
 // is ErrExists. S3 may also answer 200 and then an error; that is an error. resent says that the request went out a second time,
 // on a fresh connection: whatever the second was answered, S3 may have carried out the first.
 func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, sourceKey, key string) (resent bool, err error) {
-	answer, err := c.send(ctx, counted, call{operation: copyObject, method: http.MethodPut, key: key, header: http.Header{
+	header := http.Header{
 		"X-Amz-Copy-Source": {"/" + escape(sourceBucket, false) + "/" + escape(sourceKey, true)},
 		"If-None-Match":     {"*"},
-	}})
+	}
+	if c.StorageClass != "" {
+		header.Set("X-Amz-Storage-Class", c.StorageClass)
+	}
+	answer, err := c.send(ctx, counted, call{operation: copyObject, method: http.MethodPut, key: key, header: header})
 	if err != nil {
 		return false, err
 	}
@@ -40,7 +45,10 @@ func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, source
 		err = ErrExists
 	case answer.Status >= 300 || bytes.Contains(body, []byte("<Error>")):
 		err = answer.refused(body)
-	case !bytes.Contains(body, []byte("<CopyObjectResult")):
+	case bytes.Contains(body, []byte("</CopyObjectResult>")):
+	case len(bytes.TrimSpace(body)) == 0 || bytes.Contains(body, []byte("<CopyObjectResult")):
+		err = failure.Passing(failure.S3, "CopyObject %d ended before its result: whether S3 made the copy isn't known", answer.Status)
+	default:
 		err = failure.New(failure.S3, "CopyObject %d without a result: this server isn't compatible with S3", answer.Status)
 	}
 	return answer.resent, err
@@ -54,6 +62,13 @@ func refusedCopy(refused *failure.Error, status int, said told) {
 			"check the names of both buckets"
 	case said.Code == "InvalidRequest" && strings.Contains(said.Message, "maximum allowable size for a copy source"):
 		refused.Type, refused.Message = failure.ObjectTooLarge, "CopyObject 400 InvalidRequest: "+TooLargeAdvice
+	case said.Code == "InvalidObjectState":
+		refused.Type, refused.Message = failure.ObjectArchived, "CopyObject 403 InvalidObjectState: the source is archived (S3 Glacier, Deep Archive "+
+			"or an archive tier): restore it before it is copied"
+	case status == http.StatusServiceUnavailable && said.Code != failure.SlowDown: // of S3 in trouble, or of a proxy
+		refused.Type = failure.S3
+		refused.Message = fmt.Sprintf("CopyObject %s, which isn't S3's SlowDown: S3, or a proxy before it, couldn't answer; try again later",
+			strings.TrimSpace("503 "+said.Code))
 	case status == http.StatusConflict: // ConditionalRequestConflict, OperationAborted: another request for this key was under way
 		refused.Temporary = true
 	case status == http.StatusOK: // the error came after the 200

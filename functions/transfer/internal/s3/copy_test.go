@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,12 +78,17 @@ func TestARefusedCopyIsNamedWithItsWayOut(t *testing.T) {
 		"too large":         {400, wrong("InvalidRequest", "The specified copy source is larger than the maximum allowable size for a copy source: 5368709120"), failure.ObjectTooLarge, false},
 		"invalid otherwise": {400, wrong("InvalidRequest", "This copy request is illegal"), failure.S3, false},
 		"503":               {503, wrong("SlowDown", "slow"), failure.SlowDown, true},
+		"another 503":       {503, wrong("ServiceUnavailable", "oh"), failure.S3, true},
+		"a proxy's 503":     {503, "<html>Service Unavailable</html>", failure.S3, true},
+		"archived":          {403, wrong("InvalidObjectState", "no"), failure.ObjectArchived, false},
 		"500":               {500, wrong("InternalError", "oh"), failure.S3, true},
 		"late error":        {200, wrong("InternalError", "oh"), failure.S3, true},
 		"late slow down":    {200, "   \n" + wrong("SlowDown", "slow"), failure.SlowDown, true},
 		"late denial":       {200, wrong("AccessDenied", "no"), failure.S3, false},
 		"no S3":             {200, "<html></html>", failure.S3, false},
-		"nothing":           {200, "", failure.S3, false},
+		"nothing":           {200, "", failure.S3, true},
+		"white space":       {200, " \n ", failure.S3, true},
+		"half a result":     {200, "<CopyObjectResult><ETag>", failure.S3, true},
 	} {
 		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
@@ -195,6 +201,58 @@ func TestACopyWhoseAnswerIsLostWithTheNetworkMayHaveBeenMade(t *testing.T) {
 	}
 	client.pool.endpoint.dial = "127.0.0.1:1"
 	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k3"); !OutcomeUnknown(err) {
+		t.Errorf("%+v", err)
+	}
+}
+
+func TestAClockThatIsWrongIsCorrectedOnceByTheTimeThatS3Tells(t *testing.T) {
+	var asked atomic.Int64
+	client := answering(t, &rotating{}, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		now := time.Now().Add(2 * time.Hour)
+		signed, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+		if now.Sub(signed).Abs() > 15*time.Minute || strings.HasSuffix(r.URL.Path, "never") {
+			w.WriteHeader(403)
+			fmt.Fprint(w, "<Error><Code>RequestTimeTooSkewed</Code><Message>The difference is too large.</Message></Error>")
+			return
+		}
+		fmt.Fprint(w, result)
+	})
+	copied := func(key string) error {
+		return client.Retry.Do(context.Background(), func() {}, func() error {
+			_, err := client.Copy(context.Background(), counter{}, "b", "k", key)
+			return err
+		})
+	}
+	ended := make(chan error)
+	for i := range 20 {
+		go func() { ended <- copied(fmt.Sprint(i)) }()
+	}
+	for range 20 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	var known *failure.Error
+	if err := copied("never"); !errors.As(err, &known) || known.Type != failure.Settings || !known.OfAll || asked.Load() > 41 {
+		t.Errorf("%+v after %d requests", known, asked.Load())
+	}
+}
+
+func TestWhiteSpaceWithoutEndIsATimeoutWhoseOutcomeIsUnknown(t *testing.T) {
+	usual := longestBody
+	longestBody = 300 * time.Millisecond
+	defer func() { longestBody = usual }()
+	client := answering(t, &rotating{}, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	var known *failure.Error
+	if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); !errors.As(err, &known) || known.Type != failure.ReadTimeout || !OutcomeUnknown(err) {
 		t.Errorf("%+v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 )
 
 const headObject = "HeadObject"
@@ -12,6 +13,10 @@ const headObject = "HeadObject"
 type Head struct {
 	Object
 	Checksum string // algorithm, type and value, such as "crc64nvme FULL_OBJECT ..."
+	// IsDigest says that the ETag is a sum of the content: neither of parts nor encrypted with a key of KMS or the customer.
+	IsDigest bool
+	// Age is the time since the object was written, by S3's clock in whole seconds.
+	Age time.Duration
 }
 
 // Head makes one try to ask for an object's size, ETag and checksum.
@@ -26,10 +31,24 @@ func (c *Client) Head(ctx context.Context, counted Counted, key string) (Head, e
 		return Head{}, answer.refusal()
 	}
 	defer answer.Close()
+	etag, encryption := answer.Header.Get("Etag"), answer.Header.Get("X-Amz-Server-Side-Encryption")
 	return Head{
-		Object:   Object{ETag: answer.Header.Get("Etag"), Bytes: answer.response.ContentLength},
+		Object:   Object{ETag: etag, Bytes: answer.response.ContentLength},
 		Checksum: checksumOf(answer.Header),
+		IsDigest: !strings.Contains(etag, "-") && !strings.HasPrefix(encryption, "aws:kms") &&
+			answer.Header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == "",
+		Age: ageOf(answer.Header),
 	}, nil
+}
+
+// ageOf is an hour for an answer that doesn't say when.
+func ageOf(header http.Header) time.Duration {
+	asked, err := http.ParseTime(header.Get("Date"))
+	written, wrong := http.ParseTime(header.Get("Last-Modified"))
+	if err != nil || wrong != nil {
+		return time.Hour
+	}
+	return asked.Sub(written)
 }
 
 func checksumOf(header http.Header) string {
@@ -39,6 +58,12 @@ func checksumOf(header http.Header) string {
 		}
 	}
 	return ""
+}
+
+// Comparable tells whether two objects that aren't the same by what S3 stored must differ.
+func (h Head) Comparable(other Head) bool {
+	kind := func(checksum string) string { return checksum[:strings.LastIndexByte(checksum, ' ')+1] }
+	return h.Bytes != other.Bytes || h.IsDigest && other.IsDigest || h.Checksum != "" && kind(h.Checksum) == kind(other.Checksum)
 }
 
 // Same tells whether two objects have the same content as far as S3 can say: by ETag, or, since KMS and parts give the same

@@ -18,6 +18,7 @@ const listObjects = "ListObjectsV2"
 type Listed struct {
 	Key  string `xml:"Key"`
 	Size int64  `xml:"Size"`
+	ETag string `xml:"ETag"`
 }
 
 type page struct {

@@ -2,6 +2,7 @@ package s3
 
 import (
 	"encoding/xml"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -52,6 +53,7 @@ type told struct {
 	XMLName xml.Name `xml:"Error"`
 	Code    string   `xml:"Code"`
 	Message string   `xml:"Message"`
+	Region  string   `xml:"Region"`
 }
 
 // refusal reads an error answer and names it by its HTTP status: the answer to a HEAD has no body, so no code either.
@@ -75,19 +77,47 @@ func (a *Answer) refused(body []byte) error {
 	}
 	refused := failure.New(named.kind, "%s %d%s: %s", a.operation, a.Status, strings.TrimRight(" "+said.Code, " "), named.advice)
 	refused.Temporary = Passing(a.Status, said.Code)
+	refused.Throttled = said.Code == failure.SlowDown
 	unsaid := a.operation == headObject && a.Status == http.StatusBadRequest // which is what expired credentials get
 	if unsaid || expired(said.Code) {
 		a.client.renewCredentials(a.ctx, a.response.Request.Header.Get("X-Amz-Security-Token"))
 		refused.Temporary = true
 	}
-	if expired(said.Code) {
-		refused.Type = failure.NoCredentials
-	}
 	if a.operation == copyObject {
 		refusedCopy(refused, a.Status, said)
 	}
+	a.refusedForAll(refused, said)
 	return refused
 }
 
 // expired tells whether the credentials were good once: new ones may be had where the old ones came from.
 func expired(code string) bool { return code == "ExpiredToken" || code == "TokenRefreshRequired" }
+
+// refusedForAll names what isn't wrong with this request alone: the credentials, the clock, the region.
+func (a *Answer) refusedForAll(refused *failure.Error, said told) {
+	region := a.Header.Get("X-Amz-Bucket-Region")
+	if region == "" {
+		region = said.Region
+	}
+	switch {
+	case expired(said.Code):
+		refused.Type, refused.Mended = failure.NoCredentials, true
+	case said.Code == "InvalidAccessKeyId", said.Code == "SignatureDoesNotMatch", said.Code == "InvalidToken":
+		refused.Type, refused.Message = failure.NoCredentials, fmt.Sprintf("%s %d %s: S3 doesn't accept these credentials: check access key, "+
+			"secret key and session token, and that the endpoint is theirs", a.operation, a.Status, said.Code)
+	case said.Code == "RequestTimeTooSkewed":
+		refused.Type, refused.Message = failure.Settings, fmt.Sprintf("%s %d RequestTimeTooSkewed: the clock of this machine differs from S3's by "+
+			"more than 15 minutes, and S3 refused the corrected time too: set the clock", a.operation, a.Status)
+		refused.Mended = a.client.clock.correct(a.Header.Get("Date"), a.response.Request.Header.Get("X-Amz-Date"))
+		refused.Temporary = refused.Mended
+	case a.Status == http.StatusMovedPermanently, said.Code == "AuthorizationHeaderMalformed":
+		if region == "" {
+			region = "another region"
+		}
+		refused.Type, refused.Message = failure.Settings, fmt.Sprintf("%s %d %s: the bucket %s is in %s: set --region or AWS_REGION to that region",
+			a.operation, a.Status, said.Code, a.client.bucket, region)
+	default:
+		return
+	}
+	refused.OfAll = true
+}

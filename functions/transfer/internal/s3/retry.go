@@ -45,10 +45,17 @@ func Passing(status int, code string) bool {
 // Retry makes bounded tries of whatever failed in passing, with a random pause that doubles.
 type Retry struct {
 	FirstPause time.Duration
+	// Patient tries what S3 throttles until it gets through.
+	Patient bool
 }
 
 // Do calls once until it succeeds, fails for good, or has failed Attempts times. retried hears of every repetition.
 func (r Retry) Do(ctx context.Context, retried func(), once func() error) error {
+	return r.DoOn(ctx, retried, func() bool { return false }, once)
+}
+
+// DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the first again.
+func (r Retry) DoOn(ctx context.Context, retried func(), broughtOn func() bool, once func() error) error {
 	pause := r.FirstPause
 	for try := 1; ; try++ {
 		err := once()
@@ -62,7 +69,10 @@ func (r Retry) Do(ctx context.Context, retried func(), once func() error) error 
 		if !errors.As(err, &known) || !known.Temporary {
 			return err
 		}
-		if try == Attempts {
+		if broughtOn() {
+			try, pause = 1, r.FirstPause
+		}
+		if try >= Attempts && !(r.Patient && known.Throttled) {
 			return failure.New(known.Type, "%s (after all retries)", known.Message)
 		}
 		retried()

@@ -25,7 +25,7 @@ func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {
 		{nil, 1},
 	} {
 		tries, retries := 0, 0
-		err := Retry{time.Microsecond}.Do(context.Background(), func() { retries++ }, func() error { tries++; return c.err })
+		err := Retry{FirstPause: time.Microsecond}.Do(context.Background(), func() { retries++ }, func() error { tries++; return c.err })
 		if tries != c.tries || retries != tries-1 || (err == nil) != (c.err == nil) {
 			t.Errorf("%v: %d tries, %d retries, %v", c.err, tries, retries, err)
 		}
@@ -74,7 +74,7 @@ func TestAStopEndsThePauseAndIsTheReason(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
 	began := time.Now()
-	err := Retry{time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
+	err := Retry{FirstPause: time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
 	if !errors.Is(err, stopped) || time.Since(began) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}

@@ -31,6 +31,7 @@ type Server struct {
 
 	mutex        sync.Mutex
 	objects      map[string][]byte
+	etags        map[string]string // for a listing
 	generation   int
 	requests     []*http.Request
 	SlowDowns    int           // answers 503
@@ -210,7 +211,11 @@ func (s *Server) list(w http.ResponseWriter, query url.Values) {
 		b.WriteString("</NextContinuationToken>")
 	}
 	for _, key := range keys {
-		fmt.Fprintf(&b, "<Contents><Key>%s</Key><Size>%d</Size></Contents>", url.QueryEscape(key), len(s.objects[key]))
+		etag := ""
+		if found, known := s.etags[key]; known {
+			etag = "<ETag>" + strings.ReplaceAll(found, `"`, "&quot;") + "</ETag>"
+		}
+		fmt.Fprintf(&b, "<Contents><Key>%s</Key><Size>%d</Size>%s</Contents>", url.QueryEscape(key), len(s.objects[key]), etag)
 	}
 	b.WriteString("</ListBucketResult>")
 	_, _ = w.Write(b.Bytes())

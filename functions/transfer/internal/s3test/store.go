@@ -23,13 +23,14 @@ type Store struct {
 	URL string
 	// Refuse answers a request with an error: status and code, 0 for none. Source is "/bucket/key", decoded, of a copy.
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
-	Latency time.Duration // of every copy
+	Latency time.Duration // of every copy that is made; a refusal comes at once
 
 	LimitPerS, Burst float64 // of a token bucket for copies; 0: no limit
 	// Requests is the number of all, Copies that of copies asked for.
 	Requests, Copies atomic.Int64
 	PageKeys         int // keys in a page of a listing; 0: all
 	Lost             int // copies that are made, but whose answer isn't sent
+	Halved           int // copies that are made, but whose answer ends in the middle
 	LateErrors       int // copies answered 200 and then an error
 	SlowDowns        int // copies answered 503
 	Conflicts        int // copies answered 409
@@ -44,6 +45,9 @@ type Store struct {
 type Stored struct {
 	Body           []byte
 	ETag, Checksum string
+	// NoChecksum is how objects are that were uploaded before S3 made one for each.
+	NoChecksum bool
+	Modified   time.Time // when it was put, where it is zero
 }
 
 // StartStore runs a store with some empty buckets and ends it with the test; the environment is as for Start.
@@ -75,6 +79,9 @@ func (s *Store) put(bucket, key string, object Stored) {
 	if object.Checksum == "" {
 		object.Checksum = fmt.Sprintf("%08x", sum)
 	}
+	if object.Modified.IsZero() {
+		object.Modified = time.Now()
+	}
 	s.buckets[bucket][key] = object
 }
 
@@ -101,7 +108,6 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	source, _ := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
 	if source != "" {
 		s.Copies.Add(1)
-		time.Sleep(s.Latency)
 	}
 	if s.Refuse != nil {
 		if status, code := s.Refuse(r, bucket, key, source); status != 0 {
@@ -112,6 +118,15 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if source != "" && s.slowDown() {
+		refuse(w, 503, "SlowDown")
+		return
+	}
+	if source != "" && s.Latency > 0 {
+		s.mutex.Unlock()
+		time.Sleep(s.Latency)
+		s.mutex.Lock()
+	}
 	objects, known := s.buckets[bucket]
 	object, there := objects[key]
 	switch {
@@ -132,7 +147,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, 404, "NoSuchKey")
 	default:
 		w.Header().Set("Etag", object.ETag)
-		if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" {
+		w.Header().Set("Last-Modified", object.Modified.UTC().Format(http.TimeFormat))
+		if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" && !object.NoChecksum {
 			w.Header().Set("X-Amz-Checksum-Crc32", object.Checksum)
 			w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
 		}
@@ -145,8 +161,6 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	object, there := s.buckets[fromBucket][fromKey]
 	_, taken := s.buckets[bucket][key]
 	switch {
-	case s.slowDown():
-		refuse(w, 503, "SlowDown")
 	case s.use(&s.Conflicts):
 		refuse(w, 409, "ConditionalRequestConflict")
 	case s.buckets[fromBucket] == nil:
@@ -158,9 +172,17 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	case s.use(&s.LateErrors):
 		refuse(w, 200, "InternalError")
 	default:
+		object.Modified = time.Time{}
+		if strings.Contains(object.ETag, "-") { // of parts: a copy isn't
+			object.ETag = ""
+		}
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
 			hangUp(w)
+			return
+		}
+		if s.use(&s.Halved) {
+			fmt.Fprint(w, []string{"", "<CopyObjectResult><ETag>"}[s.Halved%2])
 			return
 		}
 		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", object.ETag)
@@ -190,9 +212,9 @@ func (s *Store) slowDown() bool {
 }
 
 func (s *Store) list(w http.ResponseWriter, objects map[string]Stored, query url.Values) {
-	lister := Server{objects: map[string][]byte{}, PageKeys: s.PageKeys}
+	lister := Server{objects: map[string][]byte{}, etags: map[string]string{}, PageKeys: s.PageKeys}
 	for key, object := range objects {
-		lister.objects[key] = object.Body
+		lister.objects[key], lister.etags[key] = object.Body, object.ETag
 	}
 	lister.list(w, query)
 }

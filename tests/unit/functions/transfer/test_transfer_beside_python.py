@@ -69,6 +69,7 @@ BAD_BODIES = [
     order(seq=True),
     order(seq=-1),
     order(seq=1.0),
+    order(warm_up=1.0),
     order(run_id=""),
     order(run_id="line\nbreak"),
     order(run_id="\ud800"),
