@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spread:
-    """Figures of one cell; every `_s` is in seconds."""
+    """Figures of one cell; every `_s` is in seconds.
+
+    `p25_rank_s` and `p75_rank_s` are the values of the nearest ranks, which a saved query returns, of `distinct` values
+    or more from `report.consistency.BINNED_FROM` on by their bins.
+    """
 
     count: int
     min_s: float
@@ -19,6 +23,9 @@ class Spread:
     avg_s: float
     p75_s: float
     max_s: float
+    p25_rank_s: float
+    p75_rank_s: float
+    distinct: int
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
@@ -38,6 +45,11 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
+def nearest_rank(ordered: Sequence[float], percent: int) -> float:
+    """The value of rank ceil(percent / 100 x n) of ascending `ordered`, which isn't empty; at least of the first."""
+    return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
+
+
 def spread(values_s: Iterable[float]) -> Spread:
     """Sum up durations in seconds. Raises ValueError when there are none."""
     ordered = sorted(values_s)
@@ -49,4 +61,7 @@ def spread(values_s: Iterable[float]) -> Spread:
         avg_s=math.fsum(ordered) / len(ordered),
         p75_s=quantile(ordered, 0.75),
         max_s=quantile(ordered, 1),
+        p25_rank_s=nearest_rank(ordered, 25),
+        p75_rank_s=nearest_rank(ordered, 75),
+        distinct=len(set(ordered)),
     )

@@ -47,7 +47,7 @@ def test_lines_plain_compressed_and_as_parquet_give_the_same_typed_rows(logs, ca
     rows = summary(capsys, logs, "--export", "log.parquet")
     assert rows == [
         {"memory_size_mb": 1024, "concurrency": 1, "count": 2, "min_s": 12.5, "max_s": 13.5}
-        | {"p25_s": 12.75, "avg_s": 13, "p75_s": 13.25}
+        | {"p25_s": 12.5, "avg_s": 13, "p75_s": 13.5}
     ]
     compressed = logs.with_suffix(".jsonl.gz")
     compressed.write_bytes(gzip.compress(logs.read_bytes()))
