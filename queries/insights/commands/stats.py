@@ -20,7 +20,7 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
 
     Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows that lack a key
     form a group of their own, without that column. Without `by` there is one row, even over no events. Without a sort,
-    rows come in ascending order of the keys (undocumented on the service).
+    rows come by bin, the newest first, as recorded answers do, and then in ascending order of the other keys.
     """
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
@@ -41,7 +41,10 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     items_made = (*command.keys, *command.items)
     pipeline.regroup(items_made, found, _by_tree(items_made, found))
     pipeline.bins, pipeline.binned = bins, list(dict.fromkeys(scope.binned))
-    pipeline.order = [term for key in keys.values() for term in pipeline.order_terms(key, descending=False)]
+    by_time_first = sorted(keys.items(), key=lambda key: key[0] not in bins)
+    pipeline.order = [
+        term for title, key in by_time_first for term in pipeline.order_terms(key, descending=title in bins)
+    ]
 
 
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:

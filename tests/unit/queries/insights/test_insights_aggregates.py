@@ -90,6 +90,14 @@ def test_groups_of_several_keys_come_in_the_order_of_the_keys():
     ]
 
 
+def test_groups_by_bin_come_newest_first_until_they_are_sorted():
+    events = [event({"a": a}, FIRST_MS + 60_000 * minute) for minute in (0, 2, 1) for a in (2, 1)]
+    rows = evaluate("stats count(*) as n by a, bin(1m) as t", events).rows
+    assert [(row["t"][14:16], row["a"]) for row in rows] == [(m, a) for m in ("42", "41", "40") for a in (1, 2)]
+    rows = evaluate("stats count(*) as n by bin(1m) as t | sort t asc", events).rows
+    assert [row["t"][14:16] for row in rows] == ["40", "41", "42"]
+
+
 def test_rows_without_a_key_form_a_group_without_that_column():
     rows = evaluate("stats count(*) as n by x", values("a", None, "a")).rows
     assert rows == [{"x": "a", "n": 2}, {"n": 1}]
