@@ -32,7 +32,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     """The `share` quantile (0 to 1) of ascending `ordered`, linear between ranks.
 
     Type 7 of Hyndman and Fan, "Sample quantiles in statistical packages" (1996): h = (n - 1) x share. It is
-    what NumPy's default and DuckDB's quantile_cont give. Raises ValueError for no values or a share outside 0
+    what NumPy's default gives. Raises ValueError for no values or a share outside 0
     to 1.
     """
     if not ordered:
