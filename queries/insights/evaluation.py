@@ -15,7 +15,13 @@ from queries.insights.commands.pipeline import DEFAULT_LIMIT, Pipeline
 from queries.insights.commands.row_errors import refusal_in
 from queries.insights.errors import EventsError, InsightsError
 from queries.insights.events import bad_line
-from queries.insights.events.discovery import needs_formats, needs_fragments
+from queries.insights.events.discovery import (
+    REREAD,
+    needs_first_fields,
+    needs_formats,
+    needs_fragments,
+    notes_of_fields,
+)
 from queries.insights.events.source import Events, Source, open_events
 from queries.insights.expressions import percentiles
 from queries.insights.expressions.values import MACROS
@@ -119,12 +125,12 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
     register(pipeline.python_functions, connection)
     in_order = "true" if not pipeline.stats_count else "false"
     connection.execute(f"SET preserve_insertion_order = {in_order}")
-    fragments = other_formats = False
+    fragments = first_fields = other_formats = False
     while True:
         try:
             if other_formats:
                 pipeline.discovery.check_formats(source, connection)
-            statement, outputs = pipeline.sql(source, fragments)
+            statement, outputs = pipeline.sql(source, fragments, first_fields)
             if len(statement) > _LONG_SQL:
                 _plan_little(connection)
             return outputs, connection.execute(statement).fetchall()
@@ -135,11 +141,16 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
             if percentiles.needs_count(str(error)):
                 connection.execute(percentiles.BY_COUNT)
                 continue
+            if needs_first_fields(str(error)) and not first_fields:
+                register(REREAD, connection)
+                pipeline.notes += notes_of_fields(source, connection)
+                first_fields = True
+                continue
             other_formats = needs_formats(str(error))
             if not other_formats and (fragments or not needs_fragments(str(error))):
                 raise _failure(error, source) from None
             if not fragments:
-                register({"insights_fragment"}, connection)
+                register(REREAD, connection)
             fragments = True
 
 

@@ -244,15 +244,15 @@ class Pipeline:
         """Notes the place that is compiled now, for a refusal that no expression of its own is to blame for."""
         self._at = span
 
-    def sql(self, source: Source, fragments: bool) -> tuple[str, list[tuple[str, Kind]]]:
+    def sql(self, source: Source, fragments: bool, first_fields: bool) -> tuple[str, list[tuple[str, Kind]]]:
         """The whole statement over the events of `source`, and the name and kind of each column it returns.
 
         Without a limit it returns one row more than the default allows, so that cutting off shows. Event rows have
         one column more, last: the event's place in its source; rows with percentiles, whether one of them is that of a
-        histogram. `fragments` is explained in `Discovery.sql`.
+        histogram. `fragments` and `first_fields` are explained in `Discovery.sql`.
         """
         outputs = [(name, self.field(self._spelled(name))) for name in self._output_names()]
-        raw, found = self.discovery.sql(source, not self.stats_count, fragments)
+        raw, found = self.discovery.sql(source, not self.stats_count, fragments, first_fields)
         self._close()
         relation = "found"
         for select in self._stages:  # nested: common table expressions take twice the time to plan
