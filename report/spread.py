@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class Spread:
     """Figures of one cell; every `_s` is in seconds.
 
-    `p25_rank_s` and `p75_rank_s` are the values of the nearest ranks, which a saved query returns, of `distinct` values
-    or more from `report.consistency.BINNED_FROM` on by their bins.
+    `p25_rank_s` and `p75_rank_s` are the values of the nearest ranks. A saved query returns them, or the lower edges of
+    their bins where at least `report.consistency.BINNED_FROM` values are `distinct`.
     """
 
     count: int
