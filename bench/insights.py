@@ -9,6 +9,7 @@ inside, without starting Python and importing modules.
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 import resource
@@ -86,9 +87,16 @@ def plain_python(logs: Path) -> list[Row]:
                 times.setdefault((record["memory_size"], record["concurrency_limit"]), []).append(seconds)
     rows = []
     for cell, seconds in sorted(times.items()):
-        low, _, high = statistics.quantiles(seconds, n=4, method="inclusive")
-        rows.append((*cell, len(seconds), min(seconds), low, statistics.fmean(seconds), high, max(seconds)))
+        seconds.sort()
+        low, high = (_percentile(seconds, percent) for percent in (25, 75))
+        rows.append((*cell, len(seconds), seconds[0], low, statistics.fmean(seconds), high, seconds[-1]))
     return rows
+
+
+def _percentile(ordered: list[float], percent: int) -> float:
+    """As the service has it: the nearest rank, from 100 distinct values on the lower edge of its bin."""
+    value = ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
+    return value if len(set(ordered)) < 100 else 1.001 ** math.floor(math.log(value) / math.log(1.001))
 
 
 def stored(logs: Path) -> list[Row]:

@@ -34,10 +34,12 @@ class LinesGoneError(RunError):
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a query, numbers as int or float, and the names of their columns in order."""
+    """The rows of a query, numbers as int or float, and the names of their columns in order; `printed` are the rows as
+    the service prints them, every value a string."""
 
     columns: list[str]
     rows: list[dict[str, Any]]
+    printed: list[dict[str, str]]
 
 
 class Backend(Protocol):
@@ -68,7 +70,7 @@ class Local:
             say(note, style="yellow")
         if result.truncated:
             raise UsageError(too_many_rows())
-        return Answer(result.columns, result.rows)
+        return Answer(result.columns, result.rows, result.as_strings())
 
     def _evaluated(self, text: str) -> Result:
         if self.columns is not None:
@@ -107,7 +109,7 @@ class Service:
         except (BotoCoreError, ClientError) as error:
             raise _explained(error, self.group, self.target) from None
         say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
-        return Answer(result.columns, result.typed_rows())
+        return Answer(result.columns, result.typed_rows(), result.rows)
 
 
 def time_range_ms(folder: RunFolder) -> tuple[int, int]:

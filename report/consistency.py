@@ -9,8 +9,11 @@ from report import cells
 from report.cell_key import Key
 from report.spread import Spread
 
-# Both sides add and interpolate the same doubles, in another order: they agree to rounding, nothing looser.
+# Both sides add the same doubles, in another order: they agree to rounding, nothing looser.
 RELATIVE_TOLERANCE = 1e-9
+# From so many distinct values on, a percentile of a saved query is the lower edge of a bin of this width:
+# docs/insights.md, "Percentiles".
+BINNED_FROM, BIN = 100, 1.001
 
 
 def disagreements(
@@ -37,13 +40,13 @@ def disagreements(
             )
             continue
         took = (metrics or {}).get(key, {})
-        pairs = {name: getattr(own, name) for name in ("count", *cells.SECONDS)}
+        pairs = {"count": own.count} | cells.seconds(own)
         pairs |= {metric.name: took.get(metric.name) for metric in cells.taken(experiment)}
         found += [
             f"{key.words}: the saved query returned {name} = {cells.number_text(row[name])}, but the records give "
             f"{cells.number_text(value)}."
             for name, value in pairs.items()
-            if row[name] is not None and value is not None and not _alike(row[name], value)
+            if row[name] is not None and value is not None and not _agree(name, row[name], value, own)
         ]
     found += [
         f"{key.words}: the records have {spreads[key].count} {experiment.operation[1]}, but the saved query returned "
@@ -51,6 +54,17 @@ def disagreements(
         for key in sorted(spreads.keys() - seen)
     ]
     return found
+
+
+def _agree(name: str, queried: float, counted: float, own: Spread) -> bool:
+    """Whether the query's figure is that of the records; a quartile may be its bin's lower edge, or interpolated, as it
+    is in a cells.csv of before there were bins."""
+    if _alike(queried, counted):
+        return True
+    if name not in ("p25_s", "p75_s"):
+        return False
+    in_bin = own.distinct >= BINNED_FROM and counted / BIN < queried * (1 + RELATIVE_TOLERANCE) < counted
+    return in_bin or _alike(queried, getattr(own, name))
 
 
 def _alike(one: float, other: float) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 FAILED_OBJECTS = "failed_objects.jsonl"
-_BEGINNING = '{"failed_objects"'
+_BEGINNINGS = ('{"run_id"', '{"failed_objects"')  # the second in runs of before what identifies a line came first
 _OF_LINE = ("cell", "seq", "attempt")
 _OF_OBJECT = ("slice", "line", "source", "destination", "error_type", "error_message")
 
@@ -15,13 +15,13 @@ _OF_OBJECT = ("slice", "line", "source", "destination", "error_type", "error_mes
 def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The lines with failed objects among log events. One that was cut off is none: what it held will be missing."""
     for event in events:
-        if not event["message"].startswith(_BEGINNING):
+        if not event["message"].startswith(_BEGINNINGS):
             continue
         try:
             line = json.loads(event["message"])
         except ValueError:
             continue
-        if isinstance(line["failed_objects"], list) and all(name in line for name in ("run_id", *_OF_LINE)):
+        if isinstance(line.get("failed_objects"), list) and all(name in line for name in ("run_id", *_OF_LINE)):
             yield line
 
 

@@ -15,6 +15,7 @@ import difflib
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from emulator import ministack, stack
 from loader import target as targets
@@ -26,7 +27,7 @@ from loader.run import server_side
 from loader.run.folder import RunFolder
 from loader.run.log_columns import COLUMNS, LINES
 from loader.tables import print_rows
-from queries.insights import EventsError, InsightsError, check, export, with_filters
+from queries.insights import EventsError, InsightsError, check, export, number_text, with_filters
 
 QUERIES = stack.ROOT / "queries"
 # Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
     except InsightsError as error:
         raise UsageError(f"{arguments.query}: {error}") from None
-    print_rows(answer.rows, arguments.format, answer.columns)
+    print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
     if not answer.rows:
         say(f"no rows: {_unknown_field(logs, where) or 'no line fits the query and its filters'}")
     return 0
@@ -191,7 +192,7 @@ def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespa
         if where or kept is None:
             raise type(error)(f"{error}; and none are stored with run {folder.run_id}") from None
         say(f"{error}; using {folder.path / server_side.FILE} instead, queried at {kept['asked_at']}", style="yellow")
-        return Answer(kept["columns"], kept["rows"])
+        return Answer(kept["columns"], kept["rows"], [_printed(row) for row in kept["rows"]])
     if not where and server_side.store(target, folder, answer):
         say(f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
     if not answer.rows:
@@ -200,6 +201,11 @@ def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespa
             style="yellow",
         )
     return answer
+
+
+def _printed(row: dict[str, Any]) -> dict[str, str]:
+    """A stored row as the service printed it."""
+    return {name: number_text(value) if isinstance(value, float) else str(value) for name, value in row.items()}
 
 
 def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:

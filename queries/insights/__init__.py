@@ -10,7 +10,7 @@ from queries.insights.commands.compilation import row_limit
 from queries.insights.errors import EventsError, InsightsError, QueryError
 from queries.insights.evaluation import check, evaluate
 from queries.insights.events.parquet import export, read_notes
-from queries.insights.result import Result
+from queries.insights.result import Result, number_text
 from queries.insights.where import with_filters, without
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "check",
     "evaluate",
     "export",
+    "number_text",
     "read_notes",
     "row_limit",
     "with_filters",

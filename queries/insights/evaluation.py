@@ -15,8 +15,15 @@ from queries.insights.commands.pipeline import DEFAULT_LIMIT, Pipeline
 from queries.insights.commands.row_errors import refusal_in
 from queries.insights.errors import EventsError, InsightsError
 from queries.insights.events import bad_line
-from queries.insights.events.discovery import needs_formats, needs_fragments
+from queries.insights.events.discovery import (
+    REREAD,
+    needs_first_fields,
+    needs_formats,
+    needs_fragments,
+    notes_of_fields,
+)
 from queries.insights.events.source import Events, Source, open_events
+from queries.insights.expressions import percentiles
 from queries.insights.expressions.values import MACROS
 from queries.insights.functions.python_functions import register
 from queries.insights.language.parsing import parse
@@ -51,7 +58,11 @@ def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
         outputs, rows = _run(pipeline, source, connection)
     truncated = not pipeline.limited and len(rows) > DEFAULT_LIMIT
     kept = rows[:DEFAULT_LIMIT] if truncated else rows
-    return result(outputs, kept, truncated=truncated, of_events=not pipeline.stats_count, notes=pipeline.notes)
+    notes = list(pipeline.notes)
+    if pipeline.binned:
+        notes += [percentiles.NOTE] if any(row[-1] for row in kept) else []
+        kept = [row[:-1] for row in kept]
+    return result(outputs, kept, truncated=truncated, of_events=not pipeline.stats_count, notes=notes)
 
 
 def check(text: str) -> None:
@@ -68,7 +79,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     # Else DuckDB writes one to stdout under `python -c` and in a Python shell.
     connection.execute("SET enable_progress_bar = false")
     connection.execute(_OPTIMIZERS)
-    connection.execute(MACROS)
+    connection.execute(MACROS + percentiles.MACROS)
     return connection
 
 
@@ -82,7 +93,7 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
     with ExitStack() as closing:
         try:
             connection = closing.enter_context(free.pop())
-            connection.execute(_OPTIMIZERS)
+            connection.execute(f"{_OPTIMIZERS}; {percentiles.BY_HASHES}")
         except IndexError:
             connection = closing.enter_context(connect())
         began_s = time.monotonic()
@@ -109,17 +120,17 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
 
     JSON in the middle of a line takes a Python function to find. Registering the first one takes 0.1 s, as long as
     reading 100,000 lines, so the query first runs without and stops at the first line that needs it. It also stops
-    where times or lines have to be looked at before it can be answered.
+    where times, lines or the number of distinct values have to be looked at before it can be answered.
     """
     register(pipeline.python_functions, connection)
     in_order = "true" if not pipeline.stats_count else "false"
     connection.execute(f"SET preserve_insertion_order = {in_order}")
-    fragments = other_formats = False
+    fragments = first_fields = other_formats = False
     while True:
         try:
             if other_formats:
                 pipeline.discovery.check_formats(source, connection)
-            statement, outputs = pipeline.sql(source, fragments)
+            statement, outputs = pipeline.sql(source, fragments, first_fields)
             if len(statement) > _LONG_SQL:
                 _plan_little(connection)
             return outputs, connection.execute(statement).fetchall()
@@ -127,11 +138,19 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
             if bad_line.needs_look(error):
                 source = bad_line.looked_at(source, connection)
                 continue
+            if percentiles.needs_count(str(error)):
+                connection.execute(percentiles.BY_COUNT)
+                continue
+            if needs_first_fields(str(error)) and not first_fields:
+                register(REREAD, connection)
+                pipeline.notes += notes_of_fields(source, connection)
+                first_fields = True
+                continue
             other_formats = needs_formats(str(error))
             if not other_formats and (fragments or not needs_fragments(str(error))):
                 raise _failure(error, source) from None
             if not fragments:
-                register({"insights_fragment"}, connection)
+                register(REREAD, connection)
             fragments = True
 
 

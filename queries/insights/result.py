@@ -6,11 +6,12 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from queries.insights.expressions.values import EXACT_BELOW, STRUCTURES, Kind
 
+_FOUR_DIGITS, _FOUR_DECIMALS = Context(prec=4, rounding=ROUND_HALF_UP), Decimal("0.0001")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -29,14 +30,13 @@ class Result:
     rows: list[dict[str, Any]]
     truncated: bool = False
     notes: tuple[str, ...] = ()
-    _doubles: frozenset[str] = field(default=frozenset(), repr=False)
+    _computed: frozenset[str] = field(default=frozenset(), repr=False)
     _pointers: tuple[str, ...] = field(default=(), repr=False)
 
     def as_strings(self) -> list[dict[str, str]]:
         """The rows as the service returns them, every value a string.
 
-        Doubles are written as Java does, since the service shows 128 MB as 1.28E8; that it rounds some results to
-        four decimals isn't documented and isn't copied.
+        Computed numbers are rounded as `number_text` tells, logged ones aren't.
         """
         return [{name: self._string(name, value) for name, value in row.items()} for row in self.rows]
 
@@ -52,9 +52,7 @@ class Result:
         return rows
 
     def _string(self, name: str, value: Any) -> str:
-        if isinstance(value, float) or (name in self._doubles and isinstance(value, int) and abs(value) < EXACT_BELOW):
-            return _java_double(float(value))
-        return str(value)
+        return number_text(value, computed=name in self._computed) if isinstance(value, float) else str(value)
 
 
 def result(
@@ -73,8 +71,8 @@ def result(
             row = row[:-1]
         values = ((name, _typed(value, kind)) for (name, kind), value in zip(outputs, row, strict=True))
         typed.append({name: value for name, value in values if value is not None})
-    doubles = frozenset(name for name, kind in outputs if kind is Kind.NUMBER)
-    return Result([name for name, _ in outputs], typed, truncated, tuple(notes), doubles, pointers)
+    computed = frozenset(name for name, kind in outputs if kind is Kind.NUMBER)
+    return Result([name for name, _ in outputs], typed, truncated, tuple(notes), computed, pointers)
 
 
 def pointer_text(ordinal: int) -> str:
@@ -126,13 +124,20 @@ def time_text(ms: int) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
 
-def _java_double(number: float) -> str:
-    """A double as Java prints it, but a whole number below ten million without its `.0`."""
-    if number == 0:
-        return "0"
-    if 1e-3 <= abs(number) < 1e7:
-        return str(int(number)) if number.is_integer() else repr(number)
-    sign, digits, exponent = Decimal(repr(number)).as_tuple()
-    written = "".join(map(str, digits))
-    power = len(written) - 1 + exponent
-    return f"{'-' if sign else ''}{written[0]}.{written[1:].rstrip('0') or '0'}E{power}"
+def number_text(number: float, *, computed: bool = True) -> str:
+    """A number as the service prints it, without exponent and zeros at the end: a `computed` one with four decimals,
+    below 1 with four significant digits; a logged one with all its digits.
+
+    Source: recorded results, tests/data/aws_answers/insights.json. Halves are rounded up, on the decimal digits.
+    """
+    if isinstance(number, int):
+        return str(number)
+    exact = Decimal(repr(number))
+    if not computed or abs(exact) >= 10**15:  # a double has no four decimals there
+        rounded = exact
+    elif abs(exact) < 1:
+        rounded = _FOUR_DIGITS.plus(exact)
+    else:
+        rounded = exact.quantize(_FOUR_DECIMALS, ROUND_HALF_UP)
+    text = f"{rounded:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

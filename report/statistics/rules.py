@@ -43,7 +43,8 @@ def as_dict(experiment: Experiment) -> dict[str, Any]:
 
 
 WORDS = {
-    "quantile": "Linear between ranks: type 7 of Hyndman and Fan (1996), as in NumPy and in DuckDB's quantile_cont.",
+    "quantile": "Linear between ranks: type 7 of Hyndman and Fan (1996), as in NumPy. p25 and p75 "
+    "in the table and in cells.csv are the saved query's: the nearest rank, from 100 different values on its bin.",
     "interval": (
         f"95 % percentile bootstrap with {RESAMPLES:,} resamples of the {{many}}, its levels widened for small samples "
         "(Hesterberg 2015), which makes it as wide as a t interval. The interval of p99 extends to the adjacent ranks. "

@@ -175,7 +175,7 @@ def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         sizes = f"Memory Size: {one['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
         named = ("run_id", "cell", "seq", "attempt")
         lost = [{name: row[name] for name in row if name not in named} for row in failed_objects([one])]
-        lines = [json.dumps({"failed_objects": lost} | {name: one.get(name) for name in named})] if lost else []
+        lines = [json.dumps({name: one.get(name) for name in named} | {"failed_objects": lost})] if lost else []
         texts = (f"START RequestId: {request} Version: $LATEST", *lines, json.dumps(one), f"END RequestId: {request}",
                  f"REPORT RequestId: {request}\t{ran}\t{sizes}")  # fmt: skip
         yield from ({"timestamp": at, "message": f"{text}\n", "logStream": one["sandbox_id"]} for text in texts)

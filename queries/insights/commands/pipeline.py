@@ -11,6 +11,7 @@ from dataclasses import replace
 from queries.insights.errors import QueryError
 from queries.insights.events.discovery import FIELDS, Discovery
 from queries.insights.events.source import Source
+from queries.insights.expressions import percentiles
 from queries.insights.expressions.exact import columns, printed, selected
 from queries.insights.expressions.structures import element, refuse_map, scalar
 from queries.insights.expressions.values import STRUCTURES, Kind, Value, as_double, as_text, order_keys, sort_number
@@ -40,6 +41,7 @@ class Pipeline:
         self.stats_count = 0
         self.limited = False
         self.bins: dict[str, Value] = {}
+        self.binned: list[str] = []  # columns that say whether a percentile is that of a histogram
         self._stages: list[str] = []
         self._added: list[dict[str, str]] = []  # levels of columns, each over those before
         self._at = Span(1, 1, 0, 0)
@@ -199,6 +201,9 @@ class Pipeline:
     def regroup(self, items: Sequence[syntax.Item], columns: dict[str, Value], trees: dict[Hashable, Value]) -> None:
         """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
         self.stats_count += 1
+        if self.binned:  # what came of it can't be seen from here on
+            self.notes.append(percentiles.NOTE)
+        self.binned = []
         self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
         self._sorted = {}
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
@@ -239,14 +244,15 @@ class Pipeline:
         """Notes the place that is compiled now, for a refusal that no expression of its own is to blame for."""
         self._at = span
 
-    def sql(self, source: Source, fragments: bool) -> tuple[str, list[tuple[str, Kind]]]:
+    def sql(self, source: Source, fragments: bool, first_fields: bool) -> tuple[str, list[tuple[str, Kind]]]:
         """The whole statement over the events of `source`, and the name and kind of each column it returns.
 
         Without a limit it returns one row more than the default allows, so that cutting off shows. Event rows have
-        one column more, last: the event's place in its source. `fragments` is explained in `Discovery.sql`.
+        one column more, last: the event's place in its source; rows with percentiles, whether one of them is that of a
+        histogram. `fragments` and `first_fields` are explained in `Discovery.sql`.
         """
         outputs = [(name, self.field(self._spelled(name))) for name in self._output_names()]
-        raw, found = self.discovery.sql(source, not self.stats_count, fragments)
+        raw, found = self.discovery.sql(source, not self.stats_count, fragments, first_fields)
         self._close()
         relation = "found"
         for select in self._stages:  # nested: common table expressions take twice the time to plan
@@ -254,6 +260,8 @@ class Pipeline:
         shown = ", ".join(f"{printed(value)} AS output_{number}" for number, (_, value) in enumerate(outputs))
         if not self.stats_count:
             shown += ", ordinal"
+        if self.binned:
+            shown += f", {' OR '.join(self.binned)} AS binned"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
         statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {shown} FROM {relation}{order}{limit}"

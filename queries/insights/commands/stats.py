@@ -3,7 +3,8 @@
 from collections.abc import Hashable, Sequence
 
 from queries.insights.commands.pipeline import Pipeline, refusal
-from queries.insights.expressions.aggregates import AGGREGATES, QUANTILES, LoggedExtreme, fraction
+from queries.insights.expressions import percentiles
+from queries.insights.expressions.aggregates import AGGREGATES, QUANTILES, LoggedExtreme
 from queries.insights.expressions.compiler import Compiler, check_arity
 from queries.insights.expressions.exact import columns, selected
 from queries.insights.expressions.values import Kind, Value, as_number, as_text
@@ -19,7 +20,7 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
 
     Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows that lack a key
     form a group of their own, without that column. Without `by` there is one row, even over no events. Without a sort,
-    rows come in ascending order of the keys (undocumented on the service).
+    rows come by bin, the newest first, as recorded answers do, and then in ascending order of the other keys.
     """
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
@@ -39,8 +40,11 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     bins = {item.title: keys[item.title] for item in command.keys if _is_bin(item.expression, pipeline)}
     items_made = (*command.keys, *command.items)
     pipeline.regroup(items_made, found, _by_tree(items_made, found))
-    pipeline.bins = bins
-    pipeline.order = [term for key in keys.values() for term in pipeline.order_terms(key, descending=False)]
+    pipeline.bins, pipeline.binned = bins, list(dict.fromkeys(scope.binned))
+    by_time_first = sorted(keys.items(), key=lambda key: key[0] not in bins)
+    pipeline.order = [
+        term for title, key in by_time_first for term in pipeline.order_terms(key, descending=title in bins)
+    ]
 
 
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
@@ -106,7 +110,8 @@ class _GroupScope:
     """What an item of stats may refer to: keys and the aliases before it as they are, all else inside of an aggregate.
 
     `_made` are the aliases of columns that have nothing to do with a field of that name: no aggregate takes those, for
-    whether the field is meant can't be told. `later` are the stages over what the grouping computes that items need.
+    whether the field is meant can't be told. `later` are the stages over what the grouping computes that items need,
+    and `binned` the columns that say whether a percentile is that of a histogram.
     """
 
     def __init__(self, pipeline: Pipeline, keys: dict[str, Value], trees: dict[Hashable, Value]) -> None:
@@ -115,7 +120,8 @@ class _GroupScope:
         self._made: set[str] = set()
         self.now_s, self.notes, self.python_functions = pipeline.now_s, pipeline.notes, pipeline.python_functions
         self._aggregates: list[str] = []
-        self._quantiles: dict[str, tuple[str, list[float]]] = {}
+        self._quantiles: dict[str, tuple[str, str, list[str]]] = {}
+        self.binned: list[str] = []
         self._choices: dict[str, str] = {}
         self.later: list[str] = []
         self._pipeline = pipeline
@@ -188,17 +194,21 @@ class _GroupScope:
     def _quantile(self, call: syntax.Call) -> Value:
         """An element of the list of all quantiles that are asked of the same numbers."""
         check_arity(call, QUANTILES[call.function], QUANTILES[call.function])
-        share = fraction(call)
+        share = percentiles.share(call)
         numbers = as_number(self._pipeline.numbered(self._argument(call.arguments[0])))
-        column, shares = self._quantiles.setdefault(numbers, (self._pipeline.fresh(), []))
+        if numbers not in self._quantiles:
+            self._quantiles[numbers] = (self._pipeline.fresh(), self._pipeline.fresh(), [])
+        column, many, shares = self._quantiles[numbers]
         shares.append(share)
-        return self.store(Value(f"{column}[{len(shares)}]", Kind.NUMBER))
+        if share not in ("0", "1"):
+            self.binned.append(many)
+        return self.store(Value(percentiles.result(column, len(shares), many, share), Kind.NUMBER))
 
     def selected(self) -> list[str]:
         """The columns that the grouping computes."""
         quantiles = [
-            f"quantile_cont({numbers}, [{', '.join(map(repr, shares))}]) AS {column}"
-            for numbers, (column, shares) in self._quantiles.items()
+            percentiles.aggregates(numbers, shares, column, many)
+            for numbers, (column, many, shares) in self._quantiles.items()
         ]
         return self._aggregates + quantiles
 

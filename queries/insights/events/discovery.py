@@ -15,11 +15,13 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogD
   that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken. Of
   equal keys the first counts.
 
-Not modelled: the service stops at 200 fields of an event, here every field is found.
+Of a JSON line with more than 200 fields the service finds 200, and so does this: the first ones in the order of the
+line, where each string, number, boolean and null counts, those of lists too. The page tells the number, not the order.
 """
 
 import difflib
 import json
+import re
 from collections.abc import Callable
 
 import duckdb
@@ -83,6 +85,18 @@ _OTHERS += [
 _LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
 FIELDS = (*_SYSTEM, *_LAMBDA)
 _MOST_PARTS = 6  # of a name with dots, for which every way to read it is looked for: 32 of them
+MOST_FIELDS = 200
+# True of every line with more fields, at little cost for most lines: a comma follows each field but the last, and a
+# field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
+_MAY_HAVE_MORE = (
+    f"(strlen(message) > {2 * MOST_FIELDS} AND (strlen(message) > {5 * MOST_FIELDS} OR contains(message, '['))"
+    f" AND strlen(message) - strlen(replace(message, ',', '')) >= {MOST_FIELDS})"
+)
+_NEEDS_FIRST_FIELDS = "a line needs insights_first_fields"
+_NOTE = (
+    f"a line has more than {MOST_FIELDS} fields: the service finds only the first {MOST_FIELDS}, and so does this"
+    " evaluator; read the others with parse or jsonParse(@message)"
+)
 _NEEDS_FRAGMENTS = "a line needs insights_fragment"
 
 # SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's text.
@@ -108,17 +122,18 @@ class Discovery:
             self._columns[name.text] = (sql, Value(f"found_{len(self._columns) + 1}", kind, column=True))
         return self._columns[name.text][1]
 
-    def sql(self, source: Source, numbered: bool, fragments: bool) -> tuple[str, str]:
+    def sql(self, source: Source, numbered: bool, fragments: bool, first_fields: bool) -> tuple[str, str]:
         """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
 
         `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
-        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one; before
+        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one; without
+        `first_fields`, as `needs_first_fields` tells, at one that may have more fields than are found; before
         `check_formats`, as `needs_formats` tells, at a line that it has to look at.
         """
         ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
         sought = [path for path in self._paths if path not in source.pointers]
         place = {path: number for number, path in enumerate(sought, start=1)}
-        elements = f", {_json(sought, fragments, self._refuse_others)} AS elements" if sought else ""
+        elements = f", {_json(sought, fragments, first_fields, self._refuse_others)} AS elements" if sought else ""
         texts = [
             f"insights_scalar({source.pointers[path] if path in source.pointers else f'elements[{place[path]}]'})"
             for path in self._paths
@@ -140,10 +155,10 @@ class Discovery:
         """Looks at lines of a known service's that seem to be in another format, as flow logs of a custom one.
 
         Raises QueryError at a field of that service that the query names and no event has; without one the fields of
-        these lines are missing, as they are on the service. Needs insights_fragment.
+        these lines are missing, as they are on the service. Needs the functions of `REREAD`.
         """
         self._refuse_others = False
-        raw, found = self.sql(source, numbered=False, fragments=True)
+        raw, found = self.sql(source, numbered=False, fragments=True, first_fields=True)
         for fields, is_another, look_like in _OTHERS:
             names = [name for text, name in self._names.items() if text in fields]
             counts = "".join(f", count({self._columns[name.text][1].sql})" for name in names)
@@ -206,19 +221,30 @@ def _nearest(text: str) -> str:
     return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"
 
 
-def _json(paths: list[str], fragments: bool, refuse_others: bool) -> str:
+def _json(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
     """One extraction for all paths, a list of JSON texts; a map, a list and null have none.
 
     With `fragments`, TRY: a line that merely looks like JSON has no fields.
     """
+    found = _whole_or_within(paths, fragments, first_fields, refuse_others)
+    return found if first_fields else f"CASE WHEN {_MAY_HAVE_MORE} THEN error('{_NEEDS_FIRST_FIELDS}') ELSE {found} END"
+
+
+def _whole_or_within(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
     listed = f"[{', '.join(map(sql_string, paths))}]"
+
+    def values(text: str) -> str:
+        if first_fields:
+            text = f"CASE WHEN {_MAY_HAVE_MORE} THEN insights_first_fields({text}) ELSE {text} END"
+        return f"json_value({text}, {listed})"
+
     lines = branches(paths, refuse_others)
     if not fragments:
         needs = f"error('{_NEEDS_FRAGMENTS}')"
-        whole = f"CASE WHEN {is_lax_message()} THEN {needs} ELSE json_value(message, {listed}) END"
+        whole = f"CASE WHEN {is_lax_message()} THEN {needs} ELSE {values('message')} END"
         return f"CASE WHEN starts_with(message, '{{') THEN {whole}{lines} WHEN contains(message, '{{') THEN {needs} END"
-    whole = f"CASE WHEN NOT {is_lax_message()} THEN TRY(json_value(message, {listed})) END"
-    within = f"TRY(json_value(insights_fragment(message), {listed}))"
+    whole = f"CASE WHEN NOT {is_lax_message()} THEN TRY({values('message')}) END"
+    within = f"TRY({values('insights_fragment(message)')})"
     return (
         f"CASE WHEN starts_with(message, '{{') THEN coalesce({whole}, {within}){lines}"
         f" WHEN contains(message, '{{') THEN {within} END"
@@ -230,14 +256,26 @@ def needs_fragments(reason: str) -> bool:
     return _NEEDS_FRAGMENTS in reason or ("Malformed JSON" in reason and " in file " not in reason)
 
 
+def needs_first_fields(reason: str) -> bool:
+    """Whether a statement failed because a line may have more fields than are found, by DuckDB's words."""
+    return _NEEDS_FIRST_FIELDS in reason
+
+
+def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """A note where a line has more fields than are found; needs `REREAD`."""
+    cut = f"{_MAY_HAVE_MORE} AND insights_first_fields(insights_fragment(message)) <> insights_fragment(message)"
+    found = connection.execute(f"SELECT 1 FROM {source.relation} WHERE {cut} LIMIT 1").fetchone()
+    return [_NOTE] if found else []
+
+
 def needs_formats(reason: str) -> bool:
     """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's words."""
     return NEEDS_FORMATS in reason
 
 
 def pointer_texts(pointers: list[str]) -> str:
-    """SQL of the list of what stands at each pointer, over a relation with `message`; needs insights_fragment."""
-    return _json(pointers, fragments=True, refuse_others=False)
+    """SQL of the list of what stands at each pointer, over a relation with `message`; needs `REREAD`."""
+    return _json(pointers, fragments=True, first_fields=True, refuse_others=False)
 
 
 def first_fragment(message: str) -> str | None:
@@ -250,6 +288,37 @@ def first_fragment(message: str) -> str | None:
         except (json.JSONDecodeError, _NotJsonError, RecursionError):
             start = message.find("{", start + 1)
     return None
+
+
+def first_fields(text: str) -> str:
+    """The text of a JSON map up to the last field that is found, with what is open closed; any other text as it is."""
+    try:
+        _DECODER.decode(text)
+    except (json.JSONDecodeError, _NotJsonError, RecursionError):
+        return text
+    closing: list[str] = []
+    found, is_key, cut = 0, False, text
+    for token in _TOKEN.finditer(text):
+        one = token[0]
+        if one in ("{", "["):
+            closing.append("}" if one == "{" else "]")
+            is_key = one == "{"
+        elif one in ("}", "]"):
+            closing.pop()
+        elif one in (",", ":"):
+            is_key = one == "," and closing[-1] == "}"
+        elif not is_key:
+            found += 1
+            if found == MOST_FIELDS:
+                cut = text[: token.end()] + "".join(reversed(closing))
+            elif found > MOST_FIELDS:
+                return cut
+    return text
+
+
+# The functions that lines may need which are read once more.
+REREAD = {"insights_fragment", "insights_first_fields"}
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 class _NotJsonError(Exception):

@@ -11,7 +11,7 @@ import duckdb
 from queries.insights.errors import EventsError
 from queries.insights.evaluation import connect
 from queries.insights.events import bad_line
-from queries.insights.events.discovery import first_fragment, pointer_texts
+from queries.insights.events.discovery import REREAD, first_fragment, pointer_texts
 from queries.insights.events.source import POINTER_COLUMN, Events, literal_path, open_events
 from queries.insights.expressions.values import pointer, sql_string
 from queries.insights.functions.python_functions import register
@@ -39,7 +39,7 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
     with connect() as connection:
         connection.execute(f"SET threads = {_THREADS}")
         source = bad_line.looked_at(open_events(events, connection), connection)
-        register({"insights_fragment"}, connection)
+        register(REREAD, connection)
         try:
             sample = connection.execute(f"SELECT message FROM {source.relation} LIMIT {_LOOKED_AT}").fetchall()
             pointers = [pointer([key]) for key in _scalar_keys([message for (message,) in sample])]

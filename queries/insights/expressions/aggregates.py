@@ -3,8 +3,7 @@
 All of them ignore events in which the field is missing; the numeric ones also ignore values that don't look like
 numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide. Where that says nothing:
 
-* pct is exact: linear interpolation between the closest ranks (type 7, `quantile_cont`); so is median. `percentile`
-  is how AWS's own Lambda Operator Guide writes pct.
+* pct and median are told in `percentiles`. `percentile` is how AWS's own Lambda Operator Guide writes pct.
 * variance is the population's (divided by n), and stddev, of which the reference says no more than "the standard
   deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
 * count_distinct is exact, by text.
@@ -28,7 +27,7 @@ from queries.insights.expressions.values import (
     as_text,
     order_keys,
 )
-from queries.insights.language.syntax import Call, Number
+from queries.insights.language.syntax import Call
 
 
 @dataclass(frozen=True)
@@ -125,16 +124,6 @@ class LoggedExtreme:
             f" ELSE insights_number_text({number}) END",
             Kind.DYNAMIC,
         )
-
-
-def fraction(call: Call) -> float:
-    """The share of values, from 0 to 1, that `median(x)` or `pct(x, percent)` asks for."""
-    if call.function == "median":
-        return 0.5
-    percent = call.arguments[1]
-    if not isinstance(percent, Number) or not 0 <= percent.value <= 100:
-        raise QueryError(f"{call.function} takes a percentage from 0 to 100", percent.span.line, percent.span.column)
-    return percent.value / 100
 
 
 def _by_time(function: str) -> Callable[[Call, list[Value], str | None], Value]:

@@ -1,8 +1,10 @@
 """Periods such as `5m` in bin, datefloor and dateceil.
 
 Units: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Stats.html. A period of fixed
-length floors to its multiples since 1970-01-01T00:00Z. A month, quarter or year floors to the calendar (UTC), one
-at a time: where several of them would begin is not documented, nor is the first day of a week.
+length floors to its multiples within the next larger unit, so that 25m begins again with each hour: recorded for
+minutes (tests/data/aws_answers), taken to be so for ms, s and h. Days floor to their multiples since
+1970-01-01T00:00Z. A month, quarter or year floors to the calendar (UTC), one at a time: where several of them would
+begin is not documented, nor is the first day of a week.
 """
 
 from dataclasses import replace
@@ -11,6 +13,7 @@ from queries.insights.errors import QueryError
 from queries.insights.language.syntax import Period
 
 _FIXED_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_WITHIN_MS = {"ms": 1_000, "s": 60_000, "m": 3_600_000, "h": 86_400_000}
 _NAMES = {
     "ms": ("ms", "msec", "millisecond"),
     "s": ("s", "sec", "second"),
@@ -60,20 +63,36 @@ def floor(ms_sql: str, period: Period) -> str:
     """SQL of the timestamp (ms) at which the period that holds `ms_sql` begins."""
     unit = _unit(period)
     if unit in _FIXED_MS:
-        length_ms = period.count * _FIXED_MS[unit]
-        return f"({ms_sql} - ((({ms_sql}) % {length_ms} + {length_ms}) % {length_ms}))"
+        return f"({ms_sql} - {_elapsed_ms(ms_sql, period)})"
     return f"epoch_ms(date_trunc('{unit}', make_timestamp(({ms_sql}) * 1000)))"
 
 
 def ceiling(ms_sql: str, period: Period) -> str:
     """SQL of the first beginning of a period at or after `ms_sql`."""
     unit = _unit(period)
-    if unit in _FIXED_MS:
-        length_ms = period.count * _FIXED_MS[unit]
-        return f"({ms_sql} + ((-({ms_sql})) % {length_ms} + {length_ms}) % {length_ms})"
     start = floor(ms_sql, period)
+    if unit in _FIXED_MS:
+        length_ms, within_ms = period.count * _FIXED_MS[unit], _WITHIN_MS.get(unit)
+        following = f"{start} + {length_ms}"
+        if within_ms and within_ms % length_ms:
+            following = f"least({following}, {ms_sql} - {_since(ms_sql, within_ms)} + {within_ms})"
+        return f"CASE WHEN {start} = {ms_sql} THEN {ms_sql} ELSE {following} END"
     following = f"epoch_ms(date_trunc('{unit}', make_timestamp(({ms_sql}) * 1000)) + INTERVAL 1 {unit})"
     return f"CASE WHEN {start} = {ms_sql} THEN {ms_sql} ELSE {following} END"
+
+
+def _elapsed_ms(ms_sql: str, period: Period) -> str:
+    """SQL of the time since the period of fixed length that holds `ms_sql` began."""
+    unit = _unit(period)
+    length_ms, within_ms = period.count * _FIXED_MS[unit], _WITHIN_MS.get(unit)
+    if within_ms and within_ms % length_ms:
+        return f"({_since(ms_sql, within_ms)} % {length_ms})"
+    return _since(ms_sql, length_ms)
+
+
+def _since(ms_sql: str, length_ms: int) -> str:
+    """SQL of the time since the last multiple of `length_ms`, before 1970 too."""
+    return f"((({ms_sql}) % {length_ms} + {length_ms}) % {length_ms})"
 
 
 def _unit(period: Period) -> str:

@@ -1,7 +1,7 @@
 """Functions that SQL lacks, as Python functions in the database; registered only for queries that need them.
 
-Their names in SQL: insights_fragment (see `discovery`), insights_is_ip, insights_in_subnet and
-insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`), insights_upper and insights_lower (see
+Their names in SQL: insights_fragment and insights_first_fields (see `discovery`), insights_is_ip, insights_in_subnet
+and insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`), insights_upper and insights_lower (see
 `text`), insights_logfmt and insights_csv (see `line_formats`).
 """
 
@@ -11,13 +11,14 @@ from functools import wraps
 
 import duckdb
 
-from queries.insights.events.discovery import first_fragment
+from queries.insights.events.discovery import first_fields, first_fragment
 from queries.insights.functions.addresses import in_subnet, ipv4_number, is_ip
 from queries.insights.functions.dates import parse_date
 from queries.insights.functions.line_formats import csv_values, logfmt_map
 
 _FUNCTIONS: dict[str, tuple[Callable, list[str], str]] = {
     "insights_fragment": (first_fragment, ["VARCHAR"], "VARCHAR"),
+    "insights_first_fields": (first_fields, ["VARCHAR"], "VARCHAR"),
     "insights_is_ip": (is_ip, ["VARCHAR", "INTEGER"], "BOOLEAN"),
     "insights_in_subnet": (in_subnet, ["VARCHAR", "VARCHAR", "INTEGER"], "BOOLEAN"),
     "insights_ipv4_number": (ipv4_number, ["VARCHAR"], "BIGINT"),

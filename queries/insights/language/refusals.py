@@ -19,6 +19,7 @@ COMMANDS = (
     "stats",
     "sort",
     "limit",
+    "head",
     "dedup",
     "unnest",
     "expand",
@@ -49,7 +50,6 @@ UNSUPPORTED_COMMANDS = {
     "outlier": "use `stats pct(x, 25), pct(x, 75)`, then `filter` by the results",
     "countfrequent": "use `stats count(*) as n by` the field, `sort n desc` and `limit`",
     "estimate": "it reports what the service would scan; use `stats sum(strlen(@message))` for the size of the events",
-    "head": "use `limit`",
     "tail": "use `sort` in the other direction and `limit`",
 }
 

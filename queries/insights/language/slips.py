@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 _LOOKED_AT = 300  # characters before the place
-_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|dedup|unnest|expand|json)\b"
+_COMMAND = r"(?:source|fields|display|filter|where|parse|stats|sort|limit|head|dedup|unnest|expand|json)\b"
 _AFTER_REGEX = r"(?:\blike|=~|\bparse\b[^|/]*)\s*/(?:\\.|[^/\\\n])+/"
 _COMMENT = "start a comment with #"
 _QUOTED = "the text before this has already ended; write \\\" or \\' for a quote inside it"

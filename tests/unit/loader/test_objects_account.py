@@ -55,7 +55,9 @@ def failing(seq, *lines, attempt=1, run_id="r", cell="a"):
         }
         for line in lines
     ]
-    return json.dumps({"failed_objects": rows, "run_id": run_id, "cell": cell, "seq": seq, "attempt": attempt})
+    which = {"run_id": run_id, "cell": cell, "seq": seq, "attempt": attempt}
+    rows = {"failed_objects": rows}
+    return json.dumps(which | rows if attempt == 1 else rows | which)  # first, and last as in older runs
 
 
 def wait(aws, folder):
@@ -174,7 +176,7 @@ def test_two_attempts_of_one_number_list_the_failed_objects_of_both(aws, folder)
     assert (drained.accounts[0].objects.planned, drained.accounts[0].objects.failed) == (3, 1)
 
 
-@pytest.mark.parametrize("torn", [failing(0, 1, 2)[:-30], '{"failed_objects"', failing(0, 1)])
+@pytest.mark.parametrize("torn", [failing(0, 1, 2)[:-30], '{"failed_objects"', '{"run_id"', failing(0, 1)])
 def test_a_failed_object_without_a_row_fails_the_run(aws, folder, torn):
     send(folder, 0)
     aws.log(torn, at_s=1)

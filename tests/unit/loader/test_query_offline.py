@@ -47,12 +47,26 @@ def test_lines_plain_compressed_and_as_parquet_give_the_same_typed_rows(logs, ca
     rows = summary(capsys, logs, "--export", "log.parquet")
     assert rows == [
         {"memory_size_mb": 1024, "concurrency": 1, "count": 2, "min_s": 12.5, "max_s": 13.5}
-        | {"p25_s": 12.75, "avg_s": 13, "p75_s": 13.25}
+        | {"p25_s": 12.5, "avg_s": 13, "p75_s": 13.5}
     ]
     compressed = logs.with_suffix(".jsonl.gz")
     compressed.write_bytes(gzip.compress(logs.read_bytes()))
     assert summary(capsys, compressed) == rows
     assert summary(capsys, logs.with_suffix(".parquet")) == rows
+
+
+def test_csv_and_a_table_have_what_the_service_prints_and_json_every_digit(logs, capsys):
+    logs.write_text(line(0, 0.1) + line(1, 1.5) + line(2, 200 / 3))
+    (file := logs.with_name("mine.cwli")).write_text(
+        "stats avg(download_time_seconds) as mean, min(download_time_seconds) / 3 as third"
+    )
+    printed = {}
+    for form in ("csv", "table", "json"):
+        assert main(["query", str(file), "--logs", str(logs), "--format", form]) == 0
+        printed[form] = capsys.readouterr().out
+    assert printed["csv"] == "mean,third\n22.7556,0.03333\n"
+    assert printed["table"].split()[-2:] == ["22.7556", "0.03333"]
+    assert json.loads(printed["json"]) == [{"mean": pytest.approx(22.755555555555556), "third": 0.1 / 3}]
 
 
 def test_where_narrows_the_query(logs, capsys):

@@ -112,7 +112,7 @@ def test_a_part_of_the_rows_is_not_kept(query, folder):
     ids=["another stack", "destroyed", "made anew"],
 )
 def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, outputs, stub, words):
-    server_side.store(Target("aws", OUTPUTS), folder, server_side.Answer(["request"], [row(258)]))
+    server_side.store(Target("aws", OUTPUTS), folder, server_side.Answer(["request"], [row(258)], []))
     assert query(stub, **outputs) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == [row(258)]

@@ -10,6 +10,7 @@ from experiments.download import DOWNLOAD
 from report import cells, consistency
 from report.measured import metrics, spreads
 from report.run import load
+from report.spread import spread
 from report.summary import summarised
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
@@ -175,6 +176,21 @@ def test_figures_that_differ_are_named_with_both_values(make_run):
         "1,024 MB, N = 5: the saved query returned count = 49, but the records give 50.",
         f"1,024 MB, N = 5: the saved query returned max_s = 99.5, but the records give {largest}.",
     ]
+
+
+def test_a_quartile_may_be_the_edge_of_its_bin_and_no_less():
+    few, many = (spread(place / 100 for place in range(1, number)) for number in (100, 101))
+    for own, rank_s in ((few, 0.25), (many, 0.25)):
+        [row] = cells.from_counted({key(1024, 1): own})
+        assert row["p25_s"] == rank_s
+        row["p25_s"] = rank_s / 1.0009
+        found = consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): own})
+        assert [("p25_s" in one) for one in found] == ([] if own is many else [True])
+        row["p25_s"] = rank_s / 1.0011
+        [found] = consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): own})
+        assert "the records give 0.25" in found
+    row["p25_s"] = many.p25_s  # interpolated, as in a cells.csv of before there were bins
+    assert consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): many}) == []
 
 
 def test_cells_on_one_side_only_are_named(make_run):

@@ -27,9 +27,10 @@ type failures struct {
 	added int
 }
 
-// newFailures makes lines {"failed_objects": [...], "run_id": ...} for the log.
+// newFailures makes lines {"run_id": ..., "failed_objects": [...]} for the log: Logs Insights finds only the first 200 fields of
+// a line, so what identifies it comes first.
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64) *failures {
-	return &failures{log: log, begin: `{"failed_objects": [`, end: fmt.Sprintf(`], "run_id": %s, "cell": %s, "seq": %d, "attempt": %d}`+"\n",
+	return &failures{log: log, end: "]}\n", begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, "failed_objects": [`,
 		record.Quote(runID), record.Quote(cell), seq, attempt)}
 }
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from queries.insights import evaluate
 from tests.unit.queries.insights.download_log import FIRST_MS, event, values
+from tests.unit.queries.insights.nearest_rank import percentile
 
+FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False, width=32)
 NUMBERS = [3.5, 1, 4, 1, 5.25, 9, 2, 6, 5, 3, 5.5]
 
 
@@ -33,11 +35,11 @@ def only(query, events):
         ("stddev(x)", numpy.std(NUMBERS)),
         ("variance(x)", numpy.var(NUMBERS)),
         ("sqrt(variance(x) * count(x) / (count(x) - 1))", numpy.std(NUMBERS, ddof=1)),
-        ("median(x)", numpy.median(NUMBERS)),
+        ("median(x)", 4),
         ("pct(x, 0)", 1),
-        ("pct(x, 25)", numpy.percentile(NUMBERS, 25)),
-        ("pct(x, 75)", numpy.percentile(NUMBERS, 75)),
-        ("pct(x, 99.9)", numpy.percentile(NUMBERS, 99.9)),
+        ("pct(x, 25)", percentile(NUMBERS, 25)),
+        ("pct(x, 75)", percentile(NUMBERS, 75)),
+        ("pct(x, 99.9)", 9),
         ("pct(x, 100)", 9),
         ("earliest(x)", 3.5),
         ("latest(x)", 5.5),
@@ -88,12 +90,34 @@ def test_groups_of_several_keys_come_in_the_order_of_the_keys():
     ]
 
 
+def test_groups_by_bin_come_newest_first_until_they_are_sorted():
+    events = [event({"a": a}, FIRST_MS + 60_000 * minute) for minute in (0, 2, 1) for a in (2, 1)]
+    rows = evaluate("stats count(*) as n by a, bin(1m) as t", events).rows
+    assert [(row["t"][14:16], row["a"]) for row in rows] == [(m, a) for m in ("42", "41", "40") for a in (1, 2)]
+    rows = evaluate("stats count(*) as n by bin(1m) as t | sort t asc", events).rows
+    assert [row["t"][14:16] for row in rows] == ["40", "41", "42"]
+
+
 def test_rows_without_a_key_form_a_group_without_that_column():
     rows = evaluate("stats count(*) as n by x", values("a", None, "a")).rows
     assert rows == [{"x": "a", "n": 2}, {"n": 1}]
 
 
-FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False, width=32)
+@given(st.lists(st.integers(-3, 3) | FINITE, max_size=90), st.integers(95, 105), st.decimals(0, 100, places=2))
+def test_percentiles_of_about_100_distinct_values_are_of_the_rank_or_of_its_bin(few, kinds, percent):
+    numbers = [*few, *(round(1.37**place - 40, 6) for place in range(max(0, kinds - len(set(few)))))]
+    row = only(f"stats pct(x, {percent}) as p, count_distinct(x * 1) as kinds", values(*numbers))
+    assert row["p"] == pytest.approx(percentile(numbers, percent), rel=1e-9)
+
+
+def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
+    exact, binned = (evaluate("stats pct(x, 50) as p", values(*range(number))) for number in (99, 100))
+    assert (exact.rows, exact.notes) == ([{"p": 49}], ())
+    [note] = binned.notes
+    assert binned.rows[0]["p"] == pytest.approx(1.001**3893) and "up to 3.1 % less" in note
+    again = evaluate("stats pct(x, 50) as p | stats max(p) as p", values(*range(100)))
+    assert (again.rows, again.notes) == (binned.rows, binned.notes)
+    assert evaluate("stats pct(x, 0) as low, pct(x, 100) as high", values(*range(100))).notes == ()
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), FINITE), min_size=1, max_size=60), st.integers(0, 100))
@@ -109,4 +133,4 @@ def test_grouped_aggregates_agree_with_numpy_over_random_rows(rows, percent):
         assert (row["lo"], row["hi"]) == (xs.min(), xs.max())
         assert row["s"] == pytest.approx(xs.sum(), abs=scale * 1e-12)
         assert row["a"] == pytest.approx(xs.mean(), abs=scale * 1e-12)
-        assert row["p"] == pytest.approx(numpy.percentile(xs, percent), abs=scale * 1e-12)
+        assert row["p"] == percentile(xs, percent)

@@ -79,7 +79,7 @@ def test_what_is_no_finite_number_is_left_out_of_sums_and_quantiles(field, numbe
     events = [event(f'{{"x": {field}}}'), *values(1)]
     rows = evaluate("stats sum(x) as s, avg(x) as a, median(x) as m", events).rows
     numbers = [1] if number is None else [1, number]
-    assert rows == [{"s": sum(numbers), "a": sum(numbers) / len(numbers), "m": sum(numbers) / len(numbers)}]
+    assert rows == [{"s": sum(numbers), "a": sum(numbers) / len(numbers), "m": 1}]
 
 
 def test_one_field_may_be_a_key_under_two_names():

@@ -58,6 +58,23 @@ def test_the_caps_hold_in_datefloor_and_dateceil_too():
     assert len(result.notes) == 2
 
 
+@pytest.mark.parametrize(
+    ("period", "starts"),
+    [
+        ("25m", "17:25:00 17:50:00 18:00:00"),
+        ("25s", "17:43:50 17:44:00 17:44:25"),
+        ("7h", "14:00:00 21:00:00 00:00:00"),
+    ],
+)
+def test_a_period_that_does_not_divide_the_next_unit_begins_again_with_it(period, starts):
+    ms = MS
+    for start in starts.split():
+        assert only(f"bin({period})", ms)[11:19] == start
+        end = only(f"toMillis(dateceil(@timestamp, {period}))", ms + 1)
+        assert only(f"dateceil(@timestamp, {period})", end) == only(f"bin({period})", end)
+        ms = end
+
+
 def test_several_days_floor_to_their_multiples_since_1970():
     days = (MOMENT - datetime(1970, 1, 1, tzinfo=UTC)).days
     start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days // 7 * 7)

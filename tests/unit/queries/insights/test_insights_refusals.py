@@ -201,7 +201,6 @@ COMMANDS_REFUSED = {
     "relevantfields where a": "in the CloudWatch console",
     "countFrequent a": "count(*) as n by",
     "estimate": "strlen(@message)",
-    "head 5": "use `limit`",
     "tail 5": "use `sort`",
 }
 

@@ -31,8 +31,27 @@ def test_strings_are_those_of_the_service():
     events = [event(report("r", 12.5, 128, 64)), event({"bytes": 1073741824, "tiny": 0.00012, "s": "x"})]
     result = evaluate("fields @memorySize, @duration, bytes, bytes * 10 as ten, tiny * 1 as t, s, 0 * 1 as z", events)
     assert result.as_strings() == [
-        {"@memorySize": "1.28E8", "@duration": "12.5", "z": "0"},
-        {"bytes": "1073741824", "ten": "1.073741824E10", "t": "1.2E-4", "s": "x", "z": "0"},
+        {"@memorySize": "128000000", "@duration": "12.5", "z": "0"},
+        {"bytes": "1073741824", "ten": "10737418240", "t": "0.00012", "s": "x", "z": "0"},
+    ]
+
+
+PRINTED = {
+    "642.93421": "642.9342", "39.493": "39.493", "1.0": "1", "127019801.9802": "127019801.9802", "93.46005": "93.4601",
+    "0.69394": "0.6939", "0.000201453": "0.0002015", "3.334375e-09": "0.000000003334", "0.99996": "1", "-0.5": "-0.5",
+    "1e+20": "100000000000000000000", "1000000000000000.5": "1000000000000000.5", "-12.00004": "-12",
+}  # fmt: skip
+
+
+def test_computed_numbers_are_printed_with_four_decimals_or_digits_and_logged_ones_as_logged():
+    events = [event(f'{{"x": {number}}}', FIRST_MS + place) for place, number in enumerate(PRINTED)]
+    result = evaluate("fields x, x * 1 as y | sort @timestamp asc", events)
+    assert [row["y"] for row in result.as_strings()] == list(PRINTED.values())
+    assert [row["y"] for row in result.rows] == [float(number) for number in PRINTED]
+    logged = [row["x"] for row in result.as_strings()]
+    assert (logged[0], logged[6], logged[7]) == ("642.93421", "0.000201453", "0.000000003334375")
+    assert evaluate("stats min(x) as low, avg(x) as mean", events[5:6]).as_strings() == [
+        {"low": "0.69394", "mean": "0.6939"}
     ]
 
 

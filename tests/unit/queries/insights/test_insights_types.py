@@ -42,7 +42,7 @@ def bound():
         def bind(query):
             pipeline = compile_query(parse(query), now_s=0)
             register(pipeline.python_functions, connection)
-            statement, outputs = pipeline.sql(source, fragments=False)
+            statement, outputs = pipeline.sql(source, fragments=False, first_fields=False)
             types = [row[1] for row in connection.execute(f"DESCRIBE {statement}").fetchall()]
             return [(kind, type_) for (_, kind), type_ in zip(outputs, types, strict=False)]  # the last is the place
 
