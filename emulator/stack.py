@@ -6,6 +6,7 @@ done locally can touch a real account's state.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -64,6 +65,16 @@ def environment(endpoint_url: str) -> dict[str, str]:
         "AWS_REGION": REGION,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
+
+
+def applied_resources() -> int:
+    """How many resources the local state holds, without data sources; reads the file and runs no Terraform."""
+    try:
+        state = json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
+    managed = [one for one in state.get("resources", []) if one["mode"] == "managed"]
+    return sum(len(one["instances"]) for one in managed)
 
 
 def forget_state(copy: Path = FOLDER) -> None:

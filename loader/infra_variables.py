@@ -27,7 +27,8 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 class Variable:
     """A variable block: its type as it is written, its default (None without one), and whether it may be null; of its
     validation what can be known without Terraform: the least and the most of a number (None where there is none), and
-    for a text each expression that has to match (or not, where False), with the rule in words."""
+    for a text each expression that has to match (or not, where False), with the rule in words. `experiment` is the one
+    whose file declares it, empty for a variable of all."""
 
     type: str
     default: Any
@@ -35,6 +36,7 @@ class Variable:
     least: float | None = None
     most: float | None = None
     patterns: tuple[tuple[str, bool, str], ...] = ()
+    experiment: str = ""
 
     def broken_rule(self, value: Any) -> str | None:
         """What `value` must be and isn't, as "must be 1 to 900"; None where nothing is known against it."""
@@ -73,8 +75,16 @@ def _declared(folder: Path) -> Mapping[str, Variable]:
             continue  # nothing to find, and a parse takes milliseconds that add up
         with _naming(path):
             for block in hcl.read(text).get("variable", []):
-                found |= {name.strip('"'): _variable(name.strip('"'), body) for name, body in block.items()}
+                found |= {name.strip('"'): _variable(name.strip('"'), body, path) for name, body in block.items()}
     return found
+
+
+def other_owner(name: str, experiment: str) -> str:
+    """The experiment that has the variable `name` alone; empty where `experiment` uses it too (`a_b` shares those of
+    `a`), and for one without a file of variables in infra/."""
+    owners = {one: variable.experiment for one, variable in declared().items()}
+    uses = {"", experiment, experiment.partition("_")[0]}
+    return "" if experiment not in owners.values() or owners.get(name, "") in uses else owners[name]
 
 
 def infra_defaults(environ: Mapping[str, str], folder: Path = INFRA) -> dict[str, Any]:
@@ -123,15 +133,15 @@ def _from_file(path: Path, variables: Mapping[str, Variable]) -> dict[str, Any]:
         return {name: parsed[name] for name in parsed if name in variables}
 
 
-def _variable(name: str, body: Mapping[str, Any]) -> Variable:
+def _variable(name: str, body: Mapping[str, Any], path: Path) -> Variable:
     written = str(body.get("type", "string")).removeprefix("${").removesuffix("}")
     rules = body.get("validation", [])
     conditions = " ".join(str(rule.get("condition", "")) for rule in rules)
     least, most = (_bound(name, side, conditions) if written == "number" else None for side in (">=", "<="))
     patterns = tuple(found for rule in rules for found in _patterns(name, rule))
-    return Variable(
-        written, hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True)), least, most, patterns
-    )
+    default, nullable = hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True))
+    experiment = path.stem.partition("variables_")[2]
+    return Variable(written, default, nullable, least, most, patterns, experiment)
 
 
 def _patterns(name: str, rule: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:

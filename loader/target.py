@@ -265,7 +265,8 @@ def _applied(kind: str | None) -> Target:
     found = []
     if kind in (None, "local"):
         emulator = ministack.running(stack.STATE_DIR)
-        if emulator is not None and (outputs := local_terraform(emulator.endpoint_url).outputs()):
+        is_initialised = (stack.FOLDER / "infra" / ".terraform").exists()
+        if emulator and is_initialised and (outputs := local_terraform(emulator.endpoint_url).outputs()):
             found.append(Target("local", outputs, emulator.endpoint_url))
     if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
         outputs = aws_terraform().outputs()

@@ -136,9 +136,8 @@ class Terraform:
                 output, errors = _whole(output_file), _whole(errors_file)
                 self._log(f"{output if not quiet else ''}{errors}")
         if process.returncode != 0:
-            raise RunError(
-                f"terraform {arguments[0]} failed: {first_error(errors or output)}; its whole output: {self.log_file}"
-            )
+            why = first_error(errors or output).rstrip(".")
+            raise RunError(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
         return output
 
     def _log(self, text: str) -> None:
@@ -161,7 +160,8 @@ def first_error(text: str) -> str:
     match = _ERROR_LINE.search(text)
     if not match:
         return " ".join(text.split())[-300:] or "no message"
-    after = text[match.end() :].splitlines()
+    following = _ERROR_LINE.search(text, match.end())
+    after = text[match.end() : following and following.start()].splitlines()
     detail = [line.strip(" │╷╵") for line in after[:14]]
     words = [line for line in detail if line and not _WHERE.match(line)]
     return ": ".join(filter(None, [match["text"].strip(" :."), " ".join(words)]))[:600]

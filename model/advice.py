@@ -105,7 +105,7 @@ class _Asking:
         course = self._ask(changed)
         if course.dead_lettered < now:
             left = f"{course.dead_lettered:,} messages end as dead letters instead of {now:,}"
-            yield Change(f"with provisioned pollers {_words(pollers)}, {left}", changed)
+            yield Change(f"with {_words(pollers)}, {left}", changed)
 
     def farther(self, _: Binding) -> Iterator[Change]:
         """The trigger's own cap at N."""
@@ -124,7 +124,7 @@ class _Asking:
             most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
             pollers = (min(most, POLLERS[-1]), most)
             faster = replace(self._scenario, trigger=PROVISIONED, pollers=pollers, maximum_concurrency=None)
-            found = self._faster(faster, f"provisioned pollers {_words(pollers)}")
+            found = self._faster(faster, _words(pollers))
             # Where they need as many messages, they are no help.
             ways += [way for way in found if not ways or way[2].messages < ways[0][2].messages]
         if ways:
@@ -223,4 +223,5 @@ def _of(scenario: Scenario, n: int) -> Scenario:
 
 
 def _words(pollers: tuple[int, int]) -> str:
-    return f"{pollers[0]}-{pollers[1]}"
+    """As --set takes it."""
+    return f"provisioned_pollers={{minimum={pollers[0]},maximum={pollers[1]}}}"

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from emulator import ministack, stack
 from experiments import EXPERIMENTS
 from experiments.finding import BUILD, OK, PROBLEM, Finding
 from loader.checks import access_log, account, machine, measurements, share
@@ -65,9 +66,17 @@ def run(
 
 
 def free_stack(option: str) -> Finding:
-    """No other flood, drain or sweep works with the stack of --target `option`."""
+    """No other flood, drain or sweep works with the stack of --target `option`, and locally none is applied."""
     if (other := holder(option)) is not None:
         return Finding("stack", PROBLEM, other, WAIT)
+    # What is left on AWS, the checks of the account find.
+    if option == "local" and ministack.running(stack.STATE_DIR) and (count := stack.applied_resources()):
+        return Finding(
+            "stack",
+            PROBLEM,
+            f"a stack of {count} resources is already applied, and a sweep would change and destroy it",
+            "remove it with `stampede emulator stop`, or sweep with --take-over",
+        )
     return Finding("stack", OK, "no other process is using it")
 
 

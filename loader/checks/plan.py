@@ -83,6 +83,8 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
 
     if (wrong := no_time(cells)) is not None:
         return wrong
+    if not any(map(longest_s, cells)):
+        return Finding("time limit", OK, f"not predicted; timeout_s is {max(cell.timeout_s for cell in cells)}")
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     found = (
         (

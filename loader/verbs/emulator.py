@@ -40,8 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
                 ) from None
             disown("local")
     print(emulator.endpoint_url)
+    if not arguments.apply:
+        say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
     say(
-        "by hand: export AWS_ENDPOINT_URL="
+        "for boto3 and the aws CLI: export AWS_ENDPOINT_URL="
         + emulator.endpoint_url
         + " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     )

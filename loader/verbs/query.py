@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator import ministack, stack
+from experiments import EXPERIMENTS
 from loader import target as targets
 from loader.errors import UsageError
 from loader.place import words
@@ -59,8 +60,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
     if not answer.rows:
-        say(f"no rows: {_unknown_field(logs, where) or 'no line fits the query and its filters'}")
+        why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
+        say(f"no rows: {why or 'no line fits the query and its filters'}")
     return 0
+
+
+def _of_another(name: str, experiment: str | None) -> str:
+    """That a saved query is another experiment's than the run is of; empty where it isn't, or nobody knows."""
+    path = _path(name, experiment)
+    owner = path.parent.name
+    is_of_one = path.parent.parent == QUERIES and owner in EXPERIMENTS
+    if experiment is None or not is_of_one or owner in _families(experiment):
+        return ""
+    return f"{path.stem} is a query of {owner}, and the run is of {experiment}; name another run with --run"
+
+
+def _families(experiment: str) -> tuple[str, str]:
+    """The folders of an experiment's queries: `a_b` shares those of `a` (infra/queries.tf)."""
+    return experiment, experiment.partition("_")[0]
 
 
 def _unknown_field(logs: tuple[Path, ...], where: dict[str, str]) -> str:
@@ -80,8 +97,7 @@ def _unknown_field(logs: tuple[Path, ...], where: dict[str, str]) -> str:
 
 
 def read_query(name: str, experiment: str | None = None) -> str:
-    """The text of a query by path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has; an
-    experiment `a_b` shares those of `a` (infra/queries.tf).
+    """The text of a query by path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
 
     Raises UsageError.
     """
@@ -96,7 +112,7 @@ def _path(name: str, experiment: str | None) -> Path:
     saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
     namesakes = [one for one in saved if one.partition("/")[2] == name]
     if not (path := Path(name)).is_file():
-        folders = (experiment, (experiment or "").partition("_")[0], "common")
+        folders = (*_families(experiment or ""), "common")
         found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
         meant = found[:1] or namesakes
         if not meant:

@@ -25,7 +25,7 @@ from loader.predicting import UNCALIBRATED, parameters_of
 from loader.progress import say
 from loader.run.accounting import check
 from loader.run.folder import FORMAT, RunFolder
-from loader.run.plan import Plan
+from loader.run.plan import Plan, cells_words
 from loader.run.stack_lock import holding
 from loader.run.sweep import SweepRun
 from loader.run.swept_stack import SweptStack
@@ -47,6 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
         for finding in findings:
             if finding.check == measurements.CHECK and finding.status != OK:
                 say(f"{finding.check}: {finding.sentence}", style="yellow")
+        if folder is not None:
+            count = len(folder.read_json("run.json", {}).get("cells", []))
+            say(f"{cells_words(count)} of {folder.run_id} finished already; plan, duration and cost are of all")
         print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
         for line in estimate.sentences():
             print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)

@@ -25,7 +25,7 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("target", TARGETS.get(run.target) or (run.source if run.not_aws else run.target)),
         ("region", run.region or ""),
         ("started", moment(run.manifest.get("started_at"))),
-        ("finished", moment(run.manifest.get("finished_at")) or "unknown: the run may have been interrupted"),
+        ("finished", moment(run.manifest.get("finished_at")) or _without_end(run)),
         ("results format", str(run.manifest.get("format", ""))),
         ("Stampede", str(run.manifest.get("stampede_version", ""))),
     ]
@@ -35,6 +35,12 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         if lines:
             found.append((heading, lines))
     return found
+
+
+def _without_end(run: Run) -> str:
+    """Why run.json has no end: that of a flood by hand isn't noted, and its plan has no order of cells."""
+    is_sweep = "order" in (run.manifest.get("plan") or {})
+    return "unknown: the run may have been interrupted" if is_sweep else "not recorded for a flood by hand"
 
 
 def _short(part: object) -> object:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments import Axis, Experiment
-from report.cell_key import Key
+from report.cell_key import Key, told_apart
 from report.phrases import significant
 from report.prediction import FIGURES, Forecast
 from report.run import Run
@@ -166,19 +166,19 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
         says = "matches" if held else "misses"
         return f"The mean of the only cell {says} the predicted range: {', '.join(told)}."
     cells = f"{held or 'none'} of {len(timed)} cells" if outside else f"all {len(timed)} cells"
-    most = f"the {'largest miss' if outside else 'largest difference'} is with {_named(worst, experiment)}"
+    most = f"the {'largest miss' if outside else 'largest difference'} is with {_named(worst, rows, experiment)}"
     return f"The mean matches the predicted range in {cells}; {most}: {', '.join(told)}."
 
 
 def misses(predicted: Figures | None, experiment: Experiment) -> list[str]:
     """The cells whose prediction missed by more than its stated uncertainty, the furthest off first, each with the
     figure that is so most."""
-    found = []
-    for row in predicted["cells"] if predicted else ():
+    found, rows = [], predicted["cells"] if predicted else ()
+    for row in rows:
         outside = [(_apart(name, row), name) for name in FIGURES if row[name] and row[name]["inside"] is False]
         if outside:
             apart, name = max(outside, key=lambda one: one[0])
-            found.append((apart, f"{_sentence(name, row[name], experiment)} with {_named(row, experiment)}"))
+            found.append((apart, f"{_sentence(name, row[name], experiment)} with {_named(row, rows, experiment)}"))
     return [words for _, words in sorted(found, key=lambda one: -one[0])]
 
 
@@ -235,5 +235,7 @@ def _apart(name: str, row: Figures) -> float:
     return off / max(row["span_s"]["measured"], rules.SHORTEST_S) if name.endswith("_s") and row["span_s"] else off
 
 
-def _named(row: Figures, experiment: Experiment) -> str:
-    return Key.of_figures(axes_of(experiment), row).words
+def _named(row: Figures, rows: Sequence[Figures], experiment: Experiment) -> str:
+    """A cell in words that tell it from the others."""
+    axes = axes_of(experiment)
+    return Key.of_figures(axes, row).words_without((), told_apart(Key.of_figures(axes, one) for one in rows))

@@ -73,6 +73,7 @@ class _Words:
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
         self._run, self._cells = run, cells
         self._one, self._many = run.experiment.operation
+        self._told = told_apart(map(self._key, cells))
 
     def reached(self) -> str:
         """Whether N really ran at once, cell by cell where it didn't."""
@@ -163,7 +164,7 @@ class _Words:
         """Where it matters whether only what lies inside the full-overlap window counts."""
         found = [
             f"{took_words(one['inside_window']['ratio_of_medians'])} as long with {self._named(one)} as with "
-            f"{self._key(one['base']).words}, so {conclusion(one['inside_window'], self._run.experiment.worker[0])}"
+            f"{self._named(one['base'])}, so {conclusion(one['inside_window'], self._run.experiment.worker[0])}"
             for one in against
             if one["inside_window"]["level"] not in ("cant_tell", one["all"]["level"])
         ]
@@ -172,7 +173,7 @@ class _Words:
         return [f"Counting only {self._many} within full overlap, the median took {some(found, NAMED, '; ')}."]
 
     def _named(self, cell: Figures) -> str:
-        return self._key(cell).words
+        return self._key(cell).words_without((), self._told)
 
     def _key(self, cell: Figures) -> Key:
         return Key.of_figures(self._run.experiment.axes, cell)

@@ -140,6 +140,8 @@ def test_memory_that_lambda_does_not_have_is_a_problem():
 
 def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warning():
     assert checks_plan.time_limit([cell(timeout_s=60)], "download", "aws").status == OK
+    unknown = checks_plan.time_limit([cell(timeout_s=60, longest_s=0.0)], "download", "aws")
+    assert unknown.found == "not predicted; timeout_s is 60"
     assert checks_plan.time_limit([cell(timeout_s=17)], "download", "aws").status == WARNING
     found = checks_plan.time_limit([cell(timeout_s=16)], "download", "aws")  # 13.24 s and 3 s to write the record
     assert (found.status, found.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")

@@ -135,7 +135,7 @@ def test_the_stack_in_infra_has_one_lock_wherever_it_is(tmp_path, monkeypatch):
 def verb(tmp_path, monkeypatch, capsys):
     """Runs a verb beside a stored run "r"; gives status and stderr."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)  # another test may hold the lock of this checkout
+    monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)  # another test may hold the lock of this checkout
     (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in OUTPUTS.items()}))
 
     def run(stored, *arguments, lines=()):
@@ -195,8 +195,10 @@ def test_a_run_goes_on_only_where_it_was_begun(verb, monkeypatch, arguments, sto
 
 def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
-    status, _ = verb(HERE | {"plan": PLAN}, "sweep", "download", "--target", "aws", "--resume", "r", "--dry-run")
+    stored = HERE | {"plan": PLAN, "cells": [{"cell": "concurrency_value=1,memory_size=1024"}]}
+    status, err = verb(stored, "sweep", "download", "--target", "aws", "--resume", "r", "--dry-run")
     assert status == 0
+    assert "1 cell of r finished already; plan, duration and cost are of all" in err
 
 
 def test_a_run_json_of_before_endpoints_were_told_reads_as_it_did():

@@ -100,6 +100,7 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("concurrency_value=ten", "--set concurrency_value: must be a number, got 'ten'"),
         ("object_size_mb=1,000", "must be a number, got '000'; write it without separators, like 1000"),
         ("memory_size=true", "must be a number, got True"),
+        ("object_count=3", "--set object_count: is a variable of copy; download doesn't use it"),
         ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
@@ -108,6 +109,11 @@ def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
     with pytest.raises(UsageError, match=r".*") as refusal:
         plan(setting)
     assert words in str(refusal.value)
+
+
+def test_an_experiment_takes_the_variables_of_the_one_that_its_name_begins_with():
+    one = make_plan(EXPERIMENTS["copy_host"], "aws", ["masters=2"], messages_per_concurrency=1)
+    assert one.fixed["masters"] == 2
 
 
 def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():

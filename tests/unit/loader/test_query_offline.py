@@ -87,6 +87,19 @@ def test_a_field_that_no_line_has_is_named(where, words, logs, capsys):
     assert capsys.readouterr().err.endswith(f"no rows: {words}\n")
 
 
+def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys):
+    folder = logs.parent / "results" / "run-a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"target": "local", "experiment": "copy_host"}')
+    (folder / "sent.jsonl").write_text("{}\n")
+    (folder / "log_events.jsonl").write_text(line(0, run_id="run-b"))
+    assert main(["query", "slowdowns"]) == 0
+    assert capsys.readouterr().err.endswith("no rows: no line fits the query and its filters\n")
+    assert main(["query", "speed"]) == 0
+    said = "no rows: speed is a query of download, and the run is of copy_host; name another run with --run\n"
+    assert capsys.readouterr().err.endswith(said)
+
+
 def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
     (logs.parent / "q.cwli").write_text("fields none, status | limit 1")
     assert main(["query", "q.cwli", "--logs", str(logs), "--format", "csv"]) == 0

@@ -1,11 +1,12 @@
 """One run at a time for each stack, and a note of whose it is."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
-from emulator import stack
+from emulator import ministack, stack
 from experiments.finding import OK, PROBLEM
 from loader import checks
 from loader.errors import UsageError
@@ -68,6 +69,20 @@ def test_the_lock_of_a_killed_process_is_gone(other):
     other.wait()
     with stack_lock.holding("local", "flood"):
         pass
+
+
+def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, monkeypatch):
+    (state_dir / "infra").mkdir()
+    queue = {"mode": "managed", "instances": [{}, {}]}
+    state = {"resources": [queue, {"mode": "data", "instances": [{}]}]}
+    (state_dir / "infra" / "terraform.tfstate").write_text(json.dumps(state))
+    monkeypatch.setattr(stack, "FOLDER", state_dir)
+    monkeypatch.setattr(ministack, "running", lambda _: None)
+    assert checks.free_stack("local").status == OK  # the sweep starts another emulator, with an empty state
+    monkeypatch.setattr(ministack, "running", lambda _: "an emulator")
+    found = checks.free_stack("local")
+    assert found.status == PROBLEM
+    assert "a stack of 2 resources is already applied" in found.found and "emulator stop" in found.way_out
 
 
 def test_the_stacks_of_two_targets_have_a_lock_each(other, tmp_path, monkeypatch):

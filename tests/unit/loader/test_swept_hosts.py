@@ -82,6 +82,16 @@ def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(
     assert calls == ["stop", "emulator gone"]
 
 
+@pytest.mark.parametrize("apply", [False, True])
+def test_emulator_start_says_whether_anything_is_deployed(monkeypatch, capsys, apply):
+    monkeypatch.setattr(embedded, "start", lambda: argparse.Namespace(endpoint_url="http://e"))
+    monkeypatch.setattr(embedded, "apply_copy", lambda url, variables: {})
+    assert verb.run(argparse.Namespace(action="start", apply=apply, set=[])) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "http://e\n"
+    assert ("nothing is deployed; `stampede emulator start --apply`" in printed.err) != apply
+
+
 @pytest.mark.parametrize("again", [None, KeyboardInterrupt()])
 def test_a_half_applied_stack_goes_with_the_emulator_that_the_sweep_started(calls, monkeypatch, capsys, again):
     def destroy(variables, refresh):

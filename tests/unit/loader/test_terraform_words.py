@@ -87,6 +87,7 @@ def test_an_error_is_one_line_with_its_explanation():
     assert first_error(REFUSED) == (
         "Invalid value for variable: memory_size = 64: must be a whole number of MB from 128 to 10240."
     )
+    assert first_error("Error: no such bucket:\n\nError: no such queue\n\n  it is gone\n") == "no such bucket"
 
 
 def test_output_without_an_error_line_still_says_something():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator import ministack
+from emulator import ministack, stack
 from loader import command_line, program
 from loader import target as targets
 from loader.command_line import main
@@ -65,3 +65,11 @@ def test_ctrl_c_outside_of_a_verb_has_no_traceback(monkeypatch, capsys):
 
     monkeypatch.setattr(command_line, "main", interrupted)
     assert (program.main(), capsys.readouterr().err) == (130, "stampede: interrupted\n")
+
+
+@pytest.mark.parametrize("verb", ["flood", "dataset"])
+def test_an_emulator_without_a_stack_is_no_applied_stack(verb, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(stack, "FOLDER", tmp_path / "local")
+    monkeypatch.setattr(ministack, "running", lambda _: SimpleNamespace(endpoint_url="http://127.0.0.1:1"))
+    assert main([verb, "--target", "local"]) == 2
+    assert "no applied stack found" in capsys.readouterr().err

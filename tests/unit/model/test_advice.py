@@ -11,6 +11,8 @@ from model.scenario import expect
 from model.work import Step
 from tests.unit.model.scenarios import AWS, a_cell
 
+POLLERS = r"with provisioned_pollers=\{minimum=(\d+),maximum=(\d+)\}"
+
 GIB = 2**30
 WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
 
@@ -44,7 +46,7 @@ def test_of_a_ramp_the_messages_or_the_pollers_are_named_that_reach_the_share_th
         re.match(r"with (\d+) x N messages, (\d+) % of the operations' time is at full N", changes[0].words).groups(),
     )
     assert int(100 * course(cell, messages=each * 200).share_at_n) == share >= 90
-    least, most, share = map(int, re.match(r"with provisioned pollers (\d+)-(\d+), (\d+) %", changes[1].words).groups())
+    least, most, share = map(int, re.match(POLLERS + r", (\d+) %", changes[1].words).groups())
     faster = course(cell, trigger="provisioned", pollers=(least, most), maximum_concurrency=None)
     assert int(100 * faster.share_at_n) == share >= 90
 
@@ -126,7 +128,8 @@ def test_of_pollers_that_fetch_far_more_than_n_take_fewer_are_named():
     dead, now = map(
         int,
         re.match(
-            r"with provisioned pollers 2-2, (\d+) messages end as dead letters instead of (\d+)", changes[0].words
+            r"with provisioned_pollers=\{minimum=2,maximum=2\}, (\d+) messages end as dead letters instead of (\d+)",
+            changes[0].words,
         ).groups(),
     )
     assert (course(cell, pollers=(2, 2)).dead_lettered, course(cell).dead_lettered) == (dead, now)

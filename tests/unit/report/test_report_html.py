@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from report import sections
 from report.html import page
 from report.run import load
 from report.sections import downloads
-from report.sections.environment import flattened
+from report.sections.environment import flattened, groups
 from report.statistics import statistics as numbers_of
 from report.summary import Summary
 from tests.unit.queries.insights.nearest_rank import percentile
@@ -218,6 +219,15 @@ def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_
 def test_a_providers_address_keeps_its_dots():
     found = flattened({"providers": {"registry.terraform.io/hashicorp/aws": "6.34.0"}})
     assert found == [("providers: registry.terraform.io/hashicorp/aws", "6.34.0")]
+
+
+def test_a_flood_by_hand_has_no_end_and_is_not_called_interrupted(built_run):
+    run = load(built_run())
+    ends = []
+    for plan in ({"order": []}, {"fixed": {}}):
+        one = replace(run, manifest=run.manifest | {"finished_at": None, "plan": plan})
+        ends.append(dict(groups(one)[0][1])["finished"])
+    assert ends == ["unknown: the run may have been interrupted", "not recorded for a flood by hand"]
 
 
 def test_the_environment_is_shown(clean):

@@ -155,6 +155,12 @@ def test_of_several_ways_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_
     assert headline.endswith(") as fast as download_file, with 0.5 × its CPU.")
 
 
+def test_beside_other_methods_a_cell_of_the_default_one_is_named_with_it(tmp_path):
+    few = [one | {"concurrency_limit": 9} for one in ways(download_file=1.0, stream=1.0)]
+    reached = verdict_of(tmp_path, few)["reached"]
+    assert reached.endswith("4 of 9 with 1,024 MB, N = 9, download_file and 4 of 9 with 1,024 MB, N = 9, stream.")
+
+
 def test_ways_too_close_to_tell_apart_share_the_headline(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, go_stream=0.5, go_ranges=0.5))
     assert "go_ranges and go_stream, too close to call between them, are the fastest with 1,024 MB, N = 4: " in headline
