@@ -86,7 +86,7 @@ class Outcome:
     def sentence(self) -> str:
         """The outcome in words."""
         some = f"{self.sent} message{'' if self.sent == 1 else 's'}"
-        text = f"sent {some}, {self.failed} failed, in {self.seconds:.2f} s"
+        text = f"sent {some}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
         if self.possible_duplicates:
             text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
         if self.maybe_sent:

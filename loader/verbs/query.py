@@ -14,6 +14,7 @@ import contextlib
 import difflib
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
     except InsightsError as error:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
-    if not answer.rows:
+    if _is_empty(answer.rows):
         why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
-        say(f"no rows: {why or 'no line fits the query and its filters'}")
+        found = "nothing counted" if answer.rows else "no rows"
+        say(f"{found}: {why or 'no line fits the query and its filters'}")
     return 0
+
+
+def _is_empty(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether nothing was found: `stats` without `by` answers that with one row, of counts of 0 and nothing else."""
+    return not rows or (len(rows) == 1 and all(value in (0, "0", "", None) for value in rows[0].values()))
 
 
 def _of_another(name: str, experiment: str | None) -> str:

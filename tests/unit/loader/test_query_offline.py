@@ -87,6 +87,11 @@ def test_a_field_that_no_line_has_is_named(where, words, logs, capsys):
     assert capsys.readouterr().err.endswith(f"no rows: {words}\n")
 
 
+def test_a_count_of_nothing_is_said_to_be_one(logs, capsys):
+    assert main(["query", "download/published", "--logs", str(logs)]) == 0
+    assert capsys.readouterr().err.endswith("nothing counted: no line fits the query and its filters\n")
+
+
 def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys):
     folder = logs.parent / "results" / "run-a"
     folder.mkdir(parents=True)
