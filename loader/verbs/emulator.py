@@ -14,7 +14,7 @@ from emulator import hosts, ministack, stack
 from experiments import EXPERIMENTS
 from loader import embedded
 from loader.errors import UsageError
-from loader.infra_variables import infra_defaults
+from loader.infra_variables import declared, infra_defaults, other_owner
 from loader.progress import say
 from loader.run.stack_lock import disown, holding
 
@@ -55,6 +55,11 @@ def _local(given: Mapping[str, str]) -> dict[str, Any]:
     name = given.get("experiment") or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
+    for one in given:
+        if one not in declared():
+            raise UsageError(f"--set {one}: infra/ has no variable of this name")
+        if owner := other_owner(one, name):
+            raise UsageError(f"--set {one}: is a variable of {owner}; {name} doesn't use it")
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
     return {one: value for one, value in fixed.items() if one not in experiment.order_axes} | given

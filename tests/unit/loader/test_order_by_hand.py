@@ -201,9 +201,17 @@ def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
     assert emulator._local({})["concurrency_value"] == 2
 
 
-def test_the_emulator_starts_nothing_for_an_experiment_that_there_is_not(capsys):
-    assert main(["emulator", "start", "--apply", "--set", "experiment=uploads"]) == 2
-    assert "no experiment 'uploads'; use download" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("experiment=uploads", "no experiment 'uploads'; use download"),
+        ("memory_sise=1024", "infra/ has no variable of this name"),
+        ("object_count=3", "is a variable of copy; download doesn't use it"),
+    ],
+)
+def test_the_emulator_starts_nothing_for_a_setting_that_the_stack_does_not_have(setting, words, capsys):
+    assert main(["emulator", "start", "--apply", "--set", setting]) == 2
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["sweep", "doctor"])
