@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.experiment import FAILED_RUN
+
 COUNTS = ("planned", "copied", "already_there", "failed")
 
 
@@ -37,6 +39,11 @@ class ObjectsAccount:
     def is_open(self) -> bool:
         """Whether something can't be accounted for."""
         return bool(self.unaccounted or self.unknown or self.listed != self.failed)
+
+    @property
+    def failed_most(self) -> bool:
+        """Whether half of the objects or more failed: then the cell's figures say nothing (docs/copy.md)."""
+        return 0 < self.failed >= FAILED_RUN * self.planned
 
     def sentence(self) -> str:
         """The account as one line of words."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.experiment import Compare, Experiment, StandIn, is_of_n
+from experiments.experiment import FAILED_RUN, Compare, Experiment, StandIn, is_of_n
 from report.cell_key import Key, ignored_axes, told_apart
 from report.measured import speed_of
 from report.phrases import between, listed, quantity, speed
@@ -23,6 +23,8 @@ def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Seque
     told = _Headline(run, cells)
     if not any(cell["count"] for cell in cells):
         return f"This run has no {told.one} on record, so what one {told.worker} gets is unknown."
+    if failed_most(cells):
+        return f"{failed_objects(cells)}, so this run says nothing about speed."
     if stand_ins := run.stand_ins(told.keys):
         return _shortest_that_fits(told.of_stand_ins(stand_ins))
     if series := own.get("knees", {}).get("series"):
@@ -40,6 +42,24 @@ def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Seque
                 told.of_choice(compare, measured) if compare.kind == "choice" else told.of_scale(compare, rows)
             )
     return _shortest_that_fits(told.of_one())
+
+
+def failed_most(cells: Sequence[Figures]) -> bool:
+    """Whether most objects of a run that copies them failed, at least half."""
+    planned, failed = _objects(cells)
+    return 0 < failed >= FAILED_RUN * planned
+
+
+def failed_objects(cells: Sequence[Figures]) -> str:
+    """`20,000 of 60,000 objects failed`; empty where none did."""
+    planned, failed = _objects(cells)
+    return f"{failed:,} of {planned:,} objects failed" if failed else ""
+
+
+def _objects(cells: Sequence[Figures]) -> tuple[int, int]:
+    """How many objects were planned, and how many of them failed."""
+    planned, failed = (sum(cell["client"].get(name) or 0 for cell in cells) for name in ("planned", "failed"))
+    return planned, failed
 
 
 def answerable(experiment: Experiment) -> list[Compare]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from experiments.experiment import FAILED_RUN
 from report.cell_key import Key
 from report.records import NO_MESSAGE, UNKNOWN, Records
 from report.run import Run
@@ -27,6 +28,16 @@ class Cell:
     warm_ups: Records
     sent: int | None = None
     repeat_of: Callable[[str], int | None] = lambda cell: None
+
+    @property
+    def whole(self) -> Records:
+        """Those of `done` whose speed is that of the whole operation: most of its objects didn't fail, and none was
+        there already, copied by an earlier delivery of the message."""
+        planned, failed, there = (self.done.columns.get(name) for name in ("planned", "failed", "already_there"))
+        if planned is None or failed is None or there is None:
+            return self.done
+        # A run without objects has no failed ones; what isn't known (NaN) leaves nothing out.
+        return self.done.where(~((there > 0) | ((failed > 0) & (failed >= FAILED_RUN * planned))))
 
     def by_repeat(self) -> dict[str, "Cell"]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
