@@ -9,6 +9,7 @@ import numpy as np
 from report import jsonl
 from report.cell_key import Key
 from report.run import Run
+from report.statistics.selection import cells
 
 # The climb to a limit isn't the limit: a rate is told from here on too.
 SETTLED_S = 10
@@ -50,7 +51,9 @@ class Trajectory:
 def trajectories(run: Run) -> list[Trajectory]:
     """That of the median operation of each cell, of those that have two moments or more; by key."""
     wanted = {
-        _median_message(records["seconds"], records["message"]): key for key, records in run.done.by_cell().items()
+        _median_message(cell.whole["seconds"], cell.whole["message"]): cell.key
+        for cell in cells(run)
+        if len(cell.whole)
     }
     found: dict[Key, Trajectory] = {}
     try:

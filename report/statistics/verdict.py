@@ -135,7 +135,7 @@ class _Words:
             (cell for cell in self._cells if cell["client"]["failed"]), key=lambda one: -one["client"]["failed"]
         )
         where = [f"{cell['client']['failed']:,} with {self._named(cell)}" for cell in worst]
-        return [f"{whole}: {some(where, NAMED)}."]
+        return [f"{whole}: {some(where, NAMED, '; ')}."]
 
     def _apart(self) -> list[str]:
         apart = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import report
-from report import objects
+from report import objects, statistics
 from report.trajectories import trajectories
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
@@ -129,6 +129,40 @@ def test_all_workers_together_are_counted_from_the_first_start_to_the_last_end(t
     folder = copied_run.write(tmp_path / "run", {10: [100, 100]}, settings=settings)
     [cell] = objects.of_cells(report.load(folder))
     assert cell.per_s == pytest.approx(200)
+
+
+def resumed(folder, *, records=True):
+    """The first message was delivered again after 600 of its objects were copied; the first delivery left a record or
+    none."""
+    first, *others = copied_run.records(folder)
+    began = first["started_at_ms"]
+    second = first | {"attempt": 2, "copied": 400, "already_there": 600, "calls_per_s": 40, "elapsed_seconds": 10,
+                      "started_at_ms": began + 20_000, "finished_at_ms": began + 30_000}  # fmt: skip
+    killed = first | {"status": "error", "error_type": "Deadline", "copied": 600, "finished_at_ms": began + 6_000}
+    del killed["elapsed_seconds"]
+    copied_run.save(folder, [*([killed] if records else []), second, *others])
+
+
+def test_a_redelivered_copy_run_is_in_no_speed_and_moves_no_knee(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [100] * 6, 100: [200] * 6})
+    before = report.load(folder)
+    resumed(folder)
+    numbers = json.loads(statistics.to_text(statistics.statistics(report.load(folder))))
+    cell = numbers["cells"][0]
+    assert (cell["client"]["calls_per_s"], cell["left_out_of_speeds"], cell["count"]) == (100, 1, 6)
+    assert [point["count"] for point in numbers["knees"]["series"][0]["points"]] == [5, 6]
+    assert trajectories(report.load(folder))[0].seq == trajectories(before)[0].seq + 1
+    table = page(folder).text
+    assert "1 copy run left out of calls/s: an earlier delivery" in table
+
+
+@pytest.mark.parametrize(("records", "per_s"), [(True, 2000 / 30), (False, None)])
+def test_what_all_deliveries_copied_together_counts_from_the_first_of_them(tmp_path, records, per_s):
+    settings = ["concurrency_value=2", "from_manifest=true"]
+    folder = copied_run.write(tmp_path / "run", {10: [100, 100]}, settings=settings)
+    resumed(folder, records=records)
+    [cell] = objects.of_cells(report.load(folder))
+    assert cell.per_s == (per_s and pytest.approx(per_s))
 
 
 # The rate over time.
