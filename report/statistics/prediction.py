@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from experiments import Axis, Experiment
 from report.cell_key import Key
 from report.phrases import significant
@@ -71,7 +73,8 @@ def _whole(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Me
         return one
     kinds = ("done", "duplicates", "errors", "warm_ups")
     whole = {kind: getattr(first, kind).plus(*(getattr(cell, kind) for cell, _ in others)) for kind in kinds}
-    return measured(replace(first, **whole), experiment)
+    none = first.beside.where(np.array([], dtype=np.int64))
+    return measured(replace(first, **whole, beside=none), experiment)
 
 
 # The overlap of a cell or of one of its repeats, as the model means it; None for an N that was never reached.
