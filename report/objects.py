@@ -85,8 +85,8 @@ def _of_cell(cell: Cell) -> CellObjects:
 
 
 def differences(run: Run, found: list[CellObjects]) -> list[str]:
-    """Where accounting.json and the records disagree, in sentences; it takes the last success of a message, and counts
-    what an unfinished one did, so cells with such aren't compared."""
+    """Where accounting.json and the records disagree, in sentences; it counts what an unfinished message did, and
+    earlier versions took the last success of one, so cells with such aren't compared."""
     stored: dict[Key, Counter[str]] = {}
     for row in run.accounting or ():
         if (key := run.key_of(str(row.get("cell")))) and isinstance(told := row.get("objects"), dict):

@@ -82,5 +82,9 @@ def _parsed(key: Key, row: Mapping[str, Any]) -> Trajectory | None:
         return None
     if points.ndim != 2 or points.shape[1] != 4 or len(points) < 2 or not np.isfinite(points).all():
         return None
+    # Moments are whole seconds, and the last may lie half of one beside the end: it would weigh too much, or nothing.
+    ended_s = row.get("elapsed_seconds")
+    if type(ended_s) in (int, float) and abs(ended_s - points[-1, 0]) <= 0.5 and ended_s > points[-2, 0]:
+        points[-1, 0] = ended_s
     seq = row.get("seq")  # a message that isn't a work order has none
     return Trajectory(key, seq if type(seq) is int else None, str(row.get("pace")), *points.T)

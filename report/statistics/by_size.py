@@ -3,14 +3,14 @@ and from which size on."""
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
 from experiments.by_size import Tariff
 from report import prices
-from report.cell_key import told_apart
+from report.cell_key import Key, told_apart
 from report.phrases import decimal_size, listed
 from report.run import Run
 from report.spread import quantile
@@ -61,7 +61,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     and "cost" say where both come out even; without prices there is no cost."""
     experiment, known = run.experiment, prices.known(run)
     axis, moves = experiment.by_size.moves
-    bill = _Bill(prices.tariffs(run), prices.mb_second_usd(run, known), experiment)
+    bill = _Bill(prices.tariffs(run), lambda key: prices.mb_second_usd(run, known, key), experiment)
     found = []
     for (words, place), pairs in _series(_pairs(cells, experiment), experiment).items():
         key = pairs[0].ours.key
@@ -125,7 +125,9 @@ def _series(pairs: Sequence[Pair], experiment: Experiment) -> dict[tuple[str, st
 class _Bill:
     """What moving one object costs."""
 
-    def __init__(self, tariffs: Mapping[Any, Tariff], mb_second_usd: float | None, experiment: Experiment) -> None:
+    def __init__(
+        self, tariffs: Mapping[Any, Tariff], mb_second_usd: Callable[[Key], float | None], experiment: Experiment
+    ) -> None:
         self._tariffs, self._mb_second_usd = tariffs, mb_second_usd
         self._choice, _, _ = choice_of(experiment)
         self._memory = next((axis.name for axis in experiment.axes if axis.record_field == MEMORY), "")
@@ -137,11 +139,12 @@ class _Bill:
 
     def _one(self, cell: Measured, size_bytes: int, moves: str) -> Resampled | None:
         tariff = self._tariffs.get(cell.key[self._choice])
-        if tariff is None or self._mb_second_usd is None:
+        mb_second_usd = self._mb_second_usd(cell.key)
+        if tariff is None or mb_second_usd is None:
             return None
         moved_bytes = cell.moved_bytes or math.nan
         fixed = prices.moved_usd(tariff, moves, size_bytes)
-        second = self._mb_second_usd * cell.key[self._memory] * size_bytes / moved_bytes
+        second = mb_second_usd * cell.key[self._memory] * size_bytes / moved_bytes
         sample = cell.everything
         return Resampled(fixed + second * mean(sample.values.tolist()), fixed + second * sample.means)
 

@@ -277,3 +277,13 @@ def test_a_run_in_which_half_of_the_objects_failed_has_failed(folder, failed, is
     else:
         with pytest.raises(RunError, match=f"^half of the objects or more failed.*{failed} failed"):
             check(accounts)
+
+
+def test_of_two_successes_the_first_counts_as_in_the_report(folder):
+    send(folder, 0)
+    again = copied(0, 10, already_there=10, attempt=2)
+    for rows in ([again, copied(0, 10)], [copied(0, 10), again]):
+        (folder.path / "records.jsonl").unlink(missing_ok=True)
+        folder.append("records.jsonl", [json.loads(row) for row in rows])
+        [account] = stored_accounts(folder)
+        assert (account.objects.copied, account.objects.already_there) == (10, 0)

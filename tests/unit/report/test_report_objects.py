@@ -187,6 +187,12 @@ def test_a_coarser_course_weighs_each_moment_by_its_length(tmp_path):
     assert found.rate_from(0)[0] == pytest.approx(2100 / 11)
 
 
+def test_the_last_moment_is_the_end_and_weighs_as_long_as_it_took(tmp_path):
+    [found] = course_of(tmp_path, "1:100:8:0 2:100:8:0 2:400:8:0", elapsed_seconds=2.25)
+    assert found.at_s[-1] == 2.25
+    assert found.rate_from(0)[0] == pytest.approx(300 / 2.25)
+
+
 @pytest.mark.parametrize("text", ["", "1:100:8:0", "1:100:8 2:100:8", "a:b:c:d 1:2:3:4", "1:nan:8:0 2:1:1:1", None])
 def test_what_is_no_course_is_left_out(tmp_path, text):
     assert course_of(tmp_path, text) == []

@@ -8,6 +8,7 @@ import pytest
 import report
 from experiments import EXPERIMENTS
 from experiments.by_size import Tariff
+from report import prices
 from report.figures import by_size as figure
 from report.phrases import decimal_size
 from report.sections.calculator import Numbers, answer, bill, even_reads
@@ -302,3 +303,13 @@ def test_at_the_reads_that_are_named_both_cost_the_same():
 def test_one_that_is_cheaper_in_everything_is_so_at_any_number_of_reads():
     numbers = Numbers(objects=1, size_bytes=10_000_000, reads=0, months=1)
     assert answer({"plain": PLAIN, "quick": QUICK}, numbers) == ("plain costs less here, and at any number of reads.")
+
+
+def test_a_second_is_priced_by_the_architecture_of_its_own_cell(tmp_path):
+    cells = [{"cell": name, "concurrency_value": 1, "memory_size": 512, "architecture": name}
+             for name in ("arm64", "x86_64")]  # fmt: skip
+    plan = {"swept": {"architecture": ["arm64", "x86_64"]}, "fixed": {}, "cells": cells}
+    (tmp_path / "run.json").write_text(json.dumps({"format": 1, "target": "aws", "plan": plan}))
+    run = report.load(tmp_path)
+    usd = {"lambda_gb_s_arm64": 1024, "lambda_gb_s_x86_64": 2048}
+    assert [prices.mb_second_usd(run, usd, key) for key in run.cell_keys()] == [1, 2]
