@@ -17,7 +17,7 @@ from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Resampled, interval
 from report.statistics.cell_figures import Measured
-from report.statistics.crossing import break_even
+from report.statistics.crossing import UNCLEAR, break_even
 from report.statistics.distribution import mean
 
 VERBS = {"write": "writing", "read": "reading"}
@@ -81,7 +81,15 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
             "time": _even(pairs, times, ("faster", "slower"), told_of),
             "cost": _even(pairs, priced, ("cheaper", "more expensive"), told_of) if len(priced) == len(pairs) else None,
         })  # fmt: skip
+        if replaced := [name for names in run.stand_ins([key, pairs[0].base.key]).values() for name in names]:
+            found[-1] |= {"time": _of_stand_in(replaced), "cost": None}
     return found
+
+
+def _of_stand_in(replaced: Sequence[str]) -> dict[str, Any]:
+    """No break-even and no claim, because a stand-in ran."""
+    words = f"a stand-in ran, so this says nothing about {listed(replaced)}"
+    return {"level": UNCLEAR, "at_bytes": None, "interval": None, "words": words, "short": ""}
 
 
 def _pairs(cells: Sequence[Measured], experiment: Experiment) -> list[Pair]:

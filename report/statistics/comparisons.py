@@ -6,12 +6,13 @@ from typing import Any
 
 from experiments import Experiment
 from experiments.experiment import Compare, is_of_n
-from report.cell_key import Key, ignored_axes, is_query, told_apart
+from report.cell_key import STAND_IN, Key, ignored_axes, is_query, told_apart
 from report.spread import quantile
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
 
+STAND_IN_RAN = "a stand-in ran, so this says nothing about what it replaces"
 SIZES_DIFFER = "the amounts transferred differ, or aren’t known"
 
 
@@ -96,6 +97,8 @@ def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[s
         found = effect(getattr(cell, attribute), getattr(base, attribute))
         if found["why"] is None and not same_size:
             found |= {"level": "cant_tell", "why": SIZES_DIFFER}
+        if found["why"] is None and sentences.is_of_stand_in(cell.key, base.key):
+            found |= {"level": "cant_tell", "why": STAND_IN_RAN}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
     return result
 
@@ -138,6 +141,10 @@ class _Sentences:
         return (
             f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long{self._conclusion(found)}."
         )
+
+    def is_of_stand_in(self, key: Key, base: Key) -> bool:
+        """Whether one of what was chosen from was a stand-in, of which nothing is claimed."""
+        return any(STAND_IN in one.words_of(self._compare.axes) for one in (key, base))
 
     def _conclusion(self, found: dict[str, Any]) -> str:
         if self._is_n:

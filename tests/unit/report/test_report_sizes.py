@@ -216,6 +216,12 @@ def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(l
         "This ran on a general purpose bucket as a stand-in, so it says nothing about express; it shows that the whole "
         "path works."
     )
+    assert {one["time"]["words"] for one in numbers["by_size"]} == {
+        "a stand-in ran, so this says nothing about express"
+    }
+    assert {one["all"]["level"] for one in numbers["comparisons"]["between_classes"]} == {"cant_tell"}
+    assert not [claim for claim in ("is faster on", "is slower on", "cheaper on", "(faster)", "(slower)", "comes next")
+                if claim in page.text]  # fmt: skip
     assert "“a general bucket”: no emulator has one." in page.text
     assert "A general purpose bucket is the stand-in for express; its figures say nothing about express." in page.text
 
