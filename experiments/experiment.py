@@ -29,6 +29,8 @@ LAST_SECTIONS = (
 )
 # The record's word for N, which all experiments have in common.
 CONCURRENCY = "concurrency_limit"
+# A run in which this share of the objects failed has failed itself (docs/copy.md).
+FAILED_RUN = 0.5
 
 
 @dataclass(frozen=True)

@@ -110,12 +110,13 @@ def a_month(
     cell: Mapping[str, Any], moved_bytes: float, seconds: float, requests: float | None, prices: Mapping[str, float]
 ) -> tuple[float, float] | None:
     """US dollars for keeping the data a month, and for one read of it that took so long and moved so much; None where a
-    price isn't known."""
+    price or the function's architecture isn't known."""
     moved_gb, storage = moved_bytes / BYTES_IN_A_GB, cell["storage"]
-    needed = {"s3_get", "s3_gb_month", "lambda_gb_s_arm64", "efs_gb_month", "efs_read_gb"}
+    compute = f"lambda_gb_s_{cell['architecture']}"
+    needed = {"s3_get", "s3_gb_month", compute, "efs_gb_month", "efs_read_gb"}
     if not needed <= prices.keys() or storage == "s3files" or (storage != "efs" and requests is None):
         return None
-    lambda_usd = seconds * cell["memory_size_mb"] / 1024 * prices["lambda_gb_s_arm64"] + prices.get("lambda_request", 0)
+    lambda_usd = seconds * cell["memory_size_mb"] / 1024 * prices[compute] + prices.get("lambda_request", 0)
     if storage == "efs":
         return moved_gb * prices["efs_gb_month"], moved_gb * prices["efs_read_gb"] + lambda_usd
     return moved_gb * prices["s3_gb_month"], (requests or 0) * prices["s3_get"] + lambda_usd

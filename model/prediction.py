@@ -12,7 +12,7 @@ from model.advice import advise, sentence
 from model.binding import OWN, bindings, listed
 from model.flood import Course
 from model.parameters import Parameters
-from model.scenario import MOST_COURSES, SECONDS, Evaluation, Scenario, enough, evaluate, expect
+from model.scenario import MOST_COURSES, SECONDS, Evaluation, Scenario, enough, evaluate, evaluations, expect
 from model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
@@ -106,7 +106,9 @@ def _ranges(scenario: Scenario, parameters: Parameters, course: Course, seed: in
         for at, drawn in enumerate(ranges.draws(parameters, number, seed))
     ]
     of_ranged = {name: figures(course)[name] for name in (*RANGED, *OF_KINDS)}
-    return ranges.intervals(of_ranged, figures(own), others, scenario.concurrency)
+    found = ranges.intervals(of_ranged, figures(own), others, scenario.concurrency)
+    seeds = ([seed, 2 * MOST_COURSES + at] for at in range(ranges.floods(scenario.messages)))
+    return ranges.widened(found, [figures(one.course) for one in evaluations(scenario, parameters, seeds)])
 
 
 def figures(course: Course) -> dict[str, float | int | None]:

@@ -13,6 +13,9 @@ from model.parameters import Parameters
 
 # Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of them.
 FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
+# Floods under a prediction's own parameters: chance moves small ones further than a few draws show. So much of them on
+# either side is left out of a figure's range; what several figures leave out comes to less than 5 % of the floods.
+MOST_FLOODS, FEWEST_FLOODS, MESSAGES_IN_FLOODS, TAIL = 200, 40, 5_000, 0.005
 # A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
 DEVIATIONS = 1.96
 # What hardly ever reaches N has a share of 0 in some draws, of which there is no logarithm.
@@ -22,6 +25,25 @@ SMALLEST_RATIO = 0.01
 def count(messages: float) -> int:
     """How many sets of parameters a flood of so many messages gets."""
     return int(max(FEWEST, min(MOST, MESSAGES_IN_ALL / messages)))
+
+
+def floods(messages: float) -> int:
+    """How many floods of so many messages show what chance does; 0 for large ones, where the draws do."""
+    number = int(min(MOST_FLOODS, MESSAGES_IN_FLOODS / messages))
+    return number if number >= FEWEST_FLOODS else 0
+
+
+def widened(
+    found: Mapping[str, tuple[float, float]], others: Sequence[Mapping[str, float | None]]
+) -> dict[str, tuple[float, float]]:
+    """The ranges `found`, made to hold all but a TAIL of what `others`, floods under the same parameters, gave."""
+    result = dict(found)
+    for name, (low, high) in found.items():
+        known = [one[name] for one in others if one[name] is not None]
+        if known:
+            least, most = np.quantile(known, [TAIL, 1 - TAIL]).tolist()
+            result[name] = (min(low, least), max(high, most))
+    return result
 
 
 def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters]:

@@ -91,10 +91,10 @@ def evaluate(
     Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
     Its figures are about those of the whole, for less computing.
     """
-    return next(_evaluations(scenario, parameters, [seed], part))
+    return next(evaluations(scenario, parameters, [seed], part))
 
 
-def _evaluations(
+def evaluations(
     scenario: Scenario, parameters: Parameters, seeds: Iterable[int | Sequence[int]], part: float = 1.0
 ) -> Iterator[Evaluation]:
     """One for each seed; what chance has no part in is worked out once."""
@@ -140,7 +140,7 @@ def expect(scenario: Scenario, parameters: Parameters, seed: int = 1, attempts: 
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
     if further < 2:
         return evaluate(scenario, parameters, seed, part)
-    found, *others = _evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
+    found, *others = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
     courses = [one.course for one in (found, *others)]
     means: dict[str, Any] = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
     means |= {name: _mean([getattr(one, name) for one in courses], None) for name in SPANS}

@@ -71,17 +71,23 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
     """
     axes = run.experiment.axes
     found = {Key.of_figures(axes, row): row for row in (cells.checked(row, run.experiment) for row in rows)}
-    reached = {Key.of_figures(axes, cell): cell["parallelism"] for cell in numbers["cells"]}
+    cells_by_key = {Key.of_figures(axes, cell): cell for cell in numbers["cells"]}
     sizes, theirs, speed = mean_bytes(run), published.every_cell(run.experiment), run.experiment.speed
     lines: list[Row] = []
     told: set[int] = set()
     for key in sorted(found.keys() | set(run.cell_keys())):
-        row, overlap = found.get(key, {"count": 0}), reached.get(key)
-        figures = row | {
-            speed.name: rate(sizes.get(key), row.get("avg_s")) if speed.how == "rate" else row.get(speed.name),
-            "most_at_once": overlap and overlap["most_at_once"],
-            "share_at_full_n": overlap and overlap["share_of_span_at_full"],
-        }
+        row, cell = found.get(key, {"count": 0}), cells_by_key.get(key, {})
+        overlap = cell.get("parallelism")
+        figures = (
+            row
+            | _of_whole(run.experiment, cell)
+            | {
+                "most_at_once": overlap and overlap["most_at_once"],
+                "share_at_full_n": overlap and overlap["share_of_span_at_full"],
+            }
+        )
+        if speed.how == "rate":
+            figures[speed.name] = rate(sizes.get(key), row.get("avg_s"))
         source = ", ".join([run.source, *(stand_in.short for stand_in in run.stand_ins([key]))])
         lines.append(Row(key, source, measured=True, figures=figures))
         for at, one in enumerate(theirs):
@@ -90,7 +96,26 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
                 told.add(at)
                 figures = {**one.figures, speed.name: one.speed(speed)}
                 lines.append(Row(one.row_beside(key), one.published.label, measured=False, figures=figures))
-    return Beside(run.experiment, lines, caption(run, found, {line.key for line in lines if line.measured}))
+    told_also = caption(run, found, {line.key for line in lines if line.measured}) + _left_out(run, numbers)
+    return Beside(run.experiment, lines, told_also)
+
+
+def _of_whole(experiment: Experiment, cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The means of a cell's whole operations, where the saved query also counts some that resumed or failed."""
+    means = [metric.name for metric in cells.taken(experiment) if metric.how == "mean"]
+    return {name: cell["client"][name] for name in means} if cell.get("left_out_of_speeds") else {}
+
+
+def _left_out(run: Run, numbers: Mapping[str, Any]) -> list[str]:
+    """What is said where operations are left out of speeds."""
+    count = sum(cell.get("left_out_of_speeds", 0) for cell in numbers["cells"])
+    one, many = run.experiment.operation
+    if not count:
+        return []
+    return [
+        f"{count:,} {one if count == 1 else many} left out of {run.experiment.speed.unit}: an earlier delivery of the "
+        "message had copied some of the objects, or half of them or more failed."
+    ]
 
 
 def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list[str]:

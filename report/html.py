@@ -11,7 +11,7 @@ from report.run import Run
 from report.sections import Block, Page
 from report.sections.environment import duration_s
 from report.statistics import knee, rules
-from report.statistics.headline import only_ignored
+from report.statistics.headline import failed_objects, only_ignored
 
 
 def page(read: Page, blocks: Sequence[Block]) -> str:
@@ -86,6 +86,8 @@ def _facts(read: Page) -> list[tuple[str, str]]:
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),
     ]
+    if failed := failed_objects(read.numbers["cells"]):
+        facts.append(("failed objects", failed.removesuffix(" objects failed")))
     if totals["warm_ups"]:
         facts.append(("warm-ups, left out", f"{totals['warm_ups']:,}"))
     if took_s is not None:

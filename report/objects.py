@@ -70,7 +70,7 @@ def _of_cell(cell: Cell) -> CellObjects:
     counts = {name: _sum(cell.done, name) for name in COUNTS}
     succeeded = distinct(cell.done["message"])
     failed = distinct(cell.errors["message"][cell.errors["message"] != NO_MESSAGE])
-    per_s = [_together(part.done) for part in cell.by_repeat().values()] if cell.key.n > 1 else []
+    per_s = [_together(part) for part in cell.by_repeat().values()] if cell.key.n > 1 else []
     known = [one for one in per_s if one is not None]
     # Some leave no record at all: of a host that was killed, or of log lines that got lost.
     unfinished = max(int((~np.isin(failed, succeeded)).sum()), (cell.sent or 0) - len(succeeded))
@@ -85,8 +85,8 @@ def _of_cell(cell: Cell) -> CellObjects:
 
 
 def differences(run: Run, found: list[CellObjects]) -> list[str]:
-    """Where accounting.json and the records disagree, in sentences; it takes the last success of a message, and counts
-    what an unfinished one did, so cells with such aren't compared."""
+    """Where accounting.json and the records disagree, in sentences; it counts what an unfinished message did, and
+    earlier versions took the last success of one, so cells with such aren't compared."""
     stored: dict[Key, Counter[str]] = {}
     for row in run.accounting or ():
         if (key := run.key_of(str(row.get("cell")))) and isinstance(told := row.get("objects"), dict):
@@ -110,12 +110,18 @@ def _sum(records: Records, name: str) -> int | None:
     return None if values is None else int(values.sum())
 
 
-def _together(records: Records) -> float | None:
-    """Copied a second by all workers of one repeat."""
-    starts, ends, copied = (records.known(name) for name in ("started_at_ms", "finished_at_ms", "copied"))
-    if starts is None or ends is None or copied is None or ends.max() <= starts.min():
+def _together(cell: Cell) -> float | None:
+    """Copied a second by all workers of one repeat, whichever delivery of a message did it; None where a delivery that
+    copied left no record, so that nobody knows when it began."""
+    everything = cell.done.plus(cell.duplicates, cell.errors)
+    starts, ends = (everything.known(name) for name in ("started_at_ms", "finished_at_ms"))
+    copied, planned, failed = everything.columns.get("copied"), _sum(cell.done, "planned"), _sum(cell.done, "failed")
+    if starts is None or ends is None or copied is None or planned is None or failed is None:
         return None
-    return float(copied.sum()) / (int(ends.max()) - int(starts.min())) * 1000
+    total = float(np.nansum(copied))
+    if total < planned - failed or ends.max() <= starts.min():
+        return None
+    return total / (int(ends.max()) - int(starts.min())) * 1000
 
 
 def failures(run: Run) -> Failures:

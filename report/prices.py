@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from experiments.by_size import Tariff
+from report.cell_key import Key
 from report.run import Run
 
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
@@ -21,10 +22,17 @@ def known(run: Run) -> dict[str, float]:
             if isinstance(name, str) and type(usd) in (int, float) and math.isfinite(usd)}  # fmt: skip
 
 
-def mb_second_usd(run: Run, prices: Mapping[str, float]) -> float | None:
-    """What a second of one MB of a function's memory costs in this run; None where that isn't known."""
-    architecture = run.cells.fixed.get("architecture", run.experiment.defaults.get("architecture"))
-    gb_second_usd = prices.get(f"lambda_gb_s_{architecture}")
+def architecture(run: Run, key: Key) -> str | None:
+    """That of a cell's functions, as the plan or the flood set it; None where its repeats differ."""
+    usual = run.experiment.defaults.get("architecture")
+    cells = [run.cells.of(name) or {} for name in run.cells.names() if run.key_of(name) == key] or [run.cells.fixed]
+    found = {one.get("architecture") or usual for one in cells}
+    return found.pop() if len(found) == 1 else None
+
+
+def mb_second_usd(run: Run, prices: Mapping[str, float], key: Key) -> float | None:
+    """What a second of one MB of a cell's memory costs; None where that isn't known."""
+    gb_second_usd = prices.get(f"lambda_gb_s_{architecture(run, key)}")
     return None if gb_second_usd is None else gb_second_usd / 1024
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from report import jsonl
 from report.cell_key import Key
 from report.run import Run
+from report.statistics.selection import cells
 
 # The climb to a limit isn't the limit: a rate is told from here on too.
 SETTLED_S = 10
@@ -50,7 +51,9 @@ class Trajectory:
 def trajectories(run: Run) -> list[Trajectory]:
     """That of the median operation of each cell, of those that have two moments or more; by key."""
     wanted = {
-        _median_message(records["seconds"], records["message"]): key for key, records in run.done.by_cell().items()
+        _median_message(cell.whole["seconds"], cell.whole["message"]): cell.key
+        for cell in cells(run)
+        if len(cell.whole)
     }
     found: dict[Key, Trajectory] = {}
     try:
@@ -79,5 +82,9 @@ def _parsed(key: Key, row: Mapping[str, Any]) -> Trajectory | None:
         return None
     if points.ndim != 2 or points.shape[1] != 4 or len(points) < 2 or not np.isfinite(points).all():
         return None
+    # Moments are whole seconds, and the last may lie half of one beside the end: it would weigh too much, or nothing.
+    ended_s = row.get("elapsed_seconds")
+    if type(ended_s) in (int, float) and abs(ended_s - points[-1, 0]) <= 0.5 and ended_s > points[-2, 0]:
+        points[-1, 0] = ended_s
     seq = row.get("seq")  # a message that isn't a work order has none
     return Trajectory(key, seq if type(seq) is int else None, str(row.get("pace")), *points.T)

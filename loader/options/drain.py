@@ -12,7 +12,8 @@ DESCRIPTION = """Wait until every message is accounted for, and report what isn'
 
 For every cell, sent = succeeded + failed + dead-lettered + unanswered (a
 function took the message and wrote no record). Stores the records, and prints
-an account of each cell. The exit status is 1 if a message is unaccounted for."""
+an account of each cell. The exit status is 1 if a message is unaccounted for,
+or if half of a cell's objects failed."""
 EXAMPLES = (
     ("stampede drain", "wait for the newest run"),
     ("stampede drain --run RUN_ID --deadline-s 1800", "give up after half an hour"),

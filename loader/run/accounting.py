@@ -187,7 +187,9 @@ def _cell_account(cell: str, marks: CellMarks, foreign: int, objects: ObjectsAcc
 
 
 def check(accounts: Iterable[CellAccount]) -> None:
-    """Raise RunError naming the cells in which something can't be accounted for."""
+    """Raise RunError naming the cells in which something can't be accounted for, or at least half of the objects
+    failed."""
+    accounts = list(accounts)
     open_cells = [one for one in accounts if one.is_open]
     if open_cells:
         if any(one.unaccounted for one in open_cells):
@@ -197,3 +199,8 @@ def check(accounts: Iterable[CellAccount]) -> None:
         else:
             what = "not every object is accounted for"
         raise RunError(f"{what}: " + "; ".join(one.sentence() for one in open_cells))
+    if failed := [one for one in accounts if one.objects and one.objects.failed_most]:
+        raise RunError(
+            "half of the objects or more failed; failed_objects.jsonl has the reasons: "
+            + "; ".join(one.sentence() for one in failed)
+        )

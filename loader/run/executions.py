@@ -48,7 +48,9 @@ def carry_out(
     """
     say(f"running queries in workgroup {execution.workgroup}, one after the other, {count} times: {execution.sql}")
     records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up))
-    first, started_s = first_seq(folder, cell), clock()
+    # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
+    begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
+    first, started_s = max([first_seq(folder, cell), *begun]), clock()
     with bar() as progress, sent_log(folder, cell, warm_up=warm_up) as sent:
         task = progress.add_task("queries", total=count, note="")
 

@@ -1,8 +1,8 @@
 """Accounting for objects, as messages are accounted for: for every cell, planned = copied + already there + failed.
 
-Of each message one record counts: the last that is ok, else the last error. Every object that failed in it has a row in
-failed_objects.jsonl. Attempts are told apart by their number; two of one number (SQS had the message twice) are seen as
-one. Warm-ups are left out: what they copied is copied again.
+Of each message one record counts: the first that is ok, as in the report, else the last error. Every object that failed
+in it has a row in failed_objects.jsonl. Attempts are told apart by their number; two of one number (SQS had the message
+twice) are seen as one. Warm-ups are left out: what they copied is copied again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from experiments.experiment import FAILED_RUN
 
 COUNTS = ("planned", "copied", "already_there", "failed")
 
@@ -37,6 +39,11 @@ class ObjectsAccount:
     def is_open(self) -> bool:
         """Whether something can't be accounted for."""
         return bool(self.unaccounted or self.unknown or self.listed != self.failed)
+
+    @property
+    def failed_most(self) -> bool:
+        """Whether half of the objects or more failed: then the cell's figures say nothing (docs/copy.md)."""
+        return 0 < self.failed >= FAILED_RUN * self.planned
 
     def sentence(self) -> str:
         """The account as one line of words."""
@@ -72,8 +79,10 @@ class _Message:
         if failed := row.get("failed") or 0:
             self.failed = self.failed or Counter()
             self.failed[attempt] += failed
-        rank = (row["status"] == "ok", row.get("finished_at_ms") or 0, attempt)
-        if self.rank is None or rank >= self.rank:
+        is_ok = row["status"] == "ok"
+        sign = -1 if is_ok else 1
+        rank = (is_ok, sign * (row.get("finished_at_ms") or 0), sign * attempt)
+        if self.rank is None or rank > self.rank or (rank == self.rank and not is_ok):
             planned, *done = (row.get(name) for name in COUNTS)
             self.rank, self.attempt, self.counts = rank, attempt, (planned, *(count or 0 for count in done))
 

@@ -20,8 +20,8 @@ TITLE = "Throughput against {label}"
 READING = (
     "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {many} for an interval). Both "
     "axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, the gain shrinks. "
-    "A ring marks the knee, beyond which there was no measurable gain; a line without a ring still rises at its "
-    "end. Published figures are grey; their bars span the slowest to the fastest run."
+    "A ring marks the knee, beyond which more gave no gain; a line without a ring has none, or none that could be "
+    "shown. Published figures are grey; their bars span the slowest to the fastest run."
 )
 _RING = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.8, "linestyle": "none",
          "clip_on": False}  # fmt: skip

@@ -41,7 +41,7 @@ def render(page: Page) -> Block | None:
         stand_ins=[one.sentence for one in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
         storage=_storage(page, ours, base),
         sessions=_sessions(page),
-        priced=any(one["cost"] for one in series),
+        priced=any(point["usd"] for one in series for point in one["points"]),
         grid=_grid(page, series, named, base) if series else None,
     )
 

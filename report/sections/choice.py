@@ -79,6 +79,6 @@ def _taken(cells: dict[Key, Figures], metric: Metric, key: Key, base: Key) -> En
 def _fastest(one: Figures) -> Entry:
     found = one["against_fastest"]
     if found is None:
-        return words("the fastest", "faster") if one["all"]["level"] != "cant_tell" else words("")
+        return words("smallest median") if one["all"]["level"] != "cant_tell" else words("")
     took = found["ratio_of_medians"]
     return words("not comparable" if took is None else f"{took_words(took)} as long")

@@ -2,8 +2,9 @@
 
 from report.cell_key import STAND_IN
 from report.figures import crossings, picture
-from report.phrases import size_words
+from report.phrases import listed, size_words
 from report.sections.page import Block, Page
+from report.statistics import rules
 from report.statistics.crossover import Place, places
 
 
@@ -14,22 +15,29 @@ def render(page: Page) -> Block | None:
     if not found:
         return None
     drawn = picture(crossings, crossings.draw(found), page.drawn)
-    sentences = [sentence for place in found for sentence in _sentences(place)]
-    sentences.append("These are means; whether such a difference is measurable is under Ranking.")
-    return page.block("crossover", "By file size", [drawn], sentences=sentences)
+    return page.block(
+        "crossover", "By file size", [drawn], sentences=[one for place in found for one in _sentences(place)]
+    )
 
 
 def _sentences(place: Place) -> list[str]:
-    def named(name: str) -> str:
-        return f"the {name}" if name.endswith(STAND_IN) else name
+    """What can be said of one place: which is faster up to which size, which is the fastest at all, or why neither."""
+    start = f"With {place.words},"
+    found = [
+        f"{start} {below} is faster than {above} up to about {size_words(round(size_bytes))} per file, and {above} is "
+        "faster beyond that."
+        for size_bytes, below, above in place.crossings
+    ]
+    if place.fastest:
+        sizes = listed([size_words(round(size)) for size, _ in place.lines[place.fastest]])
+        found.append(f"{start} {place.fastest} is the fastest at both sizes, {sizes} per file.")
+    if not found and place.compared:
+        found.append(f"{start} no variant is clearly the fastest at both sizes.")
+    return found or [f"{start} {_why_unknown(place)}"]
 
-    if place.crossings:
-        return [
-            f"With {place.words}, {named(below)} is faster up to about {size_words(round(size_bytes))} per file, and "
-            f"{named(above)} beyond that."
-            for size_bytes, below, above in place.crossings
-        ]
-    ranked = sorted(place.lines, key=lambda name: -min(speed for _, speed in place.lines[name]))
-    sizes = [size for size, _ in place.lines[ranked[0]]]
-    between = f"{size_words(round(sizes[0]))} and {size_words(round(sizes[-1]))}"
-    return [f"With {place.words}, {named(ranked[0])} is faster at both sizes, {between} per file."]
+
+def _why_unknown(place: Place) -> str:
+    if sum(not name.endswith(STAND_IN) for name in place.lines) < 2:
+        return "stand-ins ran, so this says nothing about which is faster."
+    needed = rules.MINIMUM_FOR_INTERVAL
+    return f"it is unknown which is faster: each median needs {needed} measurements for an interval."

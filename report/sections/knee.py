@@ -1,4 +1,4 @@
-"""Up to where does more buy anything? The knee of each series, beside the published one."""
+"""Up to where does more give a gain? The knee of each series, beside the published one."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from report.figures import knee as figure
 from report.figures import picture
 from report.grid import Column, Grid, interval, number, ratio, words
 from report.sections.page import Block, Figures, Page
-from report.statistics.knee import KNEE
+from report.statistics.knee import KNEE, SCALES
 
 
 def render(page: Page) -> Block | None:
@@ -31,13 +31,11 @@ def render(page: Page) -> Block | None:
 
 def _sentence(page: Page, name: str, one: Figures, *, alone: bool) -> str:
     told, gained = one["words"] if alone else f"{one['place']}: {one['words']}", one["against_smallest"]
-    first = page.key({**one, name: one["points"][0][name]})
-    here = page.key({**one, name: one["knee"]}).value_words(name)
-    gain = f"{here} gives {gained['value']:.3g} × the throughput of {first.value_words(name)}." if gained else ""
-    also = f" {gain[0].upper()}{gain[1:]}" if gain else ""
-    if any(point["interval"] is None for point in one["points"]):
-        also += " These are too few for an interval, so another run may differ."
-    return f"{told[0].upper()}{told[1:]}.{also}"
+    if one["level"] != KNEE or not gained:
+        return f"{told[0].upper()}{told[1:]}."
+    first, here = (page.key({**one, name: value}).value_words(name) for value in (one["points"][0][name], one["knee"]))
+    gain = f"{here[0].upper()}{here[1:]} gives {gained['value']:.3g} × the throughput of {first}."
+    return f"{told[0].upper()}{told[1:]}. {gain}"
 
 
 def _grid(page: Page, name: str, found: list[Figures]) -> Grid:
@@ -60,6 +58,13 @@ def _grid(page: Page, name: str, found: list[Figures]) -> Grid:
 
 def _where(value: int, one: Figures) -> str:
     """How a point lies to the knee."""
-    if value == one["knee"]:
-        return "knee" if one["level"] == KNEE else "best"
-    return "beyond the knee" if value > one["knee"] else "below the knee"
+    if one["range"] is None:
+        return ""
+    low, high = one["range"]["low"], one["range"]["high"]
+    if value < low:
+        return "below the knee"
+    if high is not None and value > high:
+        return "beyond the knee"
+    if one["level"] == SCALES:
+        return "best"
+    return "knee" if low == high else "possibly the knee"

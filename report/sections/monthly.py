@@ -31,7 +31,8 @@ def _entries(page: Page, key: Key, cell: Figures, known: Mapping[str, float]) ->
         return []
     requests = None if found["requests"] is None else found["requests"] / cell["count"]
     moved_bytes = found["mbit_per_s"] * MEGABIT_BYTES * seconds
-    bill = page.experiment.a_month(key.figures(), moved_bytes, seconds, requests, known)
+    settings = key.figures() | {"architecture": prices.architecture(page.run, key)}
+    bill = page.experiment.a_month(settings, moved_bytes, seconds, requests, known)
     if bill is None:
         return []
     kept_usd, each_usd = bill

@@ -3,21 +3,21 @@ and from which size on."""
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
 from experiments.by_size import Tariff
 from report import prices
-from report.cell_key import told_apart
+from report.cell_key import Key, told_apart
 from report.phrases import decimal_size, listed
 from report.run import Run
 from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Resampled, interval
 from report.statistics.cell_figures import Measured
-from report.statistics.crossing import break_even
+from report.statistics.crossing import UNCLEAR, break_even
 from report.statistics.distribution import mean
 
 VERBS = {"write": "writing", "read": "reading"}
@@ -61,7 +61,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     and "cost" say where both come out even; without prices there is no cost."""
     experiment, known = run.experiment, prices.known(run)
     axis, moves = experiment.by_size.moves
-    bill = _Bill(prices.tariffs(run), prices.mb_second_usd(run, known), experiment)
+    bill = _Bill(prices.tariffs(run), lambda key: prices.mb_second_usd(run, known, key), experiment)
     found = []
     for (words, place), pairs in _series(_pairs(cells, experiment), experiment).items():
         key = pairs[0].ours.key
@@ -81,7 +81,15 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
             "time": _even(pairs, times, ("faster", "slower"), told_of),
             "cost": _even(pairs, priced, ("cheaper", "more expensive"), told_of) if len(priced) == len(pairs) else None,
         })  # fmt: skip
+        if replaced := [name for names in run.stand_ins([key, pairs[0].base.key]).values() for name in names]:
+            found[-1] |= {"time": _of_stand_in(replaced), "cost": None}
     return found
+
+
+def _of_stand_in(replaced: Sequence[str]) -> dict[str, Any]:
+    """No break-even and no claim, because a stand-in ran."""
+    words = f"a stand-in ran, so this says nothing about {listed(replaced)}"
+    return {"level": UNCLEAR, "at_bytes": None, "interval": None, "words": words, "short": ""}
 
 
 def _pairs(cells: Sequence[Measured], experiment: Experiment) -> list[Pair]:
@@ -125,7 +133,9 @@ def _series(pairs: Sequence[Pair], experiment: Experiment) -> dict[tuple[str, st
 class _Bill:
     """What moving one object costs."""
 
-    def __init__(self, tariffs: Mapping[Any, Tariff], mb_second_usd: float | None, experiment: Experiment) -> None:
+    def __init__(
+        self, tariffs: Mapping[Any, Tariff], mb_second_usd: Callable[[Key], float | None], experiment: Experiment
+    ) -> None:
         self._tariffs, self._mb_second_usd = tariffs, mb_second_usd
         self._choice, _, _ = choice_of(experiment)
         self._memory = next((axis.name for axis in experiment.axes if axis.record_field == MEMORY), "")
@@ -137,11 +147,12 @@ class _Bill:
 
     def _one(self, cell: Measured, size_bytes: int, moves: str) -> Resampled | None:
         tariff = self._tariffs.get(cell.key[self._choice])
-        if tariff is None or self._mb_second_usd is None:
+        mb_second_usd = self._mb_second_usd(cell.key)
+        if tariff is None or mb_second_usd is None:
             return None
         moved_bytes = cell.moved_bytes or math.nan
         fixed = prices.moved_usd(tariff, moves, size_bytes)
-        second = self._mb_second_usd * cell.key[self._memory] * size_bytes / moved_bytes
+        second = mb_second_usd * cell.key[self._memory] * size_bytes / moved_bytes
         sample = cell.everything
         return Resampled(fixed + second * mean(sample.values.tolist()), fixed + second * sample.means)
 

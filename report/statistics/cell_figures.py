@@ -19,7 +19,8 @@ from report.statistics.selection import Cell
 
 @dataclass(frozen=True)
 class Measured:
-    """One cell: its figures as they stand in statistics.json, and its samples of seconds.
+    """One cell: its figures as they stand in statistics.json, and its samples of seconds, `everything` without
+    operations of which an earlier delivery had done a part.
 
     `object_bytes` is the size that all had in common, None when they differ or don't say; `moved_bytes` is the mean.
     """
@@ -42,20 +43,32 @@ def measured(cell: Cell, experiment: Experiment) -> Measured:
     nothing = cell.done.where(np.array([], dtype=np.int64))
     inside = nothing.plus(*(one.inside for one in overlapping))
     everything = Sample(cell.done["seconds"], f"{label}, all")
+    whole = cell.whole
+    compared = everything if len(whole) == len(cell.done) else Sample(whole["seconds"], f"{label}, all")
     inside_sample = Sample(inside["seconds"], f"{label}, inside the window")
     repeats = [_repeat(name, cell.repeat_of(name), part, timed[name]) for name, part in parts.items()]
     figures = {
         **cell.key.figures(),
         **_counts(cell),
         **_group(cell.done, everything),
-        "client": metrics_of(cell.done, experiment),
+        "client": metrics_of(cell.done, experiment) | _of_whole(whole, experiment),
         "repeats": repeats,
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
         "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
         "cold": cold_against_warm(cell.done, label, experiment.operation[0]),
     }
-    return Measured(cell.key, figures, everything, inside_sample, common_size(cell.done), mean_size(cell.done))
+    if left_out := len(cell.done) - len(whole):
+        figures["left_out_of_speeds"] = left_out
+    return Measured(cell.key, figures, compared, inside_sample, common_size(cell.done), mean_size(cell.done))
+
+
+def _of_whole(whole: Records, experiment: Experiment) -> dict[str, Any]:
+    """The metrics that are means of single operations: where a part of the work was done before, or failed, they say
+    nothing of the whole."""
+    means = [one.name for one in experiment.metrics if one.how == "mean"]
+    found = metrics_of(whole, experiment)
+    return {name: found[name] for name in means}
 
 
 def _counts(cell: Cell) -> dict[str, Any]:

@@ -6,10 +6,14 @@ from typing import Any
 
 from experiments import Experiment
 from experiments.experiment import Compare, is_of_n
-from report.cell_key import Key, ignored_axes, is_query, told_apart
+from report.cell_key import STAND_IN, Key, ignored_axes, is_query, told_apart
+from report.spread import quantile
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
+
+STAND_IN_RAN = "a stand-in ran, so this says nothing about what it replaces"
+SIZES_DIFFER = "the amounts transferred differ, or aren’t known"
 
 
 def comparisons(cells: Sequence[Measured], experiment: Experiment) -> dict[str, list[dict[str, Any]]]:
@@ -41,7 +45,7 @@ def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment) -
         if is_n:
             row |= _throughputs(cell, base)
         if compare.kind == "choice":
-            row["against_fastest"] = _against_fastest(cell, group)
+            row["against_fastest"] = _against_fastest(cell, group, experiment)
         rows.append(row)
     return rows
 
@@ -51,14 +55,27 @@ def _base(group: Sequence[Measured], compare: Compare) -> Measured:
     return next(declared, group[0])
 
 
-def _against_fastest(cell: Measured, group: Sequence[Measured]) -> dict[str, Any] | None:
-    """The ratio of medians against the cell with the smallest one, and its level; None for that cell itself."""
+def _against_fastest(cell: Measured, group: Sequence[Measured], experiment: Experiment) -> dict[str, Any] | None:
+    """The ratio of medians against the cell with the smallest one, and its level; None for that cell itself, and for
+    one as fast."""
     timed = [one for one in group if len(one.everything)]
-    fastest = min(timed, key=lambda one: one.figures["seconds"]["median_s"], default=cell)
-    if cell is fastest:
+    fastest = min(timed, key=_median, default=cell)
+    if cell is fastest or (len(cell.everything) and _median(cell) == _median(fastest)):
         return None
     found = effect(cell.everything, fastest.everything)
+    if found["why"] is None and not _same_size(cell, fastest, experiment):
+        found |= {"ratio_of_medians": None, "level": "cant_tell", "why": SIZES_DIFFER}
     return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
+
+
+def _median(cell: Measured) -> float:
+    return quantile(cell.everything.values.tolist(), 0.5)
+
+
+def _same_size(cell: Measured, base: Measured, experiment: Experiment) -> bool:
+    """Whether both moved the same; a query moves nothing to its worker: its cell says over what it was asked."""
+    told = cell.object_bytes is not None or is_query(cell.key, experiment)
+    return told and cell.object_bytes == base.object_bytes
 
 
 def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
@@ -73,15 +90,15 @@ def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
 
 
 def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[str, Any]:
-    # A query moves nothing to its worker: its cell says over what it was asked.
-    told = cell.object_bytes is not None or is_query(cell.key, sentences.experiment)
-    same_size = told and cell.object_bytes == base.object_bytes
+    same_size = _same_size(cell, base, sentences.experiment)
     result: dict[str, Any] = cell.key.figures() | {"base": base.key.figures()}
     for name in ("all", "inside_window"):
         attribute = "everything" if name == "all" else "inside"
         found = effect(getattr(cell, attribute), getattr(base, attribute))
         if found["why"] is None and not same_size:
-            found |= {"level": "cant_tell", "why": "the amounts transferred differ, or aren’t known"}
+            found |= {"level": "cant_tell", "why": SIZES_DIFFER}
+        if found["why"] is None and sentences.is_of_stand_in(cell.key, base.key):
+            found |= {"level": "cant_tell", "why": STAND_IN_RAN}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
     return result
 
@@ -124,6 +141,10 @@ class _Sentences:
         return (
             f"{ours} against {theirs} ({place}): the median {self._one} took {took} as long{self._conclusion(found)}."
         )
+
+    def is_of_stand_in(self, key: Key, base: Key) -> bool:
+        """Whether one of what was chosen from was a stand-in, of which nothing is claimed."""
+        return any(STAND_IN in one.words_of(self._compare.axes) for one in (key, base))
 
     def _conclusion(self, found: dict[str, Any]) -> str:
         if self._is_n:

@@ -53,7 +53,7 @@ def break_even(
     result = {"level": UNCLEAR, "at_bytes": None, "interval": None}
     if not found and len({*told}) == 1 and told[0] in (ABOVE, BELOW):
         result["level"] = told[0]
-    elif len(found) == 1 and None not in told:
+    elif len(found) == 1 and None not in told and {ABOVE, BELOW} <= {*told}:
         [(at_bytes, rises)] = found
         ends = _interval(sizes, apart, count, rises)
         if any(ends.values()):

@@ -17,7 +17,7 @@ _NEEDED = {
     "p5_s": rules.MINIMUM_FOR_P5_P95,
     "p95_s": rules.MINIMUM_FOR_P5_P95,
     "p99_s": rules.MINIMUM_FOR_P99,
-    "mean_interval": rules.MINIMUM_FOR_INTERVAL,
+    "mean_interval": rules.MINIMUM_FOR_MEAN_INTERVAL,
     "median_interval": rules.MINIMUM_FOR_INTERVAL,
     "p99_interval": rules.MINIMUM_FOR_P99_INTERVAL,
 }
@@ -86,7 +86,7 @@ def speed(records: Records, mean_interval: dict[str, float] | None) -> dict[str,
     if (known != size).any():
         why["per_function_interval"] = "what was moved differs in size"
     elif mean_interval is None:
-        why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_INTERVAL, len(known))
+        why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_MEAN_INTERVAL, len(known))
     else:
         figures["per_function_interval"] = {
             "low": rate(size, mean_interval["high"]),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.experiment import Compare, Experiment, StandIn, is_of_n
+from experiments.experiment import FAILED_RUN, Compare, Experiment, StandIn, is_of_n
 from report.cell_key import Key, ignored_axes, told_apart
 from report.measured import speed_of
 from report.phrases import between, listed, quantity, speed
@@ -23,6 +23,8 @@ def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Seque
     told = _Headline(run, cells)
     if not any(cell["count"] for cell in cells):
         return f"This run has no {told.one} on record, so what one {told.worker} gets is unknown."
+    if failed_most(cells):
+        return f"{failed_objects(cells)}, so this run says nothing about speed."
     if stand_ins := run.stand_ins(told.keys):
         return _shortest_that_fits(told.of_stand_ins(stand_ins))
     if series := own.get("knees", {}).get("series"):
@@ -40,6 +42,24 @@ def headline(run: Run, cells: Sequence[Figures], comparisons: Mapping[str, Seque
                 told.of_choice(compare, measured) if compare.kind == "choice" else told.of_scale(compare, rows)
             )
     return _shortest_that_fits(told.of_one())
+
+
+def failed_most(cells: Sequence[Figures]) -> bool:
+    """Whether most objects of a run that copies them failed, at least half."""
+    planned, failed = _objects(cells)
+    return 0 < failed >= FAILED_RUN * planned
+
+
+def failed_objects(cells: Sequence[Figures]) -> str:
+    """`20,000 of 60,000 objects failed`; empty where none did."""
+    planned, failed = _objects(cells)
+    return f"{failed:,} of {planned:,} objects failed" if failed else ""
+
+
+def _objects(cells: Sequence[Figures]) -> tuple[int, int]:
+    """How many objects were planned, and how many of them failed."""
+    planned, failed = (sum(cell["client"].get(name) or 0 for cell in cells) for name in ("planned", "failed"))
+    return planned, failed
 
 
 def answerable(experiment: Experiment) -> list[Compare]:
@@ -99,13 +119,19 @@ class _Headline:
         if found := self._gets(cell):
             gets = f"gets {found}"
         interval = cell["mbit_per_s"]["per_function_interval"] if self._speed.how == "rate" else None
-        also = f" ({between(interval, '{:,.0f}')}, 95 %)" if interval else ""
+        also = f" ({between(interval, '{:,.0f}')}, 95 %)" if interval else self._median_took(cell)
         only = "; only one cell ran, so there is nothing to compare" if len(timed) == 1 else ""
         return [
             f"{self._where}, one {self.worker} {gets}{also} with {key.words}{only}.",
+            f"{self._where}, one {self.worker} {gets} with {key.words}{only}.",
             f"One {self.worker} {gets} with {key.words}.",
             f"One {self.worker} {gets}.",
         ]
+
+    def _median_took(self, cell: Figures) -> str:
+        """The interval of the median time, where the mean has none that holds."""
+        found = cell["seconds"]["median_interval"]
+        return f" (the median {self.one} took {between(found, '{:.3g}')} s, 95 %)" if found else ""
 
     def _gets(self, cell: Figures) -> str:
         """The speed of a cell in words; empty where it isn't known."""
@@ -178,9 +204,7 @@ class _Headline:
         with_others = listed(names) if others < 3 else f"{names[0]}, {names[1]} and {others - 1} more"
         ratio = known[best]["all"]["ratio_of_medians"]
         if ratio["low"] <= 1 <= ratio["high"]:
-            theirs = base.words_of(compare.axes)
-            return [f"{self._where}, no {label} is clearly faster than {theirs} with {everywhere}: the median of "
-                    f"{names[0]} takes {took_words(ratio)} as long."]  # fmt: skip
+            return self._none_is_faster(compare, base, best, ratio, everywhere)
         claim = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as"
         claim += f" {base.words_of(compare.axes)}"
         cpu = self._taken(best, base)
@@ -211,28 +235,46 @@ class _Headline:
         bases = [self._key(rows[0]["base"]) for rows in places]
         ignored = ignored_axes(self._axes)
         others = [axis for axis in self._axes if axis.name not in {*compare.axes, *ignored}]
-        differing = [axis.label for axis in others if len({key[axis.name] for key in bases}) > 1]
+        differing = [axis.label for axis in others if self._changes(axis.name, compare.axes, bases, winners)]
         alike: dict[tuple[Any, ...], set[str]] = {}
         for key, winner in zip(bases, winners, strict=True):
             alike.setdefault(key.without((*compare.axes, *ignored)), set()).update({winner} - {None})
         (first, count), *rest = Counter(filter(None, winners)).most_common()
         told = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
-        close = f"; too close to call in {winners.count(None)}" if None in winners else ""
+        few = sum(all(one["all"]["level"] == "cant_tell" for one in rows) for rows in places)
+        close = [f"too close to call in {winners.count(None) - few}"] if winners.count(None) > few else []
+        close = "".join(f"; {words}" for words in [*close, *([f"too few measurements in {few}"] if few else [])])
         depends = f"depends on {listed(differing) or 'what else was swept'}"
         if any(len(found) > 1 for found in alike.values()):
             depends = "varies between cells that ran alike"
         claim = f"which {self._label(compare)} is the fastest {depends}: {told}{close}."
         return [f"{self._where}, {claim}", f"W{claim[1:]}", f"W{claim[1:].partition(':')[0]}."]
 
+    def _changes(self, name: str, axes: Sequence[str], bases: Sequence[Key], winners: Sequence[str | None]) -> bool:
+        """Whether another one is the fastest at places that differ in this axis alone."""
+        alike: dict[tuple[Any, ...], set[str]] = {}
+        for key, winner in zip(bases, winners, strict=True):
+            alike.setdefault(key.without((*axes, *ignored_axes(self._axes), name)), set()).update({winner} - {None})
+        return len({key[name] for key in bases}) > 1 and any(len(found) > 1 for found in alike.values())
+
     def _label(self, compare: Compare) -> str:
         """What was chosen from, as a noun."""
         return next(axis.label for axis in self._axes if axis.name == compare.axes[0])
 
+    def _none_is_faster(self, compare: Compare, base: Key, other: Key, ratio: Figures, everywhere: str) -> list[str]:
+        """The one with the smallest median isn't told from the other."""
+        ours, theirs = (key.words_of(compare.axes) for key in (other, base))
+        claim = f"no {self._label(compare)} is clearly faster than {theirs}"
+        took = f"the median of {ours} takes {took_words(ratio)} as long"
+        return [f"{self._where}, {claim} with {everywhere}: {took}.", f"N{claim[1:]} with {everywhere}: {took}.",
+                f"N{claim[1:]}: {took}.", f"N{claim[1:]}."]  # fmt: skip
+
     def _base_is_best(self, compare: Compare, base: Key, known: Mapping[Key, Figures], everywhere: str) -> list[str]:
         next_best = min(known, key=lambda key: self._cells[key]["seconds"]["median_s"])
         ratio, theirs = known[next_best]["all"]["ratio_of_medians"], next_best.words_of(compare.axes)
-        close = "" if ratio["low"] > 1 else ", too close to call"
-        claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next{close}"
+        if ratio["low"] <= 1:
+            return self._none_is_faster(compare, base, next_best, ratio, everywhere)
+        claim = f"{base.words_of(compare.axes)} is the fastest with {everywhere}; {theirs} comes next"
         return [
             f"{self._where}, {claim}: its median {self.one} takes {took_words(ratio)} as long.",
             f"{claim}: {took_words(ratio)} as long.",

@@ -69,8 +69,9 @@ def usable(records: Records) -> Records:
 
 
 def measure(cell: Cell) -> Repeat | None:
-    """The parallelism of one repeat; None when none of its attempts has usable times."""
-    everything = cell.done.plus(cell.duplicates, cell.errors)
+    """The parallelism of one repeat, of everything that ran in its planned cell; None when none of its attempts has
+    usable times."""
+    everything = cell.done.plus(cell.duplicates, cell.errors, cell.beside)
     attempts = usable(everything)
     if not len(attempts):
         return None

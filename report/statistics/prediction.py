@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from experiments import Axis, Experiment
 from report.cell_key import Key, told_apart
 from report.phrases import significant
 from report.prediction import FIGURES, Forecast
 from report.run import Run
 from report.statistics import rules
+from report.statistics.bootstrap import interval
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.selection import Cell
 
@@ -55,22 +58,23 @@ def prediction(run: Run, cells: Sequence[Cell], found: Sequence[Measured]) -> di
         pooled.setdefault(cell.key.on(axes), []).append((cell, one))
     rows = []
     for key, parts in pooled.items():
-        figures = _figures(parts, run.experiment) if key in forecasts else None
-        if figures and (figures["count"] or figures["parallelism"]):
-            beside = _beside(forecasts[key], _own(figures, key.n), key.n)
+        whole = _whole(parts, run.experiment) if key in forecasts else None
+        if whole and (whole.figures["count"] or whole.figures["parallelism"]):
+            beside = _beside(forecasts[key], _own(whole, key.n), key.n)
             rows.append({**key.figures(), **beside, "binds": forecasts[key].binds})
     head = {"place": run.prediction.place, "seed": run.prediction.seed, "date": run.prediction.date}
     return {**head, "words": answer(rows, run.experiment), "cells": rows}
 
 
-def _figures(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Figures:
-    """The figures of a planned cell: where only records tell its parts apart, of all of them together."""
+def _whole(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Measured:
+    """A planned cell: where only records tell its parts apart, of all of them together."""
     (first, one), *others = parts
     if not others:
-        return one.figures
+        return one
     kinds = ("done", "duplicates", "errors", "warm_ups")
     whole = {kind: getattr(first, kind).plus(*(getattr(cell, kind) for cell, _ in others)) for kind in kinds}
-    return measured(replace(first, **whole), experiment).figures
+    none = first.beside.where(np.array([], dtype=np.int64))
+    return measured(replace(first, **whole, beside=none), experiment)
 
 
 # The overlap of a cell or of one of its repeats, as the model means it; None for an N that was never reached.
@@ -90,14 +94,18 @@ def _share_in_window(one: Figures) -> float:
     return min(1.0, window["mean_at_once"] * window["length_ms"] / (one["mean_at_once"] * one["span_ms"]))
 
 
-def _own(figures: Figures, n: int) -> dict[str, tuple[float | None, list[float | None]]]:
+def _own(whole: Measured, n: int) -> dict[str, tuple[float | None, list[float | None]]]:
     """Each figure as it was measured, and what its own interval holds: that of the mean, and every repeat."""
     found: dict[str, tuple[float | None, list[float | None]]] = {}
+    figures, sample = whole.figures, whole.everything
     if figures["count"]:
         between = figures["between_repeats"] or {}
         means = [between[name] for name in ("lowest_mean_s", "highest_mean_s") if between]
         mean_s = figures["seconds"]["mean_s"]
-        found["avg_s"] = (mean_s, [mean_s, *means, *(figures["seconds"]["mean_interval"] or {}).values()])
+        # Few operations may hide a stall, so for a reader this interval is none; for a miss it is the least there is.
+        enough = len(sample) >= rules.MINIMUM_FOR_INTERVAL
+        around = interval(sample.means, len(sample)).values() if enough else ()
+        found["avg_s"] = (mean_s, [mean_s, *means, *around])
     if figures["parallelism"]:
         repeats = [one["parallelism"] for one in figures["repeats"] if one["parallelism"]]
         for name, of in _OVERLAP.items():

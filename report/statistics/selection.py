@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from experiments.experiment import FAILED_RUN
 from report.cell_key import Key
-from report.records import NO_MESSAGE, UNKNOWN, Records
+from report.records import NO_MESSAGE, UNKNOWN, Records, distinct
 from report.run import Run
 
 NO_CELL = "no cell named"
@@ -17,7 +18,8 @@ class Cell:
     """The records of one cell, all repeats together.
 
     `done` are the first ok record of each message, `duplicates` the further ones, `errors` the error records; none of
-    these is a warm-up.
+    these is a warm-up. `beside` are the others of the same planned cells, which ran among these: on an axis that only
+    records tell, they are in other cells. `sent` counts the messages of all of them.
     """
 
     key: Key
@@ -25,19 +27,30 @@ class Cell:
     duplicates: Records
     errors: Records
     warm_ups: Records
+    beside: Records
     sent: int | None = None
     repeat_of: Callable[[str], int | None] = lambda cell: None
 
+    @property
+    def whole(self) -> Records:
+        """Those of `done` whose speed is that of the whole operation: most of its objects didn't fail, and none was
+        there already, copied by an earlier delivery of the message."""
+        planned, failed, there = (self.done.columns.get(name) for name in ("planned", "failed", "already_there"))
+        if planned is None or failed is None or there is None:
+            return self.done
+        # A run without objects has no failed ones; what isn't known (NaN) leaves nothing out.
+        return self.done.where(~((there > 0) | ((failed > 0) & (failed >= FAILED_RUN * planned))))
+
     def by_repeat(self) -> dict[str, "Cell"]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
-        kinds = ("done", "duplicates", "errors")
+        kinds = ("done", "duplicates", "errors", "beside")
         groups = {kind: getattr(self, kind).by_cell_id() for kind in kinds}
         none = self.warm_ups.where(np.array([], dtype=np.int64))
         parts = {
             NO_CELL if at == UNKNOWN else self.done.names.cells[at]: replace(
                 self, warm_ups=none, **{kind: groups[kind].get(at, none) for kind in kinds}
             )
-            for at in {at for found in groups.values() for at in found}
+            for at in {at for kind in kinds[:-1] for at in groups[kind]}
         }
         return dict(sorted(parts.items(), key=lambda item: (self.repeat_of(item[0]) or 0, item[0])))
 
@@ -47,17 +60,39 @@ def cells(run: Run) -> list[Cell]:
     first, further = first_of_each(run.done)
     kinds = (first, further, run.errors, run.warm_ups)
     groups = [records.by_cell() for records in kinds]
-    messages = sent(run)
+    everything = first.plus(further, run.errors)
+    ids, messages = _planned(run), sent(run)
     none = run.done.where(np.array([], dtype=np.int64))
     return [
         Cell(
             key,
             *(group.get(key, none) for group in groups),
-            sent=None if messages is None else messages.get(key, 0),
+            beside=_beside(everything, key, ids.get(key, set())),
+            sent=None if messages is None else sum(messages.get(at, 0) for at in ids.get(key, ())),
             repeat_of=run.cells.repeat,
         )
         for key in run.cell_keys()
     ]
+
+
+def _planned(run: Run) -> dict[Key, set[int]]:
+    """The numbers of the ids of the planned cells of each cell: those that its records name, else the plan."""
+    found: dict[Key, set[int]] = {}
+    for records in (run.done, run.errors, run.warm_ups):
+        for at, part in records.by_cell_id().items():
+            for place in distinct(part["key"]).tolist() if at != UNKNOWN else ():
+                if place != UNKNOWN:
+                    found.setdefault(records.keys[place], set()).add(at)
+    for at, name in enumerate(run.names.cells):
+        if (key := run.key_of(name)) is not None:
+            found.setdefault(key, set()).add(at)
+    return found
+
+
+def _beside(records: Records, key: Key, ids: set[int]) -> Records:
+    """The records of these planned cells that are in another cell."""
+    own = records.keys.index(key) if key in records.keys else UNKNOWN
+    return records.where(np.isin(records["cell"], list(ids)) & (records["key"] != own) & (records["key"] != UNKNOWN))
 
 
 def first_of_each(records: Records) -> tuple[Records, Records]:
@@ -70,15 +105,10 @@ def first_of_each(records: Records) -> tuple[Records, Records]:
     return records.where(first), records.where(~first)
 
 
-def sent(run: Run) -> dict[Key, int] | None:
-    """Messages sent for measurement, by cell; None without sent.jsonl."""
+def sent(run: Run) -> dict[int, int] | None:
+    """Messages sent for measurement, by the number of their cell's id; None without sent.jsonl."""
     if run.sent is None:
         return None
     mine = ~run.sent.warm_up & (run.sent.cell != UNKNOWN)
     first = np.unique(run.sent.message[mine], return_index=True)[1]
-    counts: dict[Key, int] = {}
-    for at, count in enumerate(np.bincount(run.sent.cell[mine][first]).tolist()):
-        key = run.key_of(run.names.cells[at]) if count else None
-        if key is not None:
-            counts[key] = counts.get(key, 0) + count
-    return counts
+    return {at: count for at, count in enumerate(np.bincount(run.sent.cell[mine][first]).tolist()) if count}

@@ -9,7 +9,7 @@ from report.phrases import listed, some
 from report.run import Run
 from report.statistics import rules
 from report.statistics.comparisons import conclusion, took_words
-from report.statistics.headline import headline
+from report.statistics.headline import failed_objects, headline
 from report.statistics.prediction import misses
 
 Figures = Mapping[str, Any]
@@ -119,13 +119,24 @@ class _Words:
             found.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             found.append("Where this ran is not on record.")
-        found += [*self._apart(), *self._seldom_full()]
+        found += [*self._failed(), *self._apart(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             found.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
         found += [*self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
             found.append(rules.independence(self._run.experiment))
         return found
+
+    def _failed(self) -> list[str]:
+        """Where objects failed: what was copied says little about what would have been."""
+        whole = failed_objects(self._cells)
+        if not whole:
+            return []
+        worst = sorted(
+            (cell for cell in self._cells if cell["client"]["failed"]), key=lambda one: -one["client"]["failed"]
+        )
+        where = [f"{cell['client']['failed']:,} with {self._named(cell)}" for cell in worst]
+        return [f"{whole}: {some(where, NAMED, '; ')}."]
 
     def _apart(self) -> list[str]:
         apart = [

@@ -71,11 +71,14 @@ def test_a_plan_takes_as_many_threads_and_connections_as_the_function_and_no_mor
 
 
 def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():
-    cell = {"storage": "s3", "memory_size_mb": 1024}
+    cell = {"storage": "s3", "memory_size_mb": 1024, "architecture": "arm64"}
     assert a_month(cell, 2**30, 10, 2001, PRICES) == pytest.approx((0.023, 2001 * 4e-7 + 10 * 0.0000133334))
     assert a_month(cell | {"storage": "efs"}, 2**30, 10, None, PRICES) == pytest.approx((0.3, 0.03 + 10 * 0.0000133334))
     assert a_month(cell | {"storage": "s3files"}, 2**30, 10, None, PRICES) is None
     assert a_month(cell, 2**30, 10, 2001, {}) is None
+    other = PRICES | {"lambda_gb_s_x86_64": 0.0000166667}
+    assert a_month(cell | {"architecture": "x86_64"}, 2**30, 10, 0, other) == pytest.approx((0.023, 10 * 0.0000166667))
+    assert a_month(cell | {"architecture": None}, 2**30, 10, 2001, PRICES) is None
 
 
 def test_every_storage_is_read_in_its_usual_way():

@@ -240,12 +240,13 @@ def test_a_query_of_a_killed_run_whose_stack_is_gone_is_said_and_no_error(aws, f
     assert "query gone couldn't be cancelled" in capsys.readouterr().err
 
 
-def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(aws, folder, monkeypatch):
+@pytest.mark.parametrize("state", ["beginning", "begun"])
+def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(state, aws, folder, monkeypatch):
     settings = ["operation=count", "parallel_limit=1", "object_count=7", "concurrency_value=1", "memory_size=512"]
     monkeypatch.setattr("loader.run.plan.declared", lambda: dict.fromkeys(["operation", *STACK]))
     plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
     [cell] = plan.cells()
-    killed(aws, folder, cell.name, "begun")
+    killed(aws, folder, cell.name, state)
     stack = Stack(aws, None)
     monkeypatch.setattr(sweep_run.RunDescription, "describe", lambda self, target, terraform: None)
     monkeypatch.setattr(sweep_run, "put_objects", lambda target, objects: None)

@@ -118,7 +118,7 @@ def test_a_message_whose_sending_nobody_confirmed_does_not_stand_in_for_one_of_w
 def test_lines_are_waited_for_whenever_they_come(aws, folder, line_s, record_s):
     send(folder, 0)
     aws.log(failing(0, 1, 2), at_s=1, seen_at_s=line_s)
-    aws.log(copied(0, 3, failed=2), at_s=1, seen_at_s=record_s)
+    aws.log(copied(0, 5, failed=2), at_s=1, seen_at_s=record_s)
     drained = wait(aws, folder)
     drained.check()
     assert drained.accounts[0].objects.listed == 2
@@ -263,3 +263,27 @@ def test_millions_of_failed_objects_take_the_memory_of_their_messages():
     tracemalloc.stop()
     assert ledger.account("a").listed == 200_000
     assert peak_bytes < 50_000
+
+
+@pytest.mark.parametrize(("failed", "is_failed"), [(4, False), (5, True), (10, True)])
+def test_a_run_in_which_half_of_the_objects_failed_has_failed(folder, failed, is_failed):
+    send(folder, 0)
+    folder.append("records.jsonl", [json.loads(copied(0, 10, failed=failed))])
+    rows = [{"cell": "a", "seq": 0, "attempt": 1} for _ in range(failed)]
+    folder.append("failed_objects.jsonl", rows)
+    accounts = stored_accounts(folder)
+    if not is_failed:
+        check(accounts)
+    else:
+        with pytest.raises(RunError, match=f"^half of the objects or more failed.*{failed} failed"):
+            check(accounts)
+
+
+def test_of_two_successes_the_first_counts_as_in_the_report(folder):
+    send(folder, 0)
+    again = copied(0, 10, already_there=10, attempt=2)
+    for rows in ([again, copied(0, 10)], [copied(0, 10), again]):
+        (folder.path / "records.jsonl").unlink(missing_ok=True)
+        folder.append("records.jsonl", [json.loads(row) for row in rows])
+        [account] = stored_accounts(folder)
+        assert (account.objects.copied, account.objects.already_there) == (10, 0)

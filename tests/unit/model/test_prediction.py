@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from model import ranges
-from model.prediction import OF_KINDS, RANGED, predict
-from model.scenario import enough, evaluate, flood_of, part_of
+from model.prediction import OF_KINDS, RANGED, figures, predict
+from model.scenario import enough, evaluate, evaluations, flood_of, part_of
 from model.work import Step, Work
 from tests.unit.model.scenarios import AWS, a_cell
 
@@ -37,6 +37,16 @@ def test_every_figure_lies_within_its_range():
         low, high = predicted.ranges[name]
         assert low <= getattr(predicted, kind)["avg_s"] <= high
     assert predicted.ranges["share_at_n"][1] <= 1
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.6])
+def test_small_floods_that_go_as_the_model_says_lie_in_its_ranges(spread):
+    cell, runs = a_cell(each=5, concurrency=1, of_work={"spread": spread}), 200
+    known = AWS.with_rows(replace(one, low=one.value, high=one.value) for one in (AWS.row(name) for name in AWS))
+    found = predict(cell, known).ranges
+    floods = [figures(one.course) for one in evaluations(cell, known, ([9, at] for at in range(runs)))]
+    out = sum(any(not found[name][0] <= one[name] <= found[name][1] for name in ("avg_s", "span_s")) for one in floods)
+    assert out <= 0.05 * runs
 
 
 def test_what_is_less_well_known_has_the_wider_range():

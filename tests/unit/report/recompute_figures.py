@@ -7,7 +7,7 @@ import numpy as np
 from tests.unit.report.recompute_compare import Around, Text, WhyNull
 from tests.unit.report.recompute_overlap import has_size
 
-NEEDED = {"p5_s": 20, "p95_s": 20, "p99_s": 100, "mean_interval": 10, "median_interval": 10, "p99_interval": 1000}
+NEEDED = {"p5_s": 20, "p95_s": 20, "p99_s": 100, "mean_interval": 100, "median_interval": 10, "p99_interval": 1000}
 
 
 def effect(ours, base, same_size):
@@ -54,7 +54,7 @@ def distribution(downloads):
         speed |= {"per_function": bits.mean() / np.mean(times), "median": np.median(own)}
         if len(times) >= 20:
             speed |= {"p5": np.percentile(own, 5), "p95": np.percentile(own, 95)}
-        if len(times) >= 10 and len(set(bits)) == 1:
+        if len(times) >= 100 and len(set(bits)) == 1:
             speed["per_function_interval"] = Around(speed["per_function"])
     return {"seconds": seconds, "mbit_per_s": speed}
 

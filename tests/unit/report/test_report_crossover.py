@@ -3,20 +3,22 @@
 import pytest
 
 from experiments.filesystem import FILESYSTEM
+from report.sections.crossover import _sentences
 from report.statistics.crossover import places
 
 COMPARE = FILESYSTEM.compare[0]
 
 
-def cell(storage, dataset, mbit_per_s, memory=1024, read="first"):
-    """A cell whose copies moved 1,000 files of 55 KB, or one of 1 GB."""
+def cell(storage, dataset, mbit_per_s, memory=1024, read="first", within=1.1):
+    """A cell whose copies moved 1,000 files of 55 KB, or one of 1 GB; its median lies `within` this factor."""
     size, files = (55e6, 1000) if dataset == "small" else (1e9, 1)
-    method = "copy" if storage == "efs" else "download_file"
+    method = "copy" if storage in ("efs", "s3files") else "download_file"
     coordinates = dict(zip([axis.name for axis in FILESYSTEM.axes],
                            (storage, dataset, memory, read, method, 30, 10, 1), strict=True))  # fmt: skip
+    mean_s = size * 8 / 1e6 / mbit_per_s
     return coordinates | {
         "client": {"files": files, "mbit_per_s": mbit_per_s},
-        "seconds": {"mean_s": size * 8 / 1e6 / mbit_per_s},
+        "seconds": {"mean_s": mean_s, "median_interval": within and {"low": mean_s / within, "high": mean_s * within}},
     }
 
 
@@ -33,7 +35,26 @@ def test_where_two_lines_cross_neither_is_the_faster():
 def test_one_that_is_faster_all_along_crosses_nothing():
     [place] = places(FILESYSTEM, COMPARE, [cell("s3", "small", 10), cell("s3", "large", 20),
                                            cell("efs", "small", 100), cell("efs", "large", 100)])  # fmt: skip
-    assert place.crossings == []
+    assert (place.crossings, place.fastest) == ([], "efs")
+
+
+@pytest.mark.parametrize("within", [None, 1.5])
+def test_of_one_copy_each_and_of_intervals_that_overlap_none_is_called_the_faster(within):
+    speeds = {("s3", "small"): 100, ("s3", "large"): 90, ("efs", "small"): 90, ("efs", "large"): 100}
+    [place] = places(FILESYSTEM, COMPARE, [cell(*named, speed, within=within) for named, speed in speeds.items()])
+    assert (place.crossings, place.fastest, place.compared) == ([], None, within is not None)
+    [sentence] = _sentences(place)
+    assert ("no variant is clearly the fastest" if within else "each median needs 10 measurements") in sentence
+
+
+def test_sentences_about_three_name_the_two_that_they_are_about():
+    speeds = {"s3": (10, 1000), "efs": (100, 100), "s3files": (50, 50)}
+    cells = [
+        cell(name, *one) for name, (small, large) in speeds.items() for one in (("small", small), ("large", large))
+    ]
+    [place] = places(FILESYSTEM, COMPARE, cells)
+    told = [sentence.partition(" up to")[0] for sentence in _sentences(place)]
+    assert told == ["With 1,024 MB, efs is faster than s3", "With 1,024 MB, s3files is faster than s3"]
 
 
 def test_each_memory_and_each_kind_of_read_is_a_place_of_its_own():

@@ -2,13 +2,19 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import report
 from experiments import EXPERIMENTS
+from experiments.copy import COPY
 from report import compare_runs, published, statistics
+from report.cell_key import Key
+from report.statistics.knee import _Series
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
+
+AXIS = next(axis for axis in COPY.axes if axis.name == "parallel_limit")
 
 
 def numbers(folder):
@@ -41,17 +47,21 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
 def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_told_as_such(tmp_path):
     speeds = {10: [90, 95, 60, 150, 140], 100: [120, 200, 70, 125, 130]}
     found = knee(copied_run.write(tmp_path / "run", speeds))
-    assert found["knee"] == 10
     assert found["best_beyond"]["value"] > 1.1 and found["best_beyond"]["low"] < 1
-    assert found["words"].startswith("beyond a limit of 10, the smallest tried, more parallel calls gave no measurable "
-                                     "gain: 95 calls/s there, and at best 1.3")  # fmt: skip
+    assert (found["level"], found["range"]) == ("cant_tell", {"low": 10, "high": None})
+    assert found["words"].startswith(
+        "no gain from more parallel calls could be shown beyond a limit of 10, the smallest tried: 95 calls/s there, "
+        "and at best 1.3"
+    )
 
 
 def test_a_gain_that_an_interval_leaves_room_for_is_not_called_nothing(tmp_path):
     speeds = {1: [20] * 5, 50: [100, 90, 110, 95, 105], 100: [101, 60, 150, 95, 104]}
     found = knee(copied_run.write(tmp_path / "run", speeds))
     assert found["best_beyond"]["value"] < 1.1 < found["best_beyond"]["high"]
-    assert found["words"].startswith("beyond a limit of 50, more parallel calls gave no measurable gain:")
+    assert found["words"].startswith(
+        "no gain from more parallel calls could be shown beyond a limit of 50: 100 calls/s"
+    )
 
 
 def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
@@ -78,12 +88,13 @@ def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     folder = copied_run.write(tmp_path / "run", {100: [690], 800: [3050], 2000: [2300]}, experiment="copy_host")
     found = numbers(folder)
     [series] = found["knees"]["series"]
-    assert (series["knee"], [point["interval"] for point in series["points"]]) == (800, [None] * 3)
-    assert found["verdict"]["headline"].startswith(
-        "On this machine, beyond a limit of 800, more parallel calls gave no measurable gain (with 1 copy run each): "
+    assert (series["level"], series["knee"], series["range"]) == ("cant_tell", None, None)
+    assert found["verdict"]["headline"] == (
+        "On this machine, up to where more parallel calls give a gain is unknown: 1 copy run per cell, of 5 needed; "
+        "690 calls/s with a limit of 100 to 3,050 calls/s with a limit of 800."
     )
     page = Page(report.build(folder).read_text())
-    assert "These are too few for an interval" in page.text
+    assert "beyond the knee" not in page.text and "3,050.0" in page.text
     assert "But they share hosts, network" in page.text
     assert page.faults == []
 
@@ -112,7 +123,67 @@ def test_a_cell_in_which_nothing_got_through_divides_nothing(tmp_path):
     rows = [one | {"calls_per_s": 0} if one["parallel_limit"] == 1 else one for one in copied_run.records(folder)]
     copied_run.save(folder, rows)
     found = knee(folder)
-    assert (found["knee"], found["against_smallest"]) == (10, None)
+    assert (found["level"], found["knee"], found["against_smallest"]) == ("cant_tell", None, None)
+    assert "nothing got through with a limit of 1" in found["words"]
+
+
+def test_where_the_intervals_leave_room_for_a_knee_between_two_limits_both_are_named(tmp_path):
+    speeds = {1: [10] * 5, 10: [100, 90, 110, 80, 120], 50: [112, 110, 114, 111, 113], 100: [111] * 5}
+    found = knee(copied_run.write(tmp_path / "run", speeds))
+    assert (found["level"], found["knee"], found["range"]) == ("knee", 50, {"low": 10, "high": 50})
+    assert found["words"].startswith(
+        "more parallel calls stopped giving a gain between a limit of 10 and a limit of 50:"
+    )
+
+
+LIMITS = (1, 10, 20, 50, 100, 200, 500, 1000)
+CURVES = {
+    "the universal scalability law": lambda n: n / (1 + 0.005 * (n - 1) + 1e-4 * n * (n - 1)),
+    "Amdahl": lambda n: n / (1 + 0.02 * (n - 1)),
+    "a cap": lambda n: min(n, 75),
+}
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.25, runs=30):
+    speeds = [CURVES[curve](limit) for limit in LIMITS]
+    true = next(limit for at, limit in enumerate(LIMITS) if max(speeds[at:]) <= 1.1 * speeds[at])
+    dice, held, named = np.random.default_rng(2), 0, 0
+    keys = [Key((limit,), "", (AXIS,)) for limit in LIMITS]
+    for _ in range(runs):
+        found = _Series(
+            COPY, keys, [dice.lognormal(0, spread, 5) * one for one in speeds], frozenset(), (), ()
+        ).figures()
+        held += found["range"]["low"] <= true <= (found["range"]["high"] or LIMITS[-1])
+        named += found["knee"] == true
+    assert held >= 0.95 * runs
+    assert named >= 0.3 * runs
+
+
+def failing(folder, limits):
+    """All objects of these limits fail."""
+    rows = [one | {"copied": 0, "failed": 1000, "calls_per_s": 0, "call_p50_ms": 0.0} if one["parallel_limit"] in limits
+            else one for one in copied_run.records(folder)]  # fmt: skip
+    copied_run.save(folder, rows)
+
+
+def test_limits_at_which_every_object_failed_are_named_and_the_page_says_so_first(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [80] * 5, 100: [80] * 5})
+    failing(folder, (100,))
+    found = numbers(folder)
+    [series] = found["knees"]["series"]
+    assert series["words"].endswith(": 80 calls/s; no copy run finished with a limit of 100")
+    assert "5,000 of 15,000 objects failed: 5,000 with a limit of 100." in found["verdict"]["caveats"]
+
+
+def test_of_a_run_whose_objects_all_failed_nothing_is_said_about_speed(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 1000: [80] * 5})
+    failing(folder, (1, 1000))
+    assert numbers(folder)["verdict"]["headline"] == (
+        "10,000 of 10,000 objects failed, so this run says nothing about speed."
+    )
+    page = Page(report.build(folder).read_text())
+    assert "failed objects 10,000 of 10,000" in page.text and "gain up to" not in page.text
 
 
 # The published figures.

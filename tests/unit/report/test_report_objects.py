@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import report
-from report import objects
+from report import objects, statistics
 from report.trajectories import trajectories
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
@@ -131,6 +131,40 @@ def test_all_workers_together_are_counted_from_the_first_start_to_the_last_end(t
     assert cell.per_s == pytest.approx(200)
 
 
+def resumed(folder, *, records=True):
+    """The first message was delivered again after 600 of its objects were copied; the first delivery left a record or
+    none."""
+    first, *others = copied_run.records(folder)
+    began = first["started_at_ms"]
+    second = first | {"attempt": 2, "copied": 400, "already_there": 600, "calls_per_s": 40, "elapsed_seconds": 10,
+                      "started_at_ms": began + 20_000, "finished_at_ms": began + 30_000}  # fmt: skip
+    killed = first | {"status": "error", "error_type": "Deadline", "copied": 600, "finished_at_ms": began + 6_000}
+    del killed["elapsed_seconds"]
+    copied_run.save(folder, [*([killed] if records else []), second, *others])
+
+
+def test_a_redelivered_copy_run_is_in_no_speed_and_moves_no_knee(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [100] * 6, 100: [200] * 6})
+    before = report.load(folder)
+    resumed(folder)
+    numbers = json.loads(statistics.to_text(statistics.statistics(report.load(folder))))
+    cell = numbers["cells"][0]
+    assert (cell["client"]["calls_per_s"], cell["left_out_of_speeds"], cell["count"]) == (100, 1, 6)
+    assert [point["count"] for point in numbers["knees"]["series"][0]["points"]] == [5, 6]
+    assert trajectories(report.load(folder))[0].seq == trajectories(before)[0].seq + 1
+    table = page(folder).text
+    assert "1 copy run left out of calls/s: an earlier delivery" in table
+
+
+@pytest.mark.parametrize(("records", "per_s"), [(True, 2000 / 30), (False, None)])
+def test_what_all_deliveries_copied_together_counts_from_the_first_of_them(tmp_path, records, per_s):
+    settings = ["concurrency_value=2", "from_manifest=true"]
+    folder = copied_run.write(tmp_path / "run", {10: [100, 100]}, settings=settings)
+    resumed(folder, records=records)
+    [cell] = objects.of_cells(report.load(folder))
+    assert cell.per_s == (per_s and pytest.approx(per_s))
+
+
 # The rate over time.
 
 
@@ -151,6 +185,12 @@ def test_a_course_is_read_with_its_rate_before_and_after_it_settled(tmp_path):
 def test_a_coarser_course_weighs_each_moment_by_its_length(tmp_path):
     [found] = course_of(tmp_path, "1:100:8:0 11:200:8:0")
     assert found.rate_from(0)[0] == pytest.approx(2100 / 11)
+
+
+def test_the_last_moment_is_the_end_and_weighs_as_long_as_it_took(tmp_path):
+    [found] = course_of(tmp_path, "1:100:8:0 2:100:8:0 2:400:8:0", elapsed_seconds=2.25)
+    assert found.at_s[-1] == 2.25
+    assert found.rate_from(0)[0] == pytest.approx(300 / 2.25)
 
 
 @pytest.mark.parametrize("text", ["", "1:100:8:0", "1:100:8 2:100:8", "a:b:c:d 1:2:3:4", "1:nan:8:0 2:1:1:1", None])

@@ -8,11 +8,12 @@ import pytest
 import report
 from experiments import EXPERIMENTS
 from experiments.by_size import Tariff
+from report import prices
 from report.figures import by_size as figure
 from report.phrases import decimal_size
 from report.sections.calculator import Numbers, answer, bill, even_reads
 from report.statistics import crossing
-from report.statistics.bootstrap import Resampled
+from report.statistics.bootstrap import Resampled, Sample, interval
 from tests.unit.report import sized_run
 from tests.unit.report.page_parser import Page
 
@@ -86,9 +87,35 @@ def test_where_both_cost_the_same_is_found_however_far_the_measured_sizes_lie_ap
 
 
 def test_an_interval_that_reaches_beyond_the_sizes_has_no_end_there():
-    found = even((4, 0.99), spread=0.02)
+    # The fewest measurements of any size decide how wide it is, so it may be wider than the one that is clear.
+    dice = np.random.default_rng(1)
+    ratios = [Resampled(value, value * np.exp(dice.normal(0, 0.02, 2000))) for value in (4, 0.955)]
+    told = [{"low": 3.8, "high": 4.2}, {"low": 0.92, "high": 0.99}]
+    apart = [Resampled(one.value - 1, one.values - 1) for one in ratios]
+    found = crossing.break_even(SIZES, told, apart, 10, NAMES, SAYS)
     assert found["interval"]["high"] is None
     assert " KB or more, 95 %), slower above" in found["words"]
+
+
+def claimed(factors, runs=150, count=12, spread=0.1):
+    """How often a break-even is claimed of two whose medians differ by these factors, size by size."""
+    dice, times = np.random.default_rng(5), 0
+    sizes = [10.0**at for at in range(3, 3 + len(factors))]
+    for run in range(runs):
+        pairs = [[Sample(factor * dice.lognormal(0, spread, count), f"{name} {at} {run}")
+                  for name, factor in (("base", 1), ("ours", one))] for at, one in enumerate(factors)]  # fmt: skip
+        both = [[Resampled(float(np.median(one.values)), one.medians) for one in pair] for pair in pairs]
+        told = [{"value": base.over(ours).value} | interval(base.over(ours).values, count) for base, ours in both]
+        apart = [base.less(ours) for base, ours in both]
+        times += crossing.break_even(sizes, told, apart, count, NAMES, SAYS)["at_bytes"] is not None
+    return times / runs
+
+
+def test_equal_ones_and_one_that_is_5_percent_faster_everywhere_come_out_even_nowhere():
+    assert claimed([1.0] * 4) <= 0.02
+    assert claimed([0.95] * 4) <= 0.02
+    # A break-even that is there is found.
+    assert claimed([0.7, 0.9, 1.1, 1.3]) >= 0.5
 
 
 def test_where_nothing_passes_1_it_is_said_of_all_sizes_and_where_nothing_is_clear_that_it_can_t_be_told():
@@ -189,6 +216,12 @@ def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(l
         "This ran on a general purpose bucket as a stand-in, so it says nothing about express; it shows that the whole "
         "path works."
     )
+    assert {one["time"]["words"] for one in numbers["by_size"]} == {
+        "a stand-in ran, so this says nothing about express"
+    }
+    assert {one["all"]["level"] for one in numbers["comparisons"]["between_classes"]} == {"cant_tell"}
+    assert not [claim for claim in ("is faster on", "is slower on", "cheaper on", "(faster)", "(slower)", "comes next")
+                if claim in page.text]  # fmt: skip
     assert "“a general bucket”: no emulator has one." in page.text
     assert "A general purpose bucket is the stand-in for express; its figures say nothing about express." in page.text
 
@@ -276,3 +309,13 @@ def test_at_the_reads_that_are_named_both_cost_the_same():
 def test_one_that_is_cheaper_in_everything_is_so_at_any_number_of_reads():
     numbers = Numbers(objects=1, size_bytes=10_000_000, reads=0, months=1)
     assert answer({"plain": PLAIN, "quick": QUICK}, numbers) == ("plain costs less here, and at any number of reads.")
+
+
+def test_a_second_is_priced_by_the_architecture_of_its_own_cell(tmp_path):
+    cells = [{"cell": name, "concurrency_value": 1, "memory_size": 512, "architecture": name}
+             for name in ("arm64", "x86_64")]  # fmt: skip
+    plan = {"swept": {"architecture": ["arm64", "x86_64"]}, "fixed": {}, "cells": cells}
+    (tmp_path / "run.json").write_text(json.dumps({"format": 1, "target": "aws", "plan": plan}))
+    run = report.load(tmp_path)
+    usd = {"lambda_gb_s_arm64": 1024, "lambda_gb_s_x86_64": 2048}
+    assert [prices.mb_second_usd(run, usd, key) for key in run.cell_keys()] == [1, 2]

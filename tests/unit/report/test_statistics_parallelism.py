@@ -1,19 +1,26 @@
 """How many really ran at once: shapes counted by hand, and what must hold for any shape."""
 
+import json
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.filesystem import FILESYSTEM
+from loader.cost.demand import demands
+from loader.infra_variables import infra_defaults
+from loader.run.plan import make_plan
+from report import load, statistics
 from report.overlap import timeline as steps_of
 from report.statistics import parallelism, timeline
 from report.statistics.selection import Cell
+from tests.contract import synthetic
 from tests.unit.report.handmade_run import MEGABYTE, ORIGIN_MS, columns, error, key, record
 
 
 def cell(n, downloads, errors=(), duplicates=()):
-    return Cell(key(1024, n), *columns(list(downloads), list(duplicates), list(errors), []))
+    return Cell(key(1024, n), *columns(list(downloads), list(duplicates), list(errors), [], []))
 
 
 def measured(n, downloads, **others):
@@ -177,3 +184,21 @@ def test_a_thinned_timeline_is_short_and_loses_neither_maximum_nor_ends(seed):
     assert set(kept) <= set(steps)
     assert kept == sorted(kept)
     assert max(running for _, running in kept) == max(running for _, running in steps)
+
+
+def test_what_ran_in_one_planned_cell_overlaps_whatever_its_records_call_it(tmp_path):
+    """Ten functions read the same files, seven for the first time and three again: ten ran at once."""
+    settings = ["storage=s3", "dataset=large", "memory_size=1024", "concurrency_value=10"]
+    plan = make_plan(FILESYSTEM, "local", settings, messages_per_concurrency=1)
+    [demand] = demands(plan, infra_defaults({}))
+    rows = [synthetic.record(FILESYSTEM, demand, seq, read="repeat" if seq < 3 else "first", elapsed_seconds=1.0)
+            for seq in range(10)]  # fmt: skip
+    sent = [{name: row[name] for name in ("cell", "seq", "message_id", "warm_up")} for row in rows]
+    for name, lines in {"records": rows, "sent": sent}.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    manifest = {"format": 1, "run_id": "reads", "experiment": "filesystem", "target": "local", "plan": plan.as_dict()}
+    (tmp_path / "run.json").write_text(json.dumps(manifest))
+    numbers = statistics.statistics(load(tmp_path))
+    assert [(one["read"], one["count"]) for one in numbers["cells"]] == [("first", 7), ("repeat", 3)]
+    assert [(one["parallelism"]["most_at_once"], one["sent"]) for one in numbers["cells"]] == [(10, 10), (10, 10)]
+    assert [one["inside_window"]["count"] for one in numbers["cells"]] == [7, 3]

@@ -77,7 +77,10 @@ def test_too_few_downloads_give_no_ratio(tmp_path):
 
 def test_a_single_cell_says_what_a_function_gets(tmp_path):
     headline = headline_of(tmp_path, around(1.0))
-    assert headline.startswith("On AWS, us-east-1, one function gets 8 Mbit/s (8 to 8, 95 %) with 1,024 MB, N = 1;")
+    assert headline.startswith(
+        "On AWS, us-east-1, one function gets 8 Mbit/s (the median download took 0.99 to 1 s, 95 %) with 1,024 MB, "
+        "N = 1;"
+    )
     assert headline.endswith("only one cell ran, so there is nothing to compare.")
 
 
@@ -89,7 +92,10 @@ def test_memories_at_one_n_are_set_against_each_other(tmp_path):
 
 def test_memories_with_one_n_each_compare_with_nothing(tmp_path):
     headline = headline_of(tmp_path, around(1.0) + at_once(1.0, n=5, memory=2048))
-    assert headline == "On AWS, us-east-1, one function gets 8 Mbit/s (8 to 8, 95 %) with 2,048 MB, N = 5."
+    assert headline == (
+        "On AWS, us-east-1, one function gets 8 Mbit/s (the median download took 0.992 to 1 s, 95 %) with 2,048 MB, "
+        "N = 5."
+    )
 
 
 def test_a_memory_with_too_few_downloads_does_not_hide_the_other(tmp_path):
@@ -184,6 +190,39 @@ def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
         "Which method is the fastest with 1,024 MB, N = 1 is unknown: each side needs 10 measurements, but they have "
         "9 and 10."
     )
+
+
+def test_what_the_fastest_depends_on_is_told_without_places_that_have_too_few(tmp_path):
+    def at_memory(memory, **speeds):
+        return [
+            one | {"memory_size": memory, "cell": one["cell"].replace("1024", str(memory))} for one in ways(**speeds)
+        ]
+
+    made = at_memory(512, download_file=1.0, stream=0.5) + at_memory(2048, download_file=1.0, stream=2.0)
+    made += at_memory(3008, download_file=1.0, stream=1.0)
+    few = [one for one in at_memory(4096, download_file=1.0, stream=0.5) if one["seq"] < 5]
+    assert headline_of(tmp_path, [*made, *few]).endswith(
+        "the fastest depends on memory: stream in 1 of 4 cases and download_file in 1; too close to call in 1; too few "
+        "measurements in 1."
+    )
+
+
+def test_what_moved_another_amount_is_not_set_against_the_fastest_either(tmp_path):
+    made = ways(download_file=1.0, stream=0.8, go_stream=0.5)
+    made = [one | {"bytes": 500_000} if one["method"] == "go_stream" else one for one in made]
+    numbers = statistics.statistics(load(handmade_run.write(tmp_path / "run", made)))
+    [stream] = [one for one in numbers["comparisons"]["between_ways"] if one["method"] == "stream"]
+    assert stream["against_fastest"] == {
+        "ratio_of_medians": None, "level": "cant_tell", "why": "the amounts transferred differ, or aren’t known"
+    }  # fmt: skip
+
+
+def test_of_two_that_are_equal_none_is_the_fastest(tmp_path):
+    made = ways(download_file=2.0, stream=1.0, go_stream=1.0)
+    numbers = statistics.statistics(load(handmade_run.write(tmp_path / "run", made)))
+    assert [one["against_fastest"] for one in numbers["comparisons"]["between_ways"]] == [None, None]
+    headline = headline_of(tmp_path / "equal", ways(download_file=1.0, stream=1.0))
+    assert "no method is clearly faster than download_file" in headline
 
 
 def test_the_headline_of_twelve_long_names_is_still_one_breath(tmp_path):
