@@ -104,6 +104,8 @@ COPY_HOST = Experiment(
     emptied_before_destroy=("bucket_name",),
     order=of_slices,
     work=work,
+    # A host has what its instance_type has, and works as long as its slice takes.
+    unused=("architecture", "memory_size", "timeout_s", "maximum_concurrency", "provisioned_pollers"),
     defaults={
         "architecture": "x86_64",
         "ephemeral_storage_mb": 512,

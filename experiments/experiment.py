@@ -236,7 +236,8 @@ class Experiment:
     the values of all cells. `objects(outputs)` are put before the first flood, as the stack's outputs say.
     `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
     `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
-    `told_by_records` are variables that no axis has because records say what came of them. `placing` puts what
+    `unused` are variables of every experiment that have no effect on this one. `told_by_records` are variables that
+    no axis has because records say what came of them. `placing` puts what
     `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, or not in
     time, null where there is none. A destroy that fails with the `passing_refusal` is tried once more.
     `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
@@ -282,6 +283,7 @@ class Experiment:
     order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
     work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    unused: Sequence[str] = ()
     told_by_records: Sequence[str] = ()
     placing: Placing | None = None
     emptied_before_destroy: Sequence[str] = ()

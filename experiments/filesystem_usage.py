@@ -24,6 +24,7 @@ THREADS, CONNECTIONS = 30, 10
 # The function's rule for either (functions/filesystem/copy_order.py).
 THREADS_ALLOWED = range(1, 256 + 1)
 DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
+READ_METHODS = ("download_file", "pool", "copy")  # of S3, of S3, of a mounted file system
 
 
 def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
@@ -77,8 +78,8 @@ def usage(values: Mapping[str, Any]) -> Usage:
 def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """The storages and data sets are ones that there are, and what is copied fits into /tmp."""
     for cell in cells:
-        for name, known in (("storage", STORAGES), ("dataset", DATASETS)):
-            if cell[name] not in known:
+        for name, known in (("storage", STORAGES), ("dataset", DATASETS), ("read_method", READ_METHODS)):
+            if cell.get(name, known[0]) not in known:
                 found = f"unknown {name} {cell[name]!r}"
                 return [Finding(name, PROBLEM, found, f"choose one of {', '.join(known)}")]
         if cell["storage"] == "s3files" and not cell["with_s3files"]:

@@ -67,17 +67,19 @@ class KeyPlan:
     destination_prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name, least, most in (
-            ("objects", 1, MOST_OBJECTS),
-            ("object_bytes", 1, MOST_COPY_BYTES),
-            ("objects_per_folder", 1, MOST_OBJECTS_PER_FOLDER),
-            ("masters", 1, MOST_MASTERS),
-            ("slice_rows", 1, MOST_SLICE_ROWS),
-            ("seed", 0, MOST_SEED),
+        for name, variable, least, most in (
+            ("objects", "object_count", 1, MOST_OBJECTS),
+            ("object_bytes", "object_bytes", 1, MOST_COPY_BYTES),
+            ("objects_per_folder", "objects_per_folder", 1, MOST_OBJECTS_PER_FOLDER),
+            ("masters", "masters", 1, MOST_MASTERS),
+            ("slice_rows", "slice_rows", 1, MOST_SLICE_ROWS),
+            ("seed", "data_seed", 0, MOST_SEED),
         ):
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
-                raise KeyPlanError(f"key plan: {name} must be a whole number from {least:,} to {most:,}, got {value!r}")
+                raise KeyPlanError(
+                    f"key plan: {variable} must be a whole number from {least:,} to {most:,}, got {value!r}"
+                )
         if self.key_order not in KEY_ORDERS:
             raise KeyPlanError(f"key plan: key_order must be {' or '.join(KEY_ORDERS)}, got {self.key_order!r}")
         self._check_room()

@@ -26,9 +26,9 @@ INFRA = Path(__file__).resolve().parent.parent / "infra"
 @dataclass(frozen=True)
 class Variable:
     """A variable block: its type as it is written, its default (None without one), and whether it may be null; of its
-    validation what can be known without Terraform: the least and the most of a number (None where there is none), and
-    for a text each expression that has to match (or not, where False), with the rule in words. `experiment` is the one
-    whose file declares it, empty for a variable of all."""
+    validation what can be known without Terraform: the least and the most of a number (None where there is none), the
+    values that are allowed (empty where others are too), and for a text each expression that has to match (or not,
+    where False), with the rule in words. `experiment` is the one whose file declares it, empty for all."""
 
     type: str
     default: Any
@@ -36,13 +36,18 @@ class Variable:
     least: float | None = None
     most: float | None = None
     patterns: tuple[tuple[str, bool, str], ...] = ()
+    allowed: tuple[Any, ...] = ()
     experiment: str = ""
 
     def broken_rule(self, value: Any) -> str | None:
         """What `value` must be and isn't, as "must be 1 to 900"; None where nothing is known against it."""
+        if value is None:
+            return None
+        if self.type == "bool" and value not in (True, False, "true", "false"):
+            return "must be true or false"
         if isinstance(value, str):
             return next((words for text, match, words in self.patterns if bool(re.search(text, value)) != match), None)
-        if value is None or self.type != "number":
+        if self.type != "number":
             return None
         is_small = self.least is not None and value < self.least
         if not is_small and (self.most is None or value <= self.most):
@@ -139,9 +144,11 @@ def _variable(name: str, body: Mapping[str, Any], path: Path) -> Variable:
     conditions = " ".join(str(rule.get("condition", "")) for rule in rules)
     least, most = (_bound(name, side, conditions) if written == "number" else None for side in (">=", "<="))
     patterns = tuple(found for rule in rules for found in _patterns(name, rule))
+    listed = re.search(rf"(?<!!)contains\((\[[^]]*\]), var\.{name}\)", conditions)
+    allowed = tuple(json.loads(listed[1])) if listed else ()
     default, nullable = hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True))
     experiment = path.stem.partition("variables_")[2]
-    return Variable(written, default, nullable, least, most, patterns, experiment)
+    return Variable(written, default, nullable, least, most, patterns, allowed, experiment)
 
 
 def _patterns(name: str, rule: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:

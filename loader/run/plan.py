@@ -174,10 +174,18 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
         raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
     if name not in experiment.order_axes and (owner := other_owner(name, experiment.name)):
         raise UsageError(f"--set {name}: is a variable of {owner}; {experiment.name} doesn't use it")
+    if name in experiment.unused:
+        raise UsageError(f"--set {name}: has no effect on {experiment.name}; leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
     if (variable := declared().get(name)) and variable.type == "number":
         _refuse_texts(name, values)
+        values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+    # The experiments' checks have words of their own for what their axes compare.
+    if variable and variable.allowed and name not in {axis.variable for axis in experiment.axes}:
+        for value in values:
+            if value is not None and value not in variable.allowed:
+                raise UsageError(f"--set {name}: must be one of {', '.join(map(str, variable.allowed))}, got {value!r}")
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
     return name, values

@@ -167,6 +167,10 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     logs = folder.path / LINES
     target = folder.read_json("run.json", {}).get("target")
     on_aws = target == "aws"
+    if target == "local" and arguments.target == "aws":
+        raise UsageError(
+            f"--target: run {folder.run_id} was on this machine; leave --target out and unset STAMPEDE_TARGET"
+        )
     if (not on_aws or arguments.export is not None) and not logs.exists():
         if target == "local" and ministack.running(stack.STATE_DIR) is None:
             raise UsageError(
@@ -179,12 +183,6 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     _check_export((logs, folder.path / COLUMNS), arguments.export)
     of_platform = _PLATFORM_FIELD.search(text) is not None
     narrowed = with_filters(text, where if of_platform else of_run | where)
-    if of_platform and target == "local":
-        say(
-            "START, END and REPORT lines of this run are the embedded AWS's: their memory is that of its processes, "
-            "and they report no initialization",
-            style="yellow",
-        )
     if on_aws:
         try:
             return _asked(_service(folder, arguments), narrowed, folder), (logs,)
@@ -192,7 +190,14 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
             if not logs.exists():
                 raise type(error)(f"{error}; and run {folder.run_id} has no stored log events to use instead") from None
             say(f"{error}; using {logs} instead", style="yellow")
-    return _asked(Local.of_run(logs), narrowed, folder), (logs,)
+    answer = _asked(Local.of_run(logs), narrowed, folder)
+    if of_platform and target == "local" and answer.rows:
+        say(
+            "START, END and REPORT lines of this run are the embedded AWS's: their memory is that of its processes, "
+            "and they report no initialization",
+            style="yellow",
+        )
+    return answer, (logs,)
 
 
 def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespace) -> Answer:

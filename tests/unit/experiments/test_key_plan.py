@@ -92,7 +92,7 @@ def test_ten_million_rows_take_the_memory_of_one_slice():
 @pytest.mark.parametrize(
     "changed, words",
     [
-        ({"objects": 0}, "objects must be a whole number from 1 to 100,000,000, got 0"),
+        ({"objects": 0}, "object_count must be a whole number from 1 to 100,000,000, got 0"),
         ({"object_bytes": 5 * 1024**3 + 1}, "object_bytes must be a whole number from 1 to 5,368,709,120"),
         ({"masters": 1.5}, "masters must be"),
         ({"slice_rows": True}, "slice_rows must be"),
@@ -126,7 +126,7 @@ def test_the_largest_values_are_those_of_terraforms_validation(parameter, variab
     most = int(re.search(rf"var\.{variable} <= (\d+)", VARIABLES.read_text())[1])
     roomy = replace(SMALL, objects_per_folder=1_000_000, slice_rows=100_000)
     assert getattr(replace(roomy, **{parameter: most}), parameter) == most
-    with pytest.raises(KeyPlanError, match=f"{parameter} must be a whole number from . to {most:,}, got {most + 1}"):
+    with pytest.raises(KeyPlanError, match=f"{variable} must be a whole number from . to {most:,}, got {most + 1}"):
         replace(roomy, **{parameter: most + 1})
 
 

@@ -258,7 +258,14 @@ def test_figures_of_the_emulators_own_lines_are_said_to_be_its_own(logs, capsys)
     (folder / "run.json").write_text('{"target": "local"}')
     (folder / "log_events.jsonl").write_text(logs.read_text())
     assert main(["query", "reports", "--run", "run-a", "--format", "json"]) == 0
+    assert "REPORT lines of this run" not in capsys.readouterr().err, "there are none"
+    report = "REPORT RequestId: r Duration: 5.1 ms Billed Duration: 6 ms Memory Size: 128 MB Max Memory Used: 40 MB"
+    with (folder / "log_events.jsonl").open("a") as lines:
+        lines.write(json.dumps({"timestamp": 1, "message": report}) + "\n")
+    assert main(["query", "reports", "--run", "run-a", "--format", "json"]) == 0
     assert "REPORT lines of this run are the embedded AWS's" in " ".join(capsys.readouterr().err.split())
+    assert main(["query", "reports", "--run", "run-a", "--target", "aws"]) == 2
+    assert "run run-a was on this machine" in capsys.readouterr().err
 
 
 def test_ctrl_c_in_a_long_query_is_status_130_and_no_traceback(logs, capsys, monkeypatch):

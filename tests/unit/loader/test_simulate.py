@@ -200,7 +200,7 @@ REFUSED = {
     ),
     "processors that aren't there": (
         ["download", "--set", "architecture=mips"],
-        "architecture: must be x86_64 or arm64, got 'mips'",
+        "--set architecture: must be one of x86_64, arm64, got 'mips'",
     ),
     "a seed below 0": (["download", "--seed", "-1"], "must be a whole number of 0 or more, got '-1'"),
     "a barrier that outlasts the timeout": (
@@ -226,6 +226,23 @@ REFUSED = {
     "memory of 0": (["download", "--set", "memory_size=0"], "memory_size: must be 128 to 10,240, got 0"),
     "an object of nothing": (["download", "--set", "object_size_mb=0"], "object_size_mb: must be 1 or more, got 0"),
     "a timeout below 0": (["download", "--set", "timeout_s=-1"], "timeout_s: must be 1 to 900, got -1"),
+    "a bool that isn't one": (
+        ["copy", "--set", "from_manifest=maybe"],
+        "from_manifest: must be true or false, got maybe",
+    ),
+    "a value beside those that infra/ allows": (
+        ["download", "--set", "log_retention_days=8"],
+        "--set log_retention_days: must be one of 1, 3, 5, 7",
+    ),
+    "what a host takes from its type": (
+        ["copy_host", "--set", "memory_size=1024"],
+        "--set memory_size: has no effect on copy_host; leave it out",
+    ),
+    "one value in two forms": (["download", "--set", "memory_size=1024,1024.0"], "a value is given twice"),
+    "the seed of a key plan": (
+        ["copy", "--set", "from_manifest=true", "--set", "data_seed=-1"],
+        "data_seed: must be 0 to",
+    ),
     "a prefix that infra/ refuses": (
         ["download", "--set", "prefix=Stampede_X"],
         "prefix: must be 2 to 20 lower-case letters, digits and hyphens",
