@@ -106,7 +106,7 @@ def _spoil_two_rows(s3, bucket: str) -> None:
     ]
     rows = s3.get_object(Bucket=bucket, Key=key)["Body"].read().decode().splitlines()
     rows[1:3] = ["nonsense", "masters/missing," + rows[2].split(",")[1]]
-    s3.put_object(Bucket=bucket, Key=key, Body="\n".join(rows).encode())
+    s3.put_object(Bucket=bucket, Key=key, Body="\n".join([*rows, ""]).encode())
 
 
 def test_the_role_deletes_copies_and_nothing_else(applied):
