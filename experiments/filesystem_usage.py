@@ -79,7 +79,7 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """The storages and data sets are ones that there are, and what is copied fits into /tmp."""
     for cell in cells:
         for name, known in (("storage", STORAGES), ("dataset", DATASETS), ("read_method", READ_METHODS)):
-            if cell.get(name, known[0]) not in known:
+            if cell[name] not in known:
                 found = f"unknown {name} {cell[name]!r}"
                 return [Finding(name, PROBLEM, found, f"choose one of {', '.join(known)}")]
         if cell["storage"] == "s3files" and not cell["with_s3files"]:

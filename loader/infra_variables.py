@@ -84,12 +84,13 @@ def _declared(folder: Path) -> Mapping[str, Variable]:
     return found
 
 
-def other_owner(name: str, experiment: str) -> str:
-    """The experiment that has the variable `name` alone; empty where `experiment` uses it too (`a_b` shares those of
-    `a`), and for one without a file of variables in infra/."""
-    owners = {one: variable.experiment for one, variable in declared().items()}
-    uses = {"", experiment, experiment.partition("_")[0]}
-    return "" if experiment not in owners.values() or owners.get(name, "") in uses else owners[name]
+def refuse_other_owner(name: str, experiment: str) -> None:
+    """Raise UsageError for a variable `name` that another experiment has alone; `a_b` shares those of `a`, and one
+    without a file of variables in infra/ takes them all."""
+    owners = {variable: found.experiment for variable, found in declared().items()}
+    owner = owners.get(name, "")
+    if experiment in owners.values() and owner not in ("", experiment, experiment.partition("_")[0]):
+        raise UsageError(f"--set {name}: is a variable of {owner}; {experiment} doesn't use it")
 
 
 def infra_defaults(environ: Mapping[str, str], folder: Path = INFRA) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from experiments import EXPERIMENTS, Axis, Experiment
 from loader import hcl
 from loader.errors import UsageError
 from loader.hcl import HclError
-from loader.infra_variables import declared, other_owner
+from loader.infra_variables import declared, refuse_other_owner
 from loader.run.products import Product, products, replaced, rest
 
 MAX_CELLS = 1000
@@ -172,8 +172,8 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
     if name == "experiment":
         raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
-    if name not in experiment.order_axes and (owner := other_owner(name, experiment.name)):
-        raise UsageError(f"--set {name}: is a variable of {owner}; {experiment.name} doesn't use it")
+    if name not in experiment.order_axes:
+        refuse_other_owner(name, experiment.name)
     if name in experiment.unused:
         raise UsageError(f"--set {name}: has no effect on {experiment.name}; leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}

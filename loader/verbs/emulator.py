@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from emulator import hosts, ministack, stack
 from experiments import EXPERIMENTS
 from loader import embedded
 from loader.errors import UsageError
-from loader.infra_variables import declared, infra_defaults, other_owner
+from loader.infra_variables import declared, infra_defaults, refuse_other_owner
 from loader.progress import say
+from loader.run.plan import split_setting
 from loader.run.stack_lock import disown, holding
 
 
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _status()
     if arguments.set and not arguments.apply:
         raise UsageError("--set: only works with --apply; add --apply")
-    variables = _local(dict(_assignment(text) for text in arguments.set)) if arguments.apply else {}
+    variables = _local(arguments.set) if arguments.apply else {}
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
             return _stop()
@@ -50,26 +51,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _local(given: Mapping[str, str]) -> dict[str, Any]:
+def _local(settings: Sequence[str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what the user gave."""
+    given = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
     name = given.get("experiment") or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
-    for one in given:
-        if one not in declared():
-            raise UsageError(f"--set {one}: infra/ has no variable of this name")
-        if owner := other_owner(one, name):
-            raise UsageError(f"--set {one}: is a variable of {owner}; {name} doesn't use it")
+    for variable in given:
+        refuse_other_owner(variable, name)
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
     return {one: value for one, value in fixed.items() if one not in experiment.order_axes} | given
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise UsageError(f"--set: {text!r} isn't of the form VARIABLE=VALUE")
-    return name, value
 
 
 def _stop() -> int:

@@ -14,7 +14,7 @@ import contextlib
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +60,20 @@ def run(arguments: argparse.Namespace) -> int:
     except InsightsError as error:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
-    if _is_empty(answer.rows):
+    if _counts_nothing(answer):
         why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
         found = "nothing counted" if answer.rows else "no rows"
         say(f"{found}: {why or 'no line fits the query and its filters'}")
     return 0
 
 
-def _is_empty(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether nothing was found: `stats` without `by` answers that with one row, of counts of 0 and nothing else."""
-    return not rows or (len(rows) == 1 and all(value in (0, "0", "", None) for value in rows[0].values()))
+def _counts_nothing(answer: Answer) -> bool:
+    """Whether no event was found: `stats` without `by` answers that with one row, in which counts are 0 and an average
+    or sum is left out. A row of zeros alone may be of events that are there, so it isn't taken for one."""
+    if len(answer.rows) != 1:
+        return not answer.rows
+    values = [answer.rows[0].get(column) for column in answer.columns]
+    return None in values and set(values) <= {0, None}
 
 
 def _of_another(name: str, experiment: str | None) -> str:

@@ -12,6 +12,7 @@ OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {
     "storage": "s3", "dataset": "small", "memory_size": 1024, "ephemeral_storage_mb": 1228, "threads": 30,
     "connections": 10, "concurrency_value": 1, "with_s3files": False, "throughput_mode": "elastic",
+    "read_method": "download_file",
 }  # fmt: skip
 PRICES = {"s3_get": 4e-7, "s3_gb_month": 0.023, "lambda_gb_s_arm64": 0.0000133334, "efs_gb_month": 0.3,
           "efs_read_gb": 0.03}  # fmt: skip

@@ -190,22 +190,22 @@ def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "reads", READS)
-    assert emulator._local({}) == EXPERIMENTS["download"].matrices["local"].fixed
-    assert emulator._local({"experiment": "reads", "object_size_mb": "2"}) == {
+    assert emulator._local([]) == EXPERIMENTS["download"].matrices["local"].fixed
+    assert emulator._local(["experiment=reads", "object_size_mb=2"]) == {
         "experiment": "reads",
         "concurrency_value": 2,
         "object_size_mb": "2",
         "ephemeral_storage_mb": 512,
     }
     monkeypatch.setenv("TF_VAR_experiment", "reads")
-    assert emulator._local({})["concurrency_value"] == 2
+    assert emulator._local([])["concurrency_value"] == 2
 
 
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
         ("experiment=uploads", "no experiment 'uploads'; use download"),
-        ("memory_sise=1024", "infra/ has no variable of this name"),
+        ("memory_sise=1024", "infra/ has no variable 'memory_sise'; did you mean memory_size?"),
         ("object_count=3", "is a variable of copy; download doesn't use it"),
     ],
 )

@@ -92,6 +92,13 @@ def test_a_count_of_nothing_is_said_to_be_one(logs, capsys):
     assert capsys.readouterr().err.endswith("nothing counted: no line fits the query and its filters\n")
 
 
+def test_zeros_of_events_that_are_there_are_not_called_nothing(logs, capsys):
+    for text in ("stats sum(warm_up) as warm", "fields warm_up | limit 1"):
+        (logs.parent / "q.cwli").write_text(text)
+        assert main(["query", "q.cwli", "--logs", str(logs)]) == 0
+        assert "counted" not in capsys.readouterr().err
+
+
 def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys):
     folder = logs.parent / "results" / "run-a"
     folder.mkdir(parents=True)
