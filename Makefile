@@ -45,9 +45,9 @@ sentences: $(READY) ## Write tests/contract/sentences.txt anew: every text of a 
 	$(BIN)/python -m tests.contract.sentences
 
 .PHONY: test-slow
-test-slow: $(READY) go-function ## What make test leaves out: N = 500, and sweeps with AWS's manners (about 10 minutes)
+test-slow: $(READY) go-function ## What make test leaves out: N = 500, sweeps with AWS's manners, a stack changed by hand (about 12 minutes)
 	$(BIN)/python -m emulator.providers
-	$(BIN)/pytest -m slow tests/emulator
+	$(BIN)/pytest -m slow tests/emulator tests/terraform
 
 # Each round has a seed of its own, which repeats it; a round that fails is the last one. Go's fuzzing keeps what it finds.
 FUZZ_SECONDS ?= 3600
