@@ -27,9 +27,15 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
         parameters,
         heads=HEADS if method == "download_file" else 0,
     )
-    is_go = method.startswith("go_")
-    once = Work([step], spread=parameters["spread"], cold_s=parameters["go_start_s" if is_go else "python_start_s"])
+    once = Work([step], spread=parameters["spread"], cold_s=_start_s(method, parameters))
     return with_first_use(once, parameters) if method == "download_file" else once
+
+
+def _start_s(method: str, parameters: Parameters) -> float:
+    """What the init of a function takes; only one method imports boto3."""
+    if method.startswith("go_"):
+        return parameters["go_start_s"]
+    return parameters["python_start_s"] + (parameters["boto3_start_s"] if method == "download_file" else 0.0)
 
 
 def _connections(method: str, values: Mapping[str, Any]) -> int:

@@ -21,17 +21,18 @@ DIRECT_READ_FROM_MB = 512
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """One copy of the data set of `values` to /tmp."""
     storage, mounted = values["storage"], is_mounted(values)
+    has_boto3 = not mounted and values["read_method"] != "pool"
     once = Work(
         _mounted(values, parameters, cached=False) if mounted else _from_s3(values, parameters),
         network="function" if storage == "s3" else "vpc",
         subnets=values["subnet_count"],
         spread=parameters["spread"],
-        cold_s=parameters["python_start_s"],
+        cold_s=parameters["python_start_s"] + (parameters["boto3_start_s"] if has_boto3 else 0.0),
     )
     if mounted:
         if values["cache"] != "drop" and fits_in_page_cache(_bytes(values), PROCESS_MB, values["memory_size"]):
             return replace(once, repeat=replace(once, steps=_mounted(values, parameters, cached=True)))
-    elif values["read_method"] != "pool":
+    elif has_boto3:
         return with_first_use(once, parameters)
     return once
 

@@ -40,6 +40,17 @@ def dollars(text: str) -> float:
     return value
 
 
+def crash_percent(text: str) -> float:
+    """A percentage of 0 to 50: beyond that hardly any message would ever be done."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 50:
+        raise argparse.ArgumentTypeError(f"must be a percentage of 0 to 50, got {text!r}")
+    return value
+
+
 def writable_file(*endings: str) -> Callable[[str], Path]:
     """The type of a file to write, with one of these endings, in a folder that exists."""
 

@@ -62,11 +62,13 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
 @dataclass(frozen=True)
 class Given:
     """What is known beside a plan: the `parameters` of a place where they aren't the model's own, how many functions
-    the account may run at once (None: enough), and whether it has the quota of the network for each environment."""
+    the account may run at once (None: enough), whether it has the quota of the network for each environment, and which
+    share of the invocations crashes or throws."""
 
     parameters: Parameters | None = None
     account_concurrency: int | None = None
     bandwidth_quota: bool = False
+    crashing: float = 0.0
 
 
 NOTHING = Given()
@@ -112,7 +114,7 @@ def questions(
     for demand in demands(plan, defaults):
         scenario = scenario_of(experiment, plan, demand, given)
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
-        told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, rows)
+        told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, given.crashing, rows)
         varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
         yield demand, Question(told, **varied, seed=plan.seed, scenario=scenario, parameters=parameters)
 
@@ -176,6 +178,7 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
         maximum_concurrency=most if in_lambda and not pollers else None,
         account_concurrency=given.account_concurrency,
         bandwidth_quota=given.bandwidth_quota,
+        crashing=given.crashing if in_lambda else 0.0,
         barrier_s=demand.barrier_s,
         warm_up=demand.warm_up_messages,
         shares_a_list=experiment.messages is not None and experiment.messages(values) is not None,

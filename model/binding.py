@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from model import flood as engine
 from model.flood import Flood
-from model.scenario import PROVISIONED, Evaluation, Scenario, enough, part_of, part_of_limits
+from model.scenario import PROVISIONED, STANDARD, Evaluation, Scenario, enough, part_of, part_of_limits
 
 # A cell is as it says when so much of its operations' time lies in the full-overlap window.
 GOOD_SHARE = 0.8
@@ -53,7 +53,7 @@ def _in_the_way(scenario: Scenario, found: Evaluation) -> Iterator[Binding]:
     """What makes messages fail or come back for nothing."""
     course, trigger = found.course, found.flood.trigger
     attempts = max(1, course.succeeded + course.failed_attempts)
-    cut_off = course.failed_attempts / attempts - scenario.failing
+    cut_off = course.failed_attempts / attempts - scenario.failing - scenario.crashing
     if cut_off > CUT_OFF:
         words = (
             f"the function's timeout: {scenario.timeout_s:g} s, which cuts off {100 * cut_off:.0f} % of the attempts"
@@ -74,7 +74,10 @@ def _of_n(scenario: Scenario, found: Evaluation, seed: int) -> Iterator[Binding]
     if scenario.messages < n:
         yield Binding(MESSAGES, f"the number of messages: {scenario.messages:,}, fewer than N = {n:,}")
     elif min(reach, account) < n:
-        what = "the account's concurrency" if account <= reach else "the trigger's maximum concurrency"
+        cap = "the trigger's maximum concurrency"
+        if scenario.crashing and scenario.trigger == STANDARD:
+            cap = f"the trigger, slowed down by crashes ({100 * scenario.crashing:g} %)"
+        what = "the account's concurrency" if account <= reach else cap
         yield Binding(REACH, f"{what}: {min(reach, account):,.0f} at once, but N = {n:,}")
     elif found.course.share_at_n < GOOD_SHARE:
         yield _of_overlap(scenario, found, seed)

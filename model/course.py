@@ -13,8 +13,8 @@ from model.sharing import Shared
 
 # Of the picture's curve: more than a screen shows.
 RAMP_POINTS = 300
-# How an attempt ends: as it should, with an error, by the function's timeout, or as it should where it was the first of
-# a new environment.
+# How an attempt ends: as it should, with an error, cut off by a crash or the function's timeout, or as it should where
+# it was the first of a new environment.
 DONE, FAILED, CUT_OFF, FIRST = range(4)
 
 

@@ -49,9 +49,10 @@ class Engine:
 
     What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible again after the
     visibility timeout, which our functions shorten to `redelivery_s`; they report batch item failures, so the trigger
-    isn't slowed by that. One that is throttled is tried again, with back-off, until its visibility timeout is over, and
-    then dropped, so that it is visible again; the trigger gets less concurrency meanwhile. By how much isn't
-    documented: here the place that holds a throttled message takes no other, and the ramp stands still.
+    isn't slowed by that, but by a crash or a thrown error (`trigger.kept`). One that is throttled is tried again, with
+    back-off, until its visibility timeout is over, and then dropped, so that it is visible again; the trigger gets less
+    concurrency meanwhile. By how much isn't documented: here the place that holds a throttled message takes no other,
+    and the ramp stands still.
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
@@ -77,12 +78,13 @@ class Engine:
     def _streams(self, operation: Operation, seed: int) -> None:
         """Each kind of chance has its own stream, so that one more draw of one doesn't move the others."""
         warm, cold, failing, self.pauses, starts = np.random.default_rng(seed).spawn(5)
-        chunk, failing_share = min(_CHUNK, self.flood.messages), self.flood.failing
+        chunk, crashing, failing_share = min(_CHUNK, self.flood.messages), self.flood.crashing, self.flood.failing
         self.warm_s = _drawn(lambda: operation.draw(warm, chunk, False))
         self.cold_s = _drawn(lambda: operation.draw(cold, min(chunk, self.flood.concurrency), True))
         spread, most = self.flood.cold_spread, min(chunk, self.flood.concurrency)
         self.starts = _drawn(lambda: np.exp(spread * starts.standard_normal(most) - spread**2 / 2)) if spread else None
-        self.fails = _drawn(lambda: failing.random(chunk) < failing_share) if failing_share else None
+        ends, kinds = np.cumsum([failing_share, crashing]), np.array([FAILED, CUT_OFF, DONE])
+        self.fails = _drawn(lambda: kinds[np.searchsorted(ends, failing.random(chunk), "right")]) if ends[-1] else None
 
     def _share(self, shared: Shared, room: int) -> None:
         self.slowed = shared.slows(room)
@@ -242,7 +244,7 @@ class Engine:
         environment, batch, received_s, deadline_s, cold = invocation
         now_s = self.now_s
         own_s = next(self.cold_s if cold else self.warm_s)
-        outcome = FAILED if self.fails and next(self.fails) else FIRST if cold else DONE
+        outcome = (next(self.fails) if self.fails else DONE) or (FIRST if cold else DONE)
         if now_s + own_s > deadline_s and not self.slowed:
             own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1

@@ -30,7 +30,8 @@ class Flood:
     sends `messages_per_s`, and an invocation takes up to `batch_size` that are there. A message that is throttled, or
     whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails
     after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
-    `failing` is the share of attempts that end in an error. `hand_over_s` lie between two messages of one environment,
+    `failing` is the share of attempts that end in an error, `crashing` that of those which crash or throw: their
+    messages come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
     `cold_start_s` before its first (`cold_spread` their relative standard deviation), and `scale_out_per_10_s` new
     environments come in ten seconds, beside so many that are `warm`. `barrier_s`: none begins before that. Raises
     ValueError for what can't be.
@@ -49,6 +50,7 @@ class Flood:
     receives: int = 5
     redelivery_s: Sequence[float] = (2.0, 4.0, 8.0, 16.0, 32.0)
     failing: float = 0.0
+    crashing: float = 0.0
     scale_out_per_10_s: float = 1000.0
     account_concurrency: float = math.inf
     cold_start_s: float = 0.0
@@ -60,7 +62,7 @@ class Flood:
     def __post_init__(self) -> None:
         least = {
             "messages": 1, "concurrency": 1, "account_concurrency": 1, "batch_size": 1, "scale_out_per_10_s": 1,
-            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "cold_start_s": 0, "cold_spread": 0,
+            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "crashing": 0, "cold_start_s": 0, "cold_spread": 0,
             "hand_over_s": 0, "barrier_s": 0, "warm": 0,
         }  # fmt: skip
         for name, at_least in least.items():
@@ -69,8 +71,10 @@ class Flood:
         for name in ("messages_per_s", "timeout_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"a flood's {name} must be above 0, got {getattr(self, name)}")
-        if self.failing > 1 or self.receives > MOST_RECEIVES:
-            raise ValueError(f"a flood's failing must be 1 at most and receives {MOST_RECEIVES}, got {self}")
+        if self.failing + self.crashing > 1 or self.receives > MOST_RECEIVES:
+            raise ValueError(
+                f"a flood's failing and crashing must be 1 at most together and receives {MOST_RECEIVES}, got {self}"
+            )
         if not self.redelivery_s or not min(self.redelivery_s) >= 0:
             raise ValueError(f"a flood's redelivery_s must be pauses of 0 or more, got {self.redelivery_s}")
 

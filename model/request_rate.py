@@ -9,19 +9,19 @@ Under steady load a prefix splits, and each half takes as much: after 15 to 60 m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from model.limits import Limit
+from model.retries import Rules, ours
 
 MINUTE_S = 60.0
 # Each split doubles; nobody has told of more at one time.
 MOST_SPLITS = 6
 # S3 asks KMS for the key of the source (Decrypt) and for one of the copy (GenerateDataKey), where no bucket key is.
 KMS_CALLS_PER_COPY = 2
-# botocore's standard mode, and our Go program's: a retry takes 5 of a worker's tokens, which come back if it succeeds,
-# and a call that succeeds at once gives 1. No pause is longer than 20 s. Its legacy mode has neither.
+# botocore's modes, and our Go program's: standard mode has the quota and the longest pause of `retries.Rules`, legacy
+# mode neither.
 LEGACY, STANDARD = "legacy", "standard"
-RETRY_TOKENS, LONGEST_PAUSE_S = 5, 20.0
 # Halvings of an interval until the answer is exact enough.
 HALVINGS = 50
 
@@ -63,12 +63,14 @@ def limit(rate: str, parameters: Mapping[str, float]) -> Limit:
 @dataclass(frozen=True)
 class Calls:
     """Calls that all workers keep up, whatever S3 says: `at_once` of them, each of `call_s` when S3 takes it, tried
-    `attempts` times in all, by `retry_mode`."""
+    `attempts` times in all, by `retry_mode`; standard mode by `rules`, those of our own client unless others ran. For
+    SlowDown botocore's are the same before 2026 and since, but for a pause that an answer's header may ask for."""
 
     at_once: float
     call_s: float
     retry_mode: str
     attempts: int
+    rules: Rules = field(default_factory=ours)
 
 
 @dataclass(frozen=True)
@@ -128,21 +130,21 @@ def _state(calls: Calls, first: float, granted: float, parameters: Mapping[str, 
     after_retry = tried_again * (1 - again)
     through = 1 - first + after_retry
     turned_down = first + tried_again * again
-    paused_s = sum(share * _pause_s(retry, calls.retry_mode) for retry, share in enumerate(retries, 1))
+    paused_s = sum(share * _pause_s(retry, calls) for retry, share in enumerate(retries, 1))
     answer_s = parameters["slowdown_s"]
     cycle_s = through * calls.call_s + turned_down * answer_s + paused_s
     # What is there of tokens at first is soon gone: what counts is that no more are lost than calls at once give.
-    lost = RETRY_TOKENS * (tried_again - after_retry)
-    return _Balance(first, turned_down, through, cycle_s, lost <= 1 - first)
+    lost = calls.rules.throttle_cost * (tried_again - after_retry)
+    return _Balance(first, turned_down, through, cycle_s, lost <= calls.rules.success_gain * (1 - first))
 
 
-def _pause_s(retry: int, mode: str) -> float:
-    """The mean pause before a retry (from 1): evenly from 0 to 2^(retry - 1) s, in standard mode at most 20 s
-    (botocore/retryhandler.py and retries/standard.py)."""
-    most = 2.0 ** (retry - 1)
-    if mode == LEGACY or most <= LONGEST_PAUSE_S:
-        return most / 2
-    return LONGEST_PAUSE_S - LONGEST_PAUSE_S**2 / (2 * most)
+def _pause_s(retry: int, calls: Calls) -> float:
+    """The mean pause before a retry (from 1): evenly from 0 to 2^(retry - 1) s, in standard mode at most 20 s, as our
+    Go program's. botocore cuts before it draws, which is the same up to the fifth retry."""
+    most_s, longest_s = calls.rules.throttle_first_pause_s * 2.0 ** (retry - 1), calls.rules.longest_pause_s
+    if calls.retry_mode == LEGACY or most_s <= longest_s:
+        return most_s / 2
+    return longest_s - longest_s**2 / (2 * most_s)
 
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -14,6 +14,7 @@ from model import operation as operations
 from model.flood import Course, Flood, Limit, Trigger
 from model.operation import Operation
 from model.parameters import Parameters
+from model.trigger import kept
 from model.work import Work
 
 STANDARD, PROVISIONED = "standard", "provisioned"
@@ -39,8 +40,8 @@ class Scenario:
     `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
     "Network bandwidth per execution environment". `shares_a_list`: the messages are shares of one list, so that their
     number can't be chosen by itself. `warm_up` are messages of a flood before this one, whose environments are still
-    warm. `without` are shared limits, by name, that aren't there: to ask what they cost. `operations` is what is
-    counted, in words.
+    warm. `crashing` is the share of invocations that crash or throw, beside those `failing`, which report it. `without`
+    are shared limits, by name, that aren't there: to ask what they cost. `operations` is what is counted, in words.
     """
 
     work: Callable[[Parameters], Work]
@@ -56,6 +57,7 @@ class Scenario:
     bandwidth_quota: bool = False
     barrier_s: float = 0.0
     failing: float = 0.0
+    crashing: float = 0.0
     shares_a_list: bool = False
     warm_up: int = 0
     without: tuple[str, ...] = ()
@@ -206,6 +208,7 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         timeout_s=scenario.timeout_s,
         visibility_timeout_s=scenario.visibility_timeout_s,
         failing=scenario.failing,
+        crashing=scenario.crashing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
         cold_start_s=cold_s + work.before_s,
@@ -227,5 +230,6 @@ def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
         least, most = (each * pollers for pollers in scenario.pollers)
         return Trigger(least, parameters["provisioned_per_minute"], most)
     most = math.inf if scenario.maximum_concurrency is None else scenario.maximum_concurrency
-    most = min(most, parameters["sqs_most"])
-    return Trigger(min(parameters["sqs_start"], most), parameters["sqs_per_minute"], most)
+    left = kept(scenario.crashing, parameters)
+    most = max(1, math.floor(left * min(most, parameters["sqs_most"])))
+    return Trigger(min(parameters["sqs_start"], most), left * parameters["sqs_per_minute"], most)

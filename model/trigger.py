@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
+
+# The shares of thrown errors with which a standard trigger was measured, and what it kept of its concurrency then.
+THROWN = {0.01: "kept_at_1_percent", 0.05: "kept_at_5_percent", 0.1: "kept_at_10_percent"}
 
 
 @dataclass(frozen=True)
@@ -37,3 +43,14 @@ class Trigger:
     def step_s(self) -> float:
         """Seconds from one more place to the next."""
         return 60 / self.per_minute if self.per_minute else math.inf
+
+
+def kept(crashing: float, parameters: Mapping[str, float]) -> float:
+    """The part of its concurrency that a standard trigger keeps while that share of all invocations crashes or throws.
+
+    "Lambda gradually backs off, reducing the amount of concurrency allocated to your Amazon SQS event source mapping"
+    (Lambda guide, services-sqs-errorhandling). Measured at three shares, in a straight line between them, and the same
+    beyond the largest; that it is a part of what there was, however much that was, is assumed. Batch item failures,
+    which our functions report, don't count.
+    """
+    return float(np.interp(crashing, [0.0, *THROWN], [1.0, *(parameters[name] for name in THROWN.values())]))

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING
 
-from model.course import CUT_OFF, DONE, FAILED
+from model.course import CUT_OFF, DONE
 
 if TYPE_CHECKING:
     from model.engine import Engine
@@ -38,7 +38,7 @@ def run_warm(engine: Engine) -> bool:
                 break
             virtual_s = virtual_s + (ask_s - now_s) * progress if slowed else ask_s
             now_s = asking.popleft()
-            own_s, outcome = next(warm_s), FAILED if fails and next(fails) else DONE
+            own_s, outcome = next(warm_s), next(fails) if fails else DONE
             if own_s > timeout_s and not slowed:
                 own_s, outcome = timeout_s, CUT_OFF
             begun += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from report import atomic, templating, unfinished
+from report import atomic, sdks, templating, unfinished
 from report.cell_key import Key, told_apart
 from report.figures import Picture, drawing, run_ratios
 from report.grid import LEVELS, Column, Entry, Grid, coordinates, head_columns, number, ratio, single_lines, words
@@ -82,6 +82,7 @@ def differences(pair: Pair) -> list[str]:
         found.append(f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target.")
     if not all(_same_size(pair.base, pair.side, key) for key in pair.effects):
         found.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
+    found += sdks.between(base, other)
     for letter, run, its_other in ((pair.base.letter, base, other), (pair.side.letter, other, base)):
         told = its_other.stand_ins(its_other.cell_keys())
         for one, names in run.stand_ins(run.cell_keys()).items():

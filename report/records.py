@@ -146,6 +146,7 @@ class Reader:
         self._to_real = [(name, self._real[name].append) for name in figures]
         self._to_others = [self._whole[name].append for name in OTHERS]
         self.differences: dict[str, list[Difference]] = {}
+        self.sdks: set[str] = set()
 
     @property
     def needs(self) -> str:
@@ -169,6 +170,8 @@ class Reader:
             group = Group.OK if own else Group.WARM_UP
         else:
             return False
+        if type(sdk := get("sdk")) is str:
+            self.sdks.add(sdk)
         self._append(row, place, group, seconds if timed else np.nan)
         return True
 

@@ -2,7 +2,7 @@
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +51,8 @@ class Run:
 
     `done` are the records with status ok and a usable time, `errors` those with status error; `warm_ups` are those of
     warm-up messages, whatever their status, and are in neither of them: they count in no figure. Nor do `foreign` ones,
-    whose own settings aren't those of their cell; `differences` says how, by the cell's id.
+    whose own settings aren't those of their cell; `differences` says how, by the cell's id. `sdks` are the SDKs that
+    the records name, with their versions.
     """
 
     directory: Path
@@ -64,6 +65,7 @@ class Run:
     warm_ups: Records
     foreign: Records
     differences: dict[str, list[Difference]] = field(default_factory=dict)
+    sdks: Sequence[str] = ()
     sent: Messages | None = None
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     unanswered: list[dict[str, Any]] = field(default_factory=list)
@@ -212,6 +214,7 @@ def load(run_dir: Path) -> Run:
         warm_ups=groups[Group.WARM_UP].plus(groups[Group.FAILED_WARM_UP]),
         foreign=groups[Group.FOREIGN].plus(groups[Group.FAILED_FOREIGN], groups[Group.OTHER_FOREIGN]),
         differences=reader.differences,
+        sdks=sorted(reader.sdks),
         sent=_sent(run_dir / "sent.jsonl", names, warnings),
         dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
         unanswered=_unanswered(run_dir / "unanswered.jsonl", warnings),

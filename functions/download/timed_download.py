@@ -8,6 +8,7 @@ from common.deadline import DeadlineRunner
 from common.failures import SizeMismatch
 from common.outcome import Outcome
 from common.retries import RETRIES
+from common.sdk import sdk_of
 from common.start_barrier import wait_until
 from common.work_folder import WorkFolder
 from common.work_order import WorkOrderError
@@ -87,6 +88,7 @@ class Download:
             "requests": outcome.requests,
             "retry_mode": retry_mode,
             "retry_attempts": retry_attempts,
+            "sdk": sdk_of(settings.method) if settings else None,
         }
 
 

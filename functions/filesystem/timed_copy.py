@@ -11,6 +11,7 @@ from common.deadline import DeadlineRunner
 from common.measurement import Measurement
 from common.outcome import Outcome
 from common.retries import RETRIES
+from common.sdk import sdk_of
 from common.start_barrier import wait_until
 from common.work_folder import WorkFolder
 from filesystem.copy_order import CopyOrder, parse_copy_order
@@ -99,6 +100,7 @@ class Copies:
             "requests": outcome.requests if is_requested else None,
             "retry_mode": RETRIES.mode if is_requested else None,
             "retry_attempts": RETRIES.attempts if is_requested else None,
+            "sdk": sdk_of(settings.method) if is_requested else None,
             "experiment": EXPERIMENT,
         }
 

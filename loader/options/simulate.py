@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from loader.arguments import positive_int, writable_file
+from loader.arguments import crash_percent, positive_int, writable_file
 from loader.options.output import add_format_option
 from loader.options.plan import add_experiment, add_plan_options, add_target_option
 
@@ -48,6 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help='the account has the quota "Network bandwidth per execution environment": 625 Mbit/s at 2 GB of memory, '
         "up to 3 Gbit/s at 10 GB, outside of VPCs (default: no, about 0.6 Gbit/s at every size)",
+    )
+    parser.add_argument(
+        "--crash-percent",
+        metavar="PERCENT",
+        type=crash_percent,
+        help="share of the invocations that crash or throw an error, 0 to 50: the trigger slows down, and their "
+        "messages come back after the visibility timeout; failures that a function reports don't count (default: 0)",
     )
     parser.add_argument(
         "--picture",

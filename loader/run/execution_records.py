@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+import botocore
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
@@ -29,7 +30,7 @@ class ExecutionRecords:
 
     Their keys: those that all records begin with; `warm_up`; the axes by their record's word, in the order in which the
     experiment declares them, but for those that stand before; what the query gave; `retry_mode`, `retry_attempts`,
-    `experiment`; the error. What Athena doesn't tell is null.
+    `sdk`, `experiment`; the error. What Athena doesn't tell is null.
     """
 
     def __init__(self, target: Target, run_id: str, cell: str, order: Mapping[str, Any], warm_up: int) -> None:
@@ -89,6 +90,7 @@ class ExecutionRecords:
             "execution_id": query.execution_id or None,
             "retry_mode": RETRIES["mode"],
             "retry_attempts": RETRIES["total_max_attempts"],
+            "sdk": f"botocore {botocore.__version__}",
             "experiment": self._target["experiment"],
         }
 

@@ -44,12 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _given(arguments: argparse.Namespace) -> Given:
     """What the options say beside the plan. Raises UsageError."""
     if arguments.target == "local":
-        for name in ("account_concurrency", "bandwidth_quota"):
+        for name in ("account_concurrency", "bandwidth_quota", "crash_percent"):
             if getattr(arguments, name):
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(f"{option}: has no effect on this machine; leave it out, or use --target aws")
     parameters = predicting.parameters_of(EXPERIMENTS[arguments.experiment], arguments.target, arguments.parameters)
-    return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota)
+    crashing = (arguments.crash_percent or 0) / 100
+    return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota, crashing)
 
 
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from report import sdks
 from report.phrases import size_words
 from report.run import Run
 from report.sections.page import Block, Page
@@ -28,6 +29,7 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("finished", moment(run.manifest.get("finished_at")) or _without_end(run)),
         ("results format", str(run.manifest.get("format", ""))),
         ("Stampede", str(run.manifest.get("stampede_version", ""))),
+        *sdks.told(run),
     ]
     found = [("Run", [(label, text) for label, text in own if text])]
     for name, heading in GROUPS:

@@ -20,6 +20,7 @@ STARTED_MS = 1_760_000_000_000
 PER_N = 12
 ONE_S = 1.0
 TAG = "experiment 01"  # what the published query looks for
+SDK = "botocore 1.43.106"
 
 
 def kind_of(experiment: Experiment, demand: Demand) -> str:
@@ -50,7 +51,7 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     values |= {one.record_field: value or None for one, value in zip(experiment.axes, before, strict=True)}
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "warm_up": 0, "cold_start": 0, "status": "ok"}
-    values |= {"message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
+    values |= {"sdk": SDK, "message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
     values |= {"started_at_ms": STARTED_MS, "finished_at_ms": STARTED_MS + 1000}
     values |= {"bytes": demand.usage.moved_mb * 2**20} | changes
     if values["status"] == "error":

@@ -4,6 +4,7 @@ import hashlib
 import sys
 import time
 import zlib
+from importlib.metadata import version
 
 import pytest
 
@@ -68,6 +69,7 @@ def test_a_slow_down_that_passes_shows_as_retries(start_s3, crt):
     [record], _ = crt().invoke(order(object_bytes=OBJECT))
     assert (record["status"], record["retries"], record["requests"]) == ("ok", 2, 5), record
     assert len(s3.requests) == 5
+    assert record["sdk"] == f"awscrt {version('awscrt')}"
 
 
 def test_a_body_cut_once_is_fetched_again(start_s3, crt):

@@ -125,7 +125,7 @@ def test_a_slow_down_that_stays_ends_after_bounded_tries(start_s3, way, sandbox_
     record = failure(way(method), sandbox_environment)
     assert (record["error_type"], record["bytes"], record["first_byte_seconds"]) == ("SlowDown", 0, None)
     assert (record["requests"], record["retries"], s3.count("GET")) == (ATTEMPTS, ATTEMPTS - 1, ATTEMPTS)
-    assert (record["retry_mode"], record["retry_attempts"]) == ("standard", ATTEMPTS)
+    assert (record["retry_mode"], record["retry_attempts"], record["sdk"]) == ("standard", ATTEMPTS, "none")
     assert "503 SlowDown" in record["error_message"]
 
 

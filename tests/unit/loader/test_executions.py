@@ -2,6 +2,7 @@
 
 import json
 
+import botocore
 import pytest
 
 from experiments import EXPERIMENTS
@@ -27,7 +28,8 @@ RECORD = {
     "started_at_ms": EPOCH_MS, "finished_at_ms": EPOCH_MS + 3000, "bytes": 700, "method": "athena", "status": "ok",
     "warm_up": 0, "operation": "count", "parallel_limit": 1, "object_count": 7, "objects": 7, "objects_per_s": 2.333,
     "set_seconds": 3.0, "queue_seconds": 0.12, "planning_seconds": 0.08, "engine_seconds": 2.7, "service_seconds": 0.1,
-    "scanned_bytes": 700, "execution_id": "q0", "retry_mode": "standard", "retry_attempts": 6, "experiment": "queries",
+    "scanned_bytes": 700, "execution_id": "q0", "retry_mode": "standard", "retry_attempts": 6,
+    "sdk": f"botocore {botocore.__version__}", "experiment": "queries",
 }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ def test_the_same_question_has_one_answer_and_what_decides_another_makes_another
         question(place="local"),
         question(given=Given(bandwidth_quota=True)),
         question(given=Given(account_concurrency=500)),
+        question(given=Given(crashing=0.01)),
         question(given=Given(slower())),
     ]
     assert len({asked, *others}) == 1 + len(others)

@@ -219,6 +219,7 @@ REFUSED = {
         ["download", "--target", "local", "--account-concurrency", "500"],
         "--account-concurrency: has no effect on this machine; leave it out, or use --target aws",
     ),
+    "crashes of more than half": (["download", "--crash-percent", "51"], "must be a percentage of 0 to 50, got '51'"),
     "a new account": (
         ["download", "--account-concurrency", "10"],
         "--account-concurrency 10: 0 can be reserved, because 100 must stay unreserved, but concurrency_value is 500",

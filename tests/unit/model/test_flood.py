@@ -153,6 +153,14 @@ def test_an_operation_that_a_shared_limit_slows_beyond_the_timeout_is_cut_off():
     assert (patient.succeeded, patient.avg_s) == (2, 20)
 
 
+def test_what_crashes_comes_back_as_what_is_cut_off_does_and_leaves_a_cold_environment():
+    got = course(1, 1, crashing=1.0)
+    assert (got.succeeded, got.failed_attempts, got.dead_lettered, got.drain_s) == (0, 5, 1, 4 * 360 + 10)
+    some = course(1000, 10, None, operation(10, cold_s=12), crashing=0.05, failing=0.05)
+    assert some.of_first["count"] == pytest.approx(10 + some.failed_attempts / 2, rel=0.5)
+    assert some.failed_attempts == pytest.approx(1000 * 0.1, rel=0.4)
+
+
 def test_failures_come_back_after_the_pauses_of_the_function():
     got = course(1, 1, failing=1.0)
     assert (got.failed_attempts, got.dead_lettered) == (5, 1)
@@ -179,7 +187,7 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     messages_per_s=st.sampled_from([0.5, 20.0, math.inf]),
     batch_size=st.integers(1, 4),
     receives=st.integers(1, 5),
-    failing=st.sampled_from([0.0, 0.3, 1.0]),
+    ends=st.sampled_from([(0.0, 0.0), (0.3, 0.0), (1.0, 0.0), (0.3, 0.3), (0.0, 0.2)]),
     timeout_s=st.sampled_from([4.0, 9.0, 60.0]),
     room=st.sampled_from([0.5, 3.0, math.inf]),
     account_concurrency=st.sampled_from([1, 5, math.inf]),
@@ -187,9 +195,9 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     cold_start_s=st.sampled_from([0.0, 0.7]),
     barrier_s=st.sampled_from([0.0, 6.0]),
 )
-def test_every_message_ends_as_success_or_dead_letter_whatever_happens(room, receives, **settings_of_it):
-    work = operation(5, 3, s3=1.0)
-    wanted = flood(**settings_of_it, receives=receives, visibility_timeout_s=60)
+def test_every_message_ends_as_success_or_dead_letter_whatever_happens(room, receives, ends, **settings_of_it):
+    work, (failing, crashing) = operation(5, 3, s3=1.0), ends
+    wanted = flood(**settings_of_it, failing=failing, crashing=crashing, receives=receives, visibility_timeout_s=60)
     got = run(wanted, work, [Limit("s3", [room])], seed=7)
     assert got.succeeded + got.dead_lettered == wanted.messages
     assert got.failed_attempts * wanted.batch_size + got.throttled >= got.dead_lettered * receives
@@ -206,7 +214,7 @@ def test_every_message_ends_as_success_or_dead_letter_whatever_happens(room, rec
         ({"messages": 0}, "messages must be 1 or more, got 0"),
         ({"messages_per_s": 0}, "messages_per_s must be above 0, got 0"),
         ({"timeout_s": -1}, "timeout_s must be above 0, got -1"),
-        ({"failing": 1.5}, "failing must be 1 at most"),
+        ({"failing": 0.6, "crashing": 0.5}, "failing and crashing must be 1 at most together"),
         ({"redelivery_s": ()}, "redelivery_s must be pauses of 0 or more"),
         ({"account_concurrency": math.nan}, "account_concurrency must be 1 or more, got nan"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from model import ranges
 from model.prediction import OF_KINDS, RANGED, figures, predict
 from model.scenario import enough, evaluate, evaluations, flood_of, part_of
+from model.trigger import kept
 from model.work import Step, Work
 from tests.unit.model.scenarios import AWS, a_cell
 
@@ -24,6 +25,18 @@ def test_a_flood_of_ten_second_messages_is_about_half_gone_before_500_run_at_onc
     assert 0.45 < done < 0.55
     assert predicted.share_at_n < 1 - done
     assert predicted.binds == "the trigger's ramp: +300 a minute from 5"
+
+
+def test_a_trigger_whose_functions_crash_keeps_what_was_measured_of_its_concurrency_and_pollers_all():
+    def reached(crashing, **how):
+        cell = a_cell(concurrency=100, each=40, crashing=crashing, **how)
+        return evaluate(cell, AWS).course.most_at_once
+
+    assert [reached(share) for share in (0.0, 0.01, 0.05, 0.1)] == [100, 41, 26, 21]
+    assert [kept(share, AWS) for share in (0.005, 0.5)] == pytest.approx([(1 + 0.417) / 2, 0.217])
+    assert reached(0.05, trigger="provisioned", pollers=(10, 10)) == 100
+    bound = predict(a_cell(concurrency=100, each=40, crashing=0.05), AWS, ranged=False).binds
+    assert bound == "the trigger, slowed down by crashes (5 %): 26 at once, but N = 100"
 
 
 def test_every_figure_lies_within_its_range():

@@ -1,10 +1,13 @@
 """What S3 takes of requests a second, and what becomes of the rest: by hand arithmetic and the published retries."""
 
+from dataclasses import replace
+
 import pytest
 
 from model import parameters as known
 from model.parameters import Parameters
 from model.request_rate import Calls, limit, refusals
+from model.retries import rules_of
 
 P = Parameters(known.read(known.AWS))
 # As published: 800 processes of boto3 with 1 MB copies, by retries beside the first try.
@@ -78,6 +81,14 @@ def test_standard_retries_turn_slowdowns_into_failures_when_more_tokens_are_lost
     assert legacy.failed < 0.03 < 0.5 < standard.failed
     # Where nearly all retries succeed, the tokens come back.
     assert refusals(Calls(800, 0.147, "standard", 5), 3500, P).failed < 0.002
+
+
+def test_slowdowns_meet_the_same_rules_before_2026_and_since_and_dearer_retries_would_fail_more():
+    calls = Calls(1200, 0.147, "standard", 5)
+    both = (replace(calls, rules=rules_of(f"botocore {version}")) for version in ("1.43.106", "1.44.5"))
+    old, new = (refusals(one, 3500, P) for one in both)
+    dearer = refusals(replace(calls, rules=replace(calls.rules, throttle_cost=14)), 3500, P)
+    assert old == new == refusals(calls, 3500, P) and 0.004 < old.failed < dearer.failed
 
 
 # `transfer copy` before the front of bench/ at 500/s, 140 ms for every answer, which refuses by a token bucket: copies,

@@ -162,7 +162,7 @@ func TestTheDestinationIsEmptiedAndEveryObjectBelowThePrefixCopied(t *testing.T)
 		"status": "ok", "concurrency_limit": 1, "memory_size": 512, "method": "copy_object", "bytes": 7000, "warm_up": 0, "parallel_limit": 50,
 		"pace": "fixed", "calls_per_s_cap": nil, "object_count": 1000, "key_order": "none", "planned": 700, "copied": 700, "already_there": 0,
 		"failed": 0, "calls": 700, "slowdowns": 0, "retries": 0, "emptied": 2346, "first_slice": nil, "slices": nil, "retry_mode": "standard",
-		"retry_attempts": 4, "experiment": "copy", "requests": float64(store.Requests.Load()),
+		"retry_attempts": 4, "sdk": "none", "experiment": "copy", "requests": float64(store.Requests.Load()),
 	})
 	if keys := store.Keys(to); len(keys) != 700 || keys[0] != "1.mp4" || len(failed) != 0 {
 		t.Errorf("%d keys, %v", len(keys), failed)

@@ -3,6 +3,7 @@ package copy
 import (
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/s3"
 )
 
 // outcome returns what the record says of a copy, whatever came of it. Order and settings are nil where they couldn't be read:
@@ -15,7 +16,7 @@ func (o *observed) outcome(order *order, from *settings, err error) record.Outco
 	}
 	own = append(own, o.counts(err == nil)...)
 	own = append(own, asked["first_slice"], asked["slices"], record.Pair{Key: "trajectory", Value: o.trajectory()}, asked["retry_mode"],
-		asked["retry_attempts"], told["experiment"])
+		asked["retry_attempts"], record.Pair{Key: "sdk", Value: s3.SDK}, told["experiment"])
 	return record.Outcome{
 		TimeKey: "elapsed_seconds", StartedAtMs: o.startedAtMs(), ElapsedSeconds: o.elapsedSeconds(), Bytes: o.bytes.Load(), Err: err, Own: own,
 	}

@@ -10,8 +10,9 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// The retry quota of botocore's standard mode (botocore/retries/standard.py and quota.py, 1.43.106): a retry costs tokens, a
-// call that succeeds gives back what its last retry cost, or one token; without tokens a call isn't tried again.
+// The retry quota of botocore's standard mode before 2026 (functions/agreed/retries.json): a retry costs tokens, a call that
+// succeeds gives back what its last retry cost, or one token; without tokens a call isn't tried again. A SlowDown costs the
+// same by the rules of 2026.
 const (
 	quotaTokens        = 500
 	retryCost          = 5

@@ -2,9 +2,11 @@ package copy
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -109,6 +111,23 @@ func TestTheQuotaGivesBackWhatARetryCostOrOneToken(t *testing.T) {
 	q.give(0)
 	if tokens := q.tokens.Load(); tokens != quotaTokens-retryCost+1 {
 		t.Error(tokens)
+	}
+}
+
+func TestTheQuotaIsTheOneThatBothLanguagesAgreedOn(t *testing.T) {
+	var agreed struct {
+		Ours     string                    `json:"ours"`
+		Standard map[string]map[string]any `json:"standard"`
+	}
+	text, err := os.ReadFile("../../../agreed/retries.json")
+	if err != nil || json.Unmarshal(text, &agreed) != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"tokens": quotaTokens, "retry_cost": retryCost, "throttle_cost": retryCost,
+		"timeout_cost": timeoutCost, "success_gain": unretriedGain, "longest_pause_s": longestPause} {
+		if got := agreed.Standard[agreed.Ours][name]; got != want {
+			t.Errorf("%s is %v, not %v", name, got, want)
+		}
 	}
 }
 

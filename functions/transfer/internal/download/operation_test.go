@@ -145,7 +145,7 @@ func TestEveryWayDownloadsEveryByteAndWritesAllKeysInOrder(t *testing.T) {
 				t.Errorf("keys %v", keys)
 			}
 			expect(t, record, "status", "ok", "bytes", float64(largeBytes), "method", way.method, "sink", way.sink, "requests", way.requests,
-				"retries", 0, "retry_mode", "standard", "retry_attempts", 4, "cold_start", 1, "attempt", 2, "seq", 7, "warm_up", 1, "request_id", "request-1")
+				"retries", 0, "retry_mode", "standard", "retry_attempts", 4, "sdk", "none", "cold_start", 1, "attempt", 2, "seq", 7, "warm_up", 1, "request_id", "request-1")
 			if first := record["first_byte_seconds"].(float64); first <= 0 || first > record["download_time_seconds"].(float64) {
 				t.Errorf("first byte after %v s", first)
 			}
@@ -323,7 +323,7 @@ func TestWrongSettingsBecomeRecordsThatNameThem(t *testing.T) {
 		record, _ := start(t, change).invoke(ordered(), time.Minute)
 		name, _, _ := strings.Cut(change, "=")
 		expect(t, record, "error_type", "SettingsError", "memory_size", nil, "method", nil, "sink", nil, "retry_mode", nil,
-			"retry_attempts", nil, "run_id", "run-1")
+			"retry_attempts", nil, "sdk", nil, "run_id", "run-1")
 		if !strings.Contains(record["error_message"].(string), name) {
 			t.Errorf("%v doesn't name %s", record["error_message"], name)
 		}

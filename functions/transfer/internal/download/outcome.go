@@ -24,11 +24,11 @@ func NotStarted(err error) Outcome { return Outcome{StartedAtMs: time.Now().Unix
 
 // said returns what the record says of it; way is nil when it couldn't be read.
 func (o Outcome) said(way *Way, warmUp int64) record.Outcome {
-	var sink, retryMode *string
+	var sink, retryMode, sdk *string
 	var retryAttempts *int64
 	if way != nil {
-		mode, attempts := s3.RetryMode, int64(s3.Attempts) // the same for every method
-		sink, retryMode, retryAttempts = &way.Sink, &mode, &attempts
+		mode, attempts, own := s3.RetryMode, int64(s3.Attempts), s3.SDK // the same for every method
+		sink, retryMode, retryAttempts, sdk = &way.Sink, &mode, &attempts, &own
 	}
 	return record.Outcome{
 		TimeKey: "download_time_seconds", StartedAtMs: o.StartedAtMs, ElapsedSeconds: o.ElapsedSeconds, Bytes: o.Bytes, Err: o.Err,
@@ -37,6 +37,7 @@ func (o Outcome) said(way *Way, warmUp int64) record.Outcome {
 			{Key: "first_byte_seconds", Value: o.FirstByteSeconds}, {Key: "client_cpu_seconds", Value: o.CPUSeconds},
 			{Key: "retries", Value: o.Retries}, {Key: "requests", Value: o.Requests},
 			{Key: "retry_mode", Value: retryMode}, {Key: "retry_attempts", Value: retryAttempts},
+			{Key: "sdk", Value: sdk},
 		},
 	}
 }

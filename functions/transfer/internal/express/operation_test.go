@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"stampede/transfer/internal/sandbox"
 )
 
@@ -130,7 +132,8 @@ func TestASliceIsUploadedAndDownloadedInBothClassesAndTheRecordSaysSo(t *testing
 		record := up.invoke(ordered(class(c.class)))
 		expect(t, record, map[string]any{"status": "ok", "method": "put_object", "operation": "upload", "storage_class": c.class, "bytes": 4000,
 			"placement": "any_zone", "object_bytes": 1000, "object_count": 100, "parallel_limit": 8, "slices": 25, "first_object": 20, "objects": 4,
-			"sessions": c.sessions, "requests": 4 + c.sessions.(int), "retries": 0, "retry_mode": "standard", "retry_attempts": 4, "experiment": "express"})
+			"sessions": c.sessions, "requests": 4 + c.sessions.(int), "retries": 0, "retry_mode": "standard", "retry_attempts": 4, "sdk": "aws-sdk-go-v2 " + aws.SDKVersion,
+			"experiment": "express"})
 		record = down.invoke(ordered(class(c.class)))
 		expect(t, record, map[string]any{"status": "ok", "method": "get_object", "operation": "download", "placement": "same_zone", "bytes": 4000,
 			"sessions": c.sessions})

@@ -1,6 +1,8 @@
 package express
 
 import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3"
@@ -31,7 +33,8 @@ func (o *observed) outcome(order *order, from *settings, err error) record.Outco
 		count = order.objectCount
 	}
 	own = append(append(own, o.measured(count)...), record.Pair{Key: "retry_mode", Value: s3.RetryMode},
-		record.Pair{Key: "retry_attempts", Value: int64(s3.Attempts)}, record.Pair{Key: "experiment", Value: experiment})
+		record.Pair{Key: "retry_attempts", Value: int64(s3.Attempts)}, record.Pair{Key: "sdk", Value: aws.SDKName + " " + aws.SDKVersion},
+		record.Pair{Key: "experiment", Value: experiment})
 	return record.Outcome{
 		TimeKey: "elapsed_seconds", StartedAtMs: o.startedAtMs(), ElapsedSeconds: o.elapsedSeconds(), Bytes: o.bytes.Load(), Err: err, Own: own,
 	}

@@ -21,6 +21,8 @@ import (
 
 const (
 	userAgent = "stampede-transfer/1"
+	// SDK is what records say of requests that this client makes: the AWS SDK signs them and does no more.
+	SDK = "none"
 	// Bodies of requests are empty or carry an MD5 sum, and plain HTTP is for loopback: nothing is gained by hashing them.
 	unsigned = "UNSIGNED-PAYLOAD"
 )

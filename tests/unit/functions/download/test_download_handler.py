@@ -120,7 +120,7 @@ def test_a_missing_setting_becomes_an_error_record_that_names_it(start_s3, sandb
     assert record["error_type"] == "SettingsError"
     assert "MEMORY_SIZE is missing" in record["error_message"]
     assert (record["run_id"], record["seq"], record["memory_size"]) == ("run-1", 7, None)
-    assert (record["retry_mode"], record["retry_attempts"]) == (None, None)
+    assert (record["retry_mode"], record["retry_attempts"], record["sdk"]) == (None, None, None)
     assert s3.requests == []
 
 

@@ -1,21 +1,22 @@
 """The settings: read from the environment, refused with one line naming the variable."""
 
 import json
-import unittest.mock
-from pathlib import Path
 
+import botocore
 import pytest
-from botocore.retries.standard import RetryContext
+from botocore.awsrequest import AWSResponse
+from botocore.retries import standard as theirs
+from botocore.retries.quota import RetryQuota
 
 from common.environment import SettingsError
 from common.retries import ATTEMPTS, RETRIES
 from common.s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
 from download.settings import Settings, read_settings
 from download.timed_download import mode_and_attempts
+from model.retries import AGREED, ours, rules_of
 from tests.unit.functions.lambda_sandbox import ENVIRONMENT, set_environment
 
 PUBLISHED_TIMEOUT_S = 60
-AGREED_RETRIES = Path(__file__).parents[4] / "functions" / "agreed" / "retries.json"
 
 
 def refusal(**changes: str) -> str:
@@ -172,34 +173,66 @@ def test_retries_and_timeouts_fit_into_the_published_timeout(client_environment)
     assert config.connect_timeout + config.read_timeout < PUBLISHED_TIMEOUT_S
 
 
-def test_the_retries_of_our_own_http_are_those_that_both_languages_agreed_on():
-    agreed = json.loads(AGREED_RETRIES.read_text())
-    assert "botocore/retries/standard.py" in agreed.pop("source")
-    assert agreed == {
+def test_the_retries_of_our_own_http_are_those_that_both_languages_agreed_on(monkeypatch):
+    agreed = json.loads(AGREED.read_text())
+    assert "botocore/retries/standard.py" in agreed["source"]
+    assert {name: agreed[name] for name in ("mode", "attempts", "statuses", "codes")} == {
         "mode": RETRIES.mode,
         "attempts": RETRIES.attempts,
         "statuses": sorted(RETRIES.statuses),
         "codes": sorted(RETRIES.codes),
-        "first_pause_s": RETRIES.first_pause_s,
-        "longest_pause_s": RETRIES.longest_pause_s,
     }
+    assert (ours().first_pause_s, ours().throttle_first_pause_s) == (RETRIES.first_pause_s, RETRIES.first_pause_s)
+    assert ours().longest_pause_s == RETRIES.longest_pause_s
+    monkeypatch.setattr("common.retries.random.random", lambda: 1.0)
+    assert [RETRIES.delay_s(retry) for retry in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
 
 
-def test_what_was_agreed_on_is_botocores_standard_mode():
-    from botocore.retries.standard import ExponentialBackoff, ThrottledRetryableChecker, TransientRetryableChecker
-
-    throttled = ThrottledRetryableChecker._THROTTLED_ERROR_CODES
-    assert sorted(RETRIES.statuses) == TransientRetryableChecker._TRANSIENT_STATUS_CODES
+def test_what_is_tried_again_is_what_botocores_standard_mode_tries_again():
     transient, throttled = (
-        TransientRetryableChecker._TRANSIENT_ERROR_CODES,
-        ThrottledRetryableChecker._THROTTLED_ERROR_CODES,
+        theirs.TransientRetryableChecker._TRANSIENT_ERROR_CODES,
+        theirs.ThrottledRetryableChecker._THROTTLED_ERROR_CODES,
     )
+    assert sorted(RETRIES.statuses) == theirs.TransientRetryableChecker._TRANSIENT_STATUS_CODES
     assert {*transient, *throttled} == RETRIES.codes
-    for random in (0.0, 0.5, 1.0):
-        theirs = ExponentialBackoff(random=lambda value=random: value)
-        for retry in range(1, 8):
-            with unittest.mock.patch("common.retries.random.random", return_value=random):
-                assert RETRIES.delay_s(retry) == theirs.delay_amount(RetryContext(attempt_number=retry))
+
+
+def answer(status: int, code: str, **headers: str) -> theirs.RetryContext:
+    """botocore's view of a first try that S3 answered so."""
+    parsed = {"Error": {"Code": code}}
+    return theirs.RetryContext(1, None, parsed, AWSResponse("", status, headers, None), None, {})
+
+
+# botocore 1.43.106 has the rules of 2026 too, behind a switch that 1.44.0 no longer has.
+@pytest.mark.parametrize("sdk", ["botocore 1.43.106", "botocore 1.44.0"])
+def test_the_agreed_rules_are_botocores_costs_and_pauses(monkeypatch, sdk):
+    rules, of_2026 = rules_of(sdk), sdk == "botocore 1.44.0"
+    monkeypatch.setattr(theirs, "NEW_RETRIES_ENABLED", of_2026)
+    throttles = theirs.ThrottlingErrorDetector(theirs.RetryEventAdapter())
+    backoff = theirs.ExponentialBackoff(random=lambda: 1.0, service_name="s3", throttling_detector=throttles)
+    slow_down, error = answer(503, "SlowDown"), answer(500, "InternalError")
+    silent = theirs.RetryContext(1, None, None, None, theirs.ReadTimeoutError(endpoint_url=""), {})
+    quota = RetryQuota()
+    checker = theirs.RetryQuotaChecker(quota, throttles)
+    costs = []
+    for one in (slow_down, error, silent):
+        before = quota.available_capacity
+        assert checker.acquire_retry_quota(one)
+        costs.append(before - quota.available_capacity)
+    assert costs == [rules.throttle_cost, rules.retry_cost, rules.timeout_cost]
+    assert rules.tokens == RetryQuota.INITIAL_CAPACITY and rules.success_gain == checker._NO_RETRY_INCREMENT
+    assert (backoff.delay_amount(slow_down), backoff.delay_amount(error)) == (
+        rules.throttle_first_pause_s,
+        rules.first_pause_s,
+    )
+    asked_to_wait = answer(503, "SlowDown", **{"x-amz-retry-after": "3000"})
+    assert backoff.delay_amount(asked_to_wait) == (3 if rules.retry_after_header else rules.throttle_first_pause_s)
+
+
+def test_the_rules_of_an_sdk_are_those_of_its_version():
+    assert rules_of(f"botocore {botocore.__version__}") == rules_of("none") == ours()
+    assert rules_of("botocore 1.44.0rc1") == rules_of("botocore 1.50.2") != ours()
+    assert [rules_of(sdk) for sdk in ("botocore 1.14.9", "awscrt 0.36.0", "botocore", "")] == [None] * 4
 
 
 @pytest.mark.parametrize(

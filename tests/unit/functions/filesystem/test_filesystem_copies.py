@@ -3,6 +3,7 @@
 import os
 import threading
 
+import botocore
 import pytest
 
 from filesystem import mounted
@@ -32,6 +33,7 @@ def test_many_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(start, 
     assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
     assert (record["requests"], record["retries"]) == (len(s3.requests), 0)
     assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == ("standard", 4, "filesystem")
+    assert record["sdk"] == {"download_file": f"botocore {botocore.__version__}", "pool": "none"}[method]
 
 
 @each_read_method
@@ -88,7 +90,7 @@ def test_a_tree_of_the_mount_arrives_as_it_is(start, mount, monkeypatch, storage
     assert copied == [files]
     assert (record["method"], record["storage"]) == ("copy", storage)
     assert (record["files"], record["bytes"]) == (len(files), size)
-    for key in ("listing_seconds", "requests", "retries", "retry_mode", "retry_attempts"):
+    for key in ("listing_seconds", "requests", "retries", "retry_mode", "retry_attempts", "sdk"):
         assert record[key] is None
 
 
