@@ -113,29 +113,45 @@ run "defaults" {
   }
 }
 
-run "five_hundred" {
+run "five_hundred_with_the_crt" {
   variables {
     concurrency_value = 500
     memory_size       = 1024
     experiment_tag    = "experiment 02"
+    method            = "crt"
   }
 
   assert {
     condition     = output.maximum_concurrency == 500
     error_message = "from two functions on, the trigger is capped at concurrency_value"
   }
+
+  assert {
+    condition     = output.sink == "tmp"
+    error_message = "the CRT writes a file"
+  }
 }
 
 # As many as provider 6.34 accepts, with ten invocations at once a poller.
-run "provisioned_pollers" {
+run "provisioned_pollers_and_go_into_memory" {
   variables {
-    concurrency_value   = 20000
-    provisioned_pollers = { minimum = 200, maximum = 2000 }
+    concurrency_value    = 20000
+    provisioned_pollers  = { minimum = 200, maximum = 2000 }
+    method               = "go_ranges"
+    memory_size          = 1152
+    ephemeral_storage_mb = 512
+    range_parallel       = 64
+    range_part_mb        = 64
   }
 
   assert {
     condition     = output.maximum_concurrency == null && output.provisioned_pollers.minimum == 200 && output.provisioned_pollers.maximum == 2000
     error_message = "provisioned pollers take the place of the trigger's cap"
+  }
+
+  assert {
+    condition     = output.method == "go_ranges" && output.sink == "memory" && output.range_parallel == 64 && output.range_part_mb == 64
+    error_message = "ranges go into memory when nothing else is said"
   }
 }
 
@@ -168,21 +184,6 @@ run "own_values" {
   }
 }
 
-run "go_into_memory" {
-  variables {
-    method               = "go_ranges"
-    memory_size          = 1152
-    ephemeral_storage_mb = 512
-    range_parallel       = 64
-    range_part_mb        = 64
-  }
-
-  assert {
-    condition     = output.method == "go_ranges" && output.sink == "memory" && output.range_parallel == 64 && output.range_part_mb == 64
-    error_message = "ranges go into memory when nothing else is said"
-  }
-}
-
 run "go_on_arm" {
   variables {
     method               = "go_stream"
@@ -195,16 +196,5 @@ run "go_on_arm" {
   assert {
     condition     = output.sink == "discard" && output.maximum_concurrency == 2
     error_message = "a stream is discarded by default; the default cap may also be given"
-  }
-}
-
-run "crt" {
-  variables {
-    method = "crt"
-  }
-
-  assert {
-    condition     = output.sink == "tmp"
-    error_message = "the CRT writes a file"
   }
 }

@@ -115,16 +115,22 @@ run "defaults" {
   }
 }
 
-run "s3_in_vpc" {
+run "s3_in_vpc_beside_s3files" {
   variables {
-    storage     = "s3_in_vpc"
-    read_method = "pool"
-    memory_size = 512
+    storage      = "s3_in_vpc"
+    with_s3files = true
+    read_method  = "pool"
+    memory_size  = 512
   }
 
   assert {
     condition     = output.storage == "s3_in_vpc" && output.read_method == "pool"
     error_message = "the control in the network"
+  }
+
+  assert {
+    condition     = output.placing_function_name == "stampede-filesystem-placing-efs"
+    error_message = "what isn't measured isn't filled"
   }
 }
 
@@ -167,16 +173,5 @@ run "s3files_through_the_file_system" {
     storage        = "s3files"
     with_s3files   = true
     direct_s3_read = "DISABLED"
-  }
-}
-
-run "s3files_put_up_and_not_measured" {
-  variables {
-    with_s3files = true
-  }
-
-  assert {
-    condition     = output.placing_function_name == "stampede-filesystem-placing-efs"
-    error_message = "what isn't measured isn't filled"
   }
 }

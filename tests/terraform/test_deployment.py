@@ -77,7 +77,7 @@ def test_one_function_at_a_time_is_reserved_and_the_trigger_has_the_smallest_cap
 
 
 def test_five_hundred_functions_are_reserved_and_the_trigger_is_capped_there(deployments):
-    resources = deployments["five_hundred"]
+    resources = deployments["five_hundred_with_the_crt"]
     function = _function(resources)
 
     assert function["reserved_concurrent_executions"] == 500
@@ -90,7 +90,7 @@ def test_five_hundred_functions_are_reserved_and_the_trigger_is_capped_there(dep
 
 
 def test_provisioned_pollers_take_the_place_of_the_cap(deployments):
-    resources = deployments["provisioned_pollers"]
+    resources = deployments["provisioned_pollers_and_go_into_memory"]
 
     assert _function(resources)["reserved_concurrent_executions"] == 20000
     assert _trigger(resources)["scaling_config"] == []
@@ -204,7 +204,9 @@ def test_a_message_that_fails_five_times_becomes_a_dead_letter_for_two_weeks(dep
     assert dead_letters["sqs_managed_sse_enabled"] is True
 
 
-@pytest.mark.parametrize("run", ["defaults", "five_hundred", "provisioned_pollers", "own_values"])
+@pytest.mark.parametrize(
+    "run", ["defaults", "five_hundred_with_the_crt", "provisioned_pollers_and_go_into_memory", "own_values"]
+)
 def test_a_message_stays_hidden_for_at_least_six_function_timeouts(deployments, run):
     resources = deployments[run]
     hidden_s = resources["module.queue.aws_sqs_queue.work"]["visibility_timeout_seconds"]
@@ -327,7 +329,9 @@ def _digest(archive: Path) -> str:
     return base64.b64encode(hashlib.sha256(archive.read_bytes()).digest()).decode()
 
 
-@pytest.mark.parametrize(("run", "architecture"), [("go_into_memory", "x86_64"), ("go_on_arm", "arm64")])
+@pytest.mark.parametrize(
+    ("run", "architecture"), [("provisioned_pollers_and_go_into_memory", "x86_64"), ("go_on_arm", "arm64")]
+)
 def test_a_go_method_is_the_program_built_for_its_processor(deployments, infra, run, architecture):
     function = _function(deployments[run])
     archive = infra / f".build/transfer-{architecture}.zip"
@@ -344,14 +348,14 @@ def test_a_go_method_is_the_program_built_for_its_processor(deployments, infra, 
 
 
 def test_the_way_to_download_reaches_the_function(deployments):
-    variables = _function(deployments["go_into_memory"])["environment"][0]["variables"]
+    variables = _function(deployments["provisioned_pollers_and_go_into_memory"])["environment"][0]["variables"]
     way = {name: variables[name] for name in ("METHOD", "SINK", "RANGE_PARALLEL", "RANGE_PART_MB")}
 
     assert way == {"METHOD": "go_ranges", "SINK": "memory", "RANGE_PARALLEL": "64", "RANGE_PART_MB": "64"}
 
 
 def test_the_crt_comes_as_a_layer_of_the_python_function(deployments):
-    resources = deployments["crt"]
+    resources = deployments["five_hundred_with_the_crt"]
     layer = resources["module.worker[0].aws_lambda_layer_version.packages[0]"]
 
     assert (layer["compatible_runtimes"], layer["compatible_architectures"]) == (["python3.12"], ["x86_64"])

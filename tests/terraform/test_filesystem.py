@@ -53,13 +53,13 @@ READ_DIRECTLY = {
 }
 ENVIRONMENTS = {
     "defaults": ("s3", "download_file", "", "keep"),
-    "s3_in_vpc": ("s3_in_vpc", "pool", "", "keep"),
+    "s3_in_vpc_beside_s3files": ("s3_in_vpc", "pool", "", "keep"),
     "efs": ("efs", "copy", "/mnt/data", "drop"),
     "s3files": ("s3files", "copy", "/mnt/data", "keep"),
 }
 OWN_STATEMENTS = {
     "defaults": READ_THE_DATA,
-    "s3_in_vpc": READ_THE_DATA,
+    "s3_in_vpc_beside_s3files": READ_THE_DATA,
     "efs": [mount(*EFS_MOUNT, "ClientMount")],
     "s3files": [mount(*S3_FILES_MOUNT, "ClientMount"), READ_DIRECTLY],
     "s3files_through_the_file_system": [mount(*S3_FILES_MOUNT, "ClientMount")],
@@ -295,7 +295,7 @@ def test_an_experiment_that_is_not_up_has_no_resources(deployments, download):
 
 
 def test_s3_files_stands_over_a_versioned_bucket_of_its_own_with_a_mount_target_in_every_subnet(deployments):
-    resources, module = deployments["s3files_put_up_and_not_measured"], "module.s3_files[0]"
+    resources, module = deployments["s3_in_vpc_beside_s3files"], "module.s3_files[0]"
     bucket = resources[f"{module}.module.bucket.aws_s3_bucket.data"]["bucket"]
     assert FILES_BUCKET.endswith(f":{bucket}")
     versioning = resources[f"{module}.module.bucket.aws_s3_bucket_versioning.data[0]"]
