@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.experiment import is_of_n, n_axis
+from report import evidence
 from report.cell_key import Key, told_apart
 from report.phrases import listed, some
 from report.run import Run
@@ -119,6 +120,7 @@ class _Words:
             found.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             found.append("Where this ran is not on record.")
+        found += evidence.caveats(self._run.directory)
         found += [*self._failed(), *self._apart(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             found.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
