@@ -203,7 +203,7 @@ def _clocks(cells: Iterable[_CellSeen]) -> Check:
         if cell.spans and cell.first_sent_ms < 2**62:
             ahead_s = (cell.first_sent_ms - min(start for start, _ in cell.spans)) / 1000
             check.note(ahead_s < MINUTE_MS / 1000)
-            check.values["most_behind_s"] = round(max(ahead_s, check.values.get("most_behind_s", ahead_s)), 1)
+            check.values["behind_s"] = round(max(ahead_s, check.values.get("behind_s", 0.0)), 1)
     return check
 
 

@@ -125,6 +125,21 @@ func TestWhatS3WasRecordedToAnswerIsWhatAReadTakesItFor(t *testing.T) {
 	}
 }
 
+// S3 looks at a condition once more when a copy ends, and then has answered 200 already.
+func TestAConditionThatFailsBehindThe200IsTakenForTheSameAsBeforeIt(t *testing.T) {
+	row := recorded(t, "s3a-113")
+	for code, wanted := range map[string]string{
+		row.Answer.Code: "exists", "ConditionalRequestConflict": failure.S3 + ", tried again", "OperationAborted": failure.S3 + ", tried again",
+	} {
+		late := row
+		late.Answer.Code, late.Answer.Status = code, http.StatusOK
+		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { late.write(w) })
+		if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); judged(err) != wanted {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
 func TestKeysThatAreListedAsDeletedAreGone(t *testing.T) {
 	row := recorded(t, "s3-130")
 	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { row.write(w) })
