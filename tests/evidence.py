@@ -24,6 +24,10 @@ STATEMENT = re.compile(
     r"|(?:is|are|an) assumed|are taken to be|not been (?:seen|observed)|never seen this on AWS|no run of"
     r"|reference is silent|reference doesn't say|documentation doesn't say|AWS doesn't say|how much longer isn't known"
 )
+CITATION = re.compile(
+    r"\((?:Lambda|SQS|S3|IAM|EFS|VPC|EC2|STS|KMS|CloudWatch|Athena|AWS|API)\b[^)]*(?:[Gg]uide|[Rr]eference|quotas)"
+    "|quotas page"
+)
 SOURCES = ("loader", "functions", "emulator", "experiments", "queries", "report", "model", "infra", "docs", "*.md")
 WEIGHTS = ("figures", "data", "handling")
 
@@ -143,16 +147,29 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
+def citing() -> Iterator[str]:
+    """Every source of the product that cites a page of AWS, but those of the query language, whose page lists them."""
+    for file, text in _texts():
+        is_source = file.endswith((".py", ".go", ".tf")) and not file.endswith("_test.go")
+        if is_source and not file.startswith("queries/") and CITATION.search(text):
+            yield file
+
+
 def statements() -> Iterator[tuple[str, str]]:
     """File and line of every statement that only AWS can show something."""
+    for file, text in _texts():
+        if STATEMENT.search(text):
+            yield from ((file, line) for line in text.splitlines() if STATEMENT.search(line))
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Sources and documents, by their path from the root."""
     listed = subprocess.run(["git", "ls-files", *SOURCES], cwd=ROOT, capture_output=True, text=True, check=True)
     for file in listed.stdout.split():
         is_text = file.endswith((".py", ".go", ".tf", ".md", ".json", ".cwli", ".j2")) and "published/" not in file
         if not is_text or file == "CHANGELOG.md" or file.startswith("docs/evidence"):
             continue
-        text = (ROOT / file).read_text(encoding="utf-8")
-        if STATEMENT.search(text):
-            yield from ((file, line) for line in text.splitlines() if STATEMENT.search(line))
+        yield file, (ROOT / file).read_text(encoding="utf-8")
 
 
 def main() -> None:

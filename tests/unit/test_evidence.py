@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.aws_answers import ANSWERS
-from tests.evidence import BOOK, PAGE, ROOT, WEIGHTS, is_open, kind, page, statements
+from tests.evidence import BOOK, PAGE, ROOT, WEIGHTS, citing, is_open, kind, page, statements
 
 ROWS = {row["id"]: row for row in BOOK["assumption"]}
 UNUSED = [name for one in BOOK["unused"] for name in one["answers"]]
@@ -90,6 +90,12 @@ def test_every_statement_that_only_aws_can_show_something_has_a_row():
 
     assert [f"{file}: {line.strip()}" for file, line in statements() if not is_said(file, line)] == []
     assert unused == set()
+
+
+def test_every_source_that_cites_a_page_of_aws_is_named_by_a_row():
+    named = {place.partition("::")[0] for row in ROWS.values() for place in row["code"]}
+    said = {one.partition(": ")[0] for row in ROWS.values() for one in row.get("said", ())}
+    assert sorted(set(citing()) - named - said) == []
 
 
 def test_what_a_function_may_open_and_start_is_within_what_was_recorded():
