@@ -3,7 +3,10 @@
 Of the manners those take part that the recorded calls need. A placeholder in a recorded answer stands for anything.
 """
 
+import io
 import json
+import re
+import zipfile
 import zlib
 from base64 import b64encode
 
@@ -257,6 +260,37 @@ def _(aws):
     return aws.client("lambda").get_function_concurrency(FunctionName="f")
 
 
+RUNNING = """
+import time
+def handler(event, context):
+    if event == "com-67":
+        raise Exception("Failed: some_error_msg")
+    if event == "lam-65":
+        time.sleep(9)
+    print("{}")
+    return "x" * 6291557 if event == "lam-69" else None
+"""
+
+
+@replays("lam-65", "com-67", "lam-69", "lam-74")
+def _(aws, name):
+    """What an invocation answers, or the lines that it leaves."""
+    aws, code = aws(), io.BytesIO()
+    with zipfile.ZipFile(code, "w") as archive:
+        archive.writestr("index.py", RUNNING)
+    given = {"Runtime": "python3.12", "Handler": "index.handler", "Timeout": 1, "Role": "arn:aws:iam::1:role/any"}
+    aws.client("lambda").create_function(FunctionName="f", Code={"ZipFile": code.getvalue()}, **given)
+    answer = aws.client("lambda").invoke(FunctionName="f", Payload=json.dumps(name))
+    if name == "lam-74":
+        events = aws.client("logs").filter_log_events(logGroupName="/aws/lambda/f")["events"]
+        report = events[-1]["message"]  # without its figures
+        return {
+            "parts of REPORT": re.sub(r"[\da-f-]{36}|[\d.]+(?= ms)|(?<=Used: )\d+", "<...>", report).split("\t")[2:]
+        }
+    payload = json.loads(answer["Payload"].read())
+    return answer | {"Payload": payload if isinstance(payload, dict) else {}}
+
+
 def stream(aws):
     """A client of Logs, and where a new stream is."""
     logs, where = aws().client("logs"), {"logGroupName": "g", "logStreamName": "s"}
@@ -384,9 +418,21 @@ def _(aws):
     return s3.delete_objects(Bucket="bucket", Delete={"Objects": [{"Key": str(number)} for number in range(5)]})
 
 
+def recorded_answer(name):
+    """Of an invocation's lines the last one, without its figures."""
+    answer = ANSWERS[name]["answer"]
+    if name != "lam-74":
+        return answer
+    return {
+        "fields": {
+            "parts of REPORT": re.sub(r"<[\w-]+>", "<...>", answer["fields"]["logs"][-1]).strip().split("\t")[2:]
+        }
+    }
+
+
 def outcome(name, aws):
     """What the embedded AWS answers otherwise than recorded, in words; "" where it answers the same."""
-    ask, answer = REPLAYED[name], ANSWERS[name]["answer"]
+    ask, answer = REPLAYED[name], recorded_answer(name)
     try:
         given = ask(aws, name) if ask.__code__.co_argcount == 2 else ask(aws)
     except ClientError as error:
@@ -409,7 +455,7 @@ def differences(recorded, given, path=""):
             found.append(f"no {path}{key}")
         elif isinstance(value, dict):
             found.append(differences(value, given[key], f"{path}{key}."))
-        elif not is_placeholder(value) and value != given[key]:
+        elif not is_placeholder(value) and not same_but_names(str(value), str(given[key])):
             found.append(f"{path}{key} {given[key] if isinstance(value, str) else json.dumps(given[key])}")
     return "; ".join(filter(None, found))
 
@@ -417,7 +463,7 @@ def differences(recorded, given, path=""):
 def is_placeholder(value):
     """Whether something else stands there in every recording."""
     text = json.dumps(value)
-    return "<" in text or value in ("timestamp", "datetime", "copy-etag") or "too-new-log" in text
+    return value in ("timestamp", "datetime", "copy-etag") or "too-new-log" in text
 
 
 @pytest.mark.parametrize("name", sorted(REPLAYED))
