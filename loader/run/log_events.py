@@ -25,7 +25,8 @@ MOST_PAGES = 20_000
 # Lambda's own lines, as recorded (tests/data/aws_answers, lam-74); a REPORT may have more parts behind these.
 _LAMBDA = re.compile(
     r"START RequestId: \S+ Version: \S+|END RequestId: \S+|"
-    r"REPORT RequestId: \S+\tDuration: [\d.]+ ms\tBilled Duration: [\d.]+ ms\tMemory Size: \d+ MB\tMax Memory Used: .*"
+    r"REPORT RequestId: \S+\tDuration: [\d.]+ ms\tBilled Duration: [\d.]+ ms\tMemory Size: \d+ MB\tMax Memory Used: .*",
+    re.DOTALL,
 )
 
 Event = dict[str, Any]

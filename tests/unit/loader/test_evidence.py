@@ -90,6 +90,23 @@ def test_records_hold_or_contradict(check, outcome, which, stack, folder):
     assert checked(stack, folder, RECORDS[check][which])[check] == outcome
 
 
+def test_one_that_waited_long_for_its_turn_contradicts_nothing_where_others_came_back_soon(stack, folder):
+    soon, late = RECORDS["redelivery"]
+    assert checked(stack, folder, soon + [one | {"seq": 1} for one in late])["redelivery"] == HELD
+
+
+def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
+    folder.write_json("run.json", {"plan": {"swept": {"provisioned_pollers": [None, "2-10"]}}})
+    assert checked(stack, folder, ramp(100))["trigger-ramp"] == NOT_MET
+
+
+def test_records_that_make_no_sense_are_said_and_fail_nothing(stack, folder, capsys):
+    folder.append("records.jsonl", [tried(0, 1, 1, 2) | {"started_at_ms": "soon"}])
+    evidence.write(stack, folder, LinesSeen())
+    assert "the assumptions about AWS couldn't be checked" in capsys.readouterr().err
+    assert not (folder.path / FILE).exists()
+
+
 @pytest.mark.parametrize("check", LINES)
 @pytest.mark.parametrize(("outcome", "which"), [(HELD, 0), (CONTRADICTED, 1)])
 def test_lines_hold_or_contradict(check, outcome, which, stack, folder):
