@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = evidence.rows(folder.read_json(evidence.FILE, {}))
         if not (folder.path / evidence.FILE).exists():
             raise UsageError(
-                f"RUN_ID: run {folder.run_id} has no {evidence.FILE}: sweeps and drains with --target aws write it"
+                f"RUN_ID: run {folder.run_id} has no evidence.json: sweeps and drains with --target aws write it"
             )
         rows += [({"run": folder.run_id} if several else {}) | row for row in found]
     print_rows(rows, arguments.format)
