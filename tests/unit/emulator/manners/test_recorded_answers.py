@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from ministack.services import lambda_svc
 from ministack.services import sqs as sqs_svc
 
+from emulator import keeper
 from emulator.manners.queues import Queues
 from emulator.manners.triggers import Triggers
 from tests.aws_answers import ANSWERS, same_but_names
@@ -219,10 +220,12 @@ def _(aws, name):
         "x-53": {"body": {"batchItemFailures": [{"foo": "notvalid"}]}},
         "x-55": {"body": {"batchItemFailures": [{"itemIdentifier": one["id"]} for one in first[1:]]}},
     }
+    records = [{"messageId": one["id"], "eventSource": "aws:sqs"} for one in first]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lambda_svc, "_execute_function", lambda *_: failed[name])
+        keeper.fail_a_batch_whose_answer_names_no_message()
         esm = {"UUID": "u", "FunctionName": "f", "FunctionResponseTypes": ["ReportBatchItemFailures"]}
-        lambda_svc._run_sqs_batch(esm, {}, {"Records": []}, first, where["QueueUrl"], "q")
+        lambda_svc._run_sqs_batch(esm, {}, {"Records": records}, first, where["QueueUrl"], "q")
     for one in first:
         one["visible_at"] = 0  # the timeout is over
     again = sqs_svc._receive_messages_for_esm(where["QueueUrl"], 10)
