@@ -68,7 +68,7 @@ def _open(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     ordered = sorted(filter(is_open, rows), key=lambda row: WEIGHTS.index(row["weight"]))
     lines = ["| assumption | what isn't proven | what there is | decides | where |", "| --- | --- | --- | --- | --- |"]
     lines += [
-        f"| {row['text']}{_checked(row)} | {row.get('open', 'Not documented by AWS.')} | {_proof(row)} | "
+        f"| {_assumption(row)} | {row.get('open', 'Not documented by AWS.')} | {_proof(row)} | "
         f"{row['weight']} | {_places(row)} |"
         for row in ordered
     ]
@@ -78,9 +78,7 @@ def _open(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _proven(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for topic, group in itertools.groupby((row for row in rows if not is_open(row)), key=lambda row: row["topic"]):
         lines = [f"### {topic}", "", "| assumption | proof | decides | where |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {row['text']}{_checked(row)} | {_proof(row)} | {row['weight']} | {_places(row)} |" for row in group
-        ]
+        lines += [f"| {_assumption(row)} | {_proof(row)} | {row['weight']} | {_places(row)} |" for row in group]
         yield "\n".join(lines)
 
 
@@ -133,8 +131,9 @@ def _proof(row: Mapping[str, Any]) -> str:
     return "; ".join(proofs) or "nothing yet"
 
 
-def _checked(row: Mapping[str, Any]) -> str:
-    return " *Checked.*" if "checked" in row else ""
+def _assumption(row: Mapping[str, Any]) -> str:
+    """Its text, its id, by which the recorded answers name it, and whether runs check it."""
+    return f"{row['text']} (`{row['id']}`{', *Checked*' if 'checked' in row else ''})"
 
 
 def _places(row: Mapping[str, Any]) -> str:

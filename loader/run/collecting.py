@@ -214,7 +214,8 @@ class Collecting:
         return (line for line in lines if line["run_id"] == self._folder.run_id)
 
     def _store(self, fresh: list[dict[str, Any]]) -> None:
-        self._events.seen.note(fresh)
+        if self._target.option == "aws":
+            self._events.seen.note(fresh)
         self._strangers += sum(record["run_id"] is None for record in records(fresh))
         if self._abandoned:
             fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]
