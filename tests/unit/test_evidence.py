@@ -16,6 +16,7 @@ REPLAYS = {
     "loader": ["tests/unit/loader/test_recorded_answers.py", "tests/unit/loader/test_executions.py"],
     "python": ["tests/unit/functions/common/test_common_recorded_answers.py"],
     "go": [f"functions/transfer/internal/{package}/recorded_test.go" for package in ("s3", "express", "worker")],
+    "fakes": ["tests/unit/loader/test_recorded_answers.py", "functions/transfer/internal/s3test/recorded_test.go"],
     "limits": ["tests/unit/test_evidence.py"],
     "evaluator": ["tests/unit/queries/insights/test_insights_recorded_lines.py"],
 }

@@ -20,7 +20,8 @@ from loader.target import Target
 from tests.aws_answers import ANSWERS, answering, recorded, same_but_names
 from tests.faults.faulty_sqs import FaultySqs
 from tests.faults.sqs_floods import endpoint
-from tests.unit.loader.simulated_aws import OUTPUTS
+from tests.unit.loader.s3_stub import S3Stub
+from tests.unit.loader.simulated_aws import OUTPUTS, SimulatedAws
 
 EVENTS = [{"timestamp": 1, "message": "x"}]
 # The calls of the loader that are refused in a recorded answer, by the answer: the method of boto3's client, what it is
@@ -180,6 +181,19 @@ def test_a_query_spans_all_of_its_milliseconds_as_the_service_reads_its_seconds(
     [query] = ANSWERS["q-82"]["answer"]["fields"]["queries"]
     assert "START=<start-time>000 END=<end-time>999" in query["queryString"]
     assert asked["startTime"] * 1000 <= 1_500 and asked["endTime"] * 1000 + 999 >= 9_001
+
+
+def test_the_loaders_fakes_of_s3_and_sqs_answer_as_recorded():
+    uploads = S3Stub()
+    uploads.object = b""
+    for name, answer in (
+        ("s3-129", uploads.answer("POST", {}, {}, b"")),
+        ("s3-111", uploads.answer("PUT", {"partNumber": ["1"]}, {"x-amz-checksum-crc32": "AAAAAA=="}, b"x")),
+    ):
+        status, code, _ = recorded(name)
+        assert (answer[0], f"<Code>{code}</Code>" in answer[1].decode()) == (status, True)
+    empty = SimulatedAws("aws", OUTPUTS).begin().receive_message("dead", VisibilityTimeout=1)
+    assert empty == ANSWERS["sqs-16"]["answer"]["fields"]
 
 
 def test_placeholders_stand_for_any_text():
