@@ -6,6 +6,7 @@ The file is meant to be sent in, so it holds numbers, the checks' own ids, and e
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from array import array
 from collections import Counter, defaultdict
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from emulator.stack import ROOT
 from loader.progress import say
 from loader.run.folder import RunFolder
 from loader.run.log_events import MOST_EVENTS_IN_A_PAGE, MOST_REPEATS, LinesSeen
@@ -27,7 +29,8 @@ FORMAT = 1
 AFTER_A_MINUTE, MINUTE_MS = 5 + 300, 60_000  # functions of a standard trigger
 # Status and code at the beginning of an error_message; letters only, so that no key or name passes for a code.
 _CODE = re.compile(r"[A-Z][A-Za-z0-9]+ (\d{3})(?: ([A-Z][A-Za-z]{2,50}))?:")
-_KIND = re.compile(r"[A-Z][A-Za-z3]{2,40}")  # of functions/agreed/failures.json
+# All words of `error_type`.
+KINDS = frozenset(json.loads((ROOT / "functions" / "agreed" / "failures.json").read_text()))
 UNNAMED = ("S3Error", "UnexpectedError")
 
 
@@ -144,7 +147,7 @@ def _words(record: Mapping[str, Any]) -> str:
     """Our word for a failure, and status and code of the answer: whatever isn't of their form stays out."""
     kind = str(record.get("error_type"))
     found = _CODE.match(str(record.get("error_message")))
-    parts = [kind if _KIND.fullmatch(kind) else "other", *(filter(None, found.groups()) if found else ())]
+    parts = [kind if kind in KINDS else "other", *(filter(None, found.groups()) if found else ())]
     return " ".join(parts)
 
 

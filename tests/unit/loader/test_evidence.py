@@ -16,7 +16,7 @@ from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, rec
 
 REPORT = "REPORT RequestId: 1-2\tDuration: 1.5 ms\tBilled Duration: 2 ms\tMemory Size: 128 MB\tMax Memory Used: 40 MB\t"
 ACCOUNT, SECRET = "123456789012", "AKIAIOSFODNN7EXAMPLE"
-NAMES = [ACCOUNT, SECRET, "acme-payroll", "wJalrXUtnFEMI", "jane.doe", "arn:aws"]
+NAMES = [ACCOUNT, SECRET, "acme-payroll", "AcmePayroll", "wJalrXUtnFEMI", "jane.doe", "arn:aws"]
 
 
 @pytest.fixture
@@ -155,6 +155,7 @@ def test_no_account_no_name_and_no_key_gets_into_the_file(stack, folder):
         {"error_type": "S3Error", "error_message": f"GetObject 403 {SECRET}: no"},
         {"error_type": "acme-payroll", "error_message": " ".join(NAMES)},
         {"error_type": ACCOUNT, "error_message": f"{ACCOUNT}: wJalrXUtnFEMI"},
+        {"error_type": "AcmePayroll", "error_message": f"GetObject 403 {ACCOUNT}: {SECRET}"},
         {"error_type": "UnexpectedError", "error_message": "arn:aws:s3:::acme-payroll 403 jane.doe:"},
     ]
     own = {"cell": "acme-payroll", "experiment_tag": "jane.doe", "method": "acme-payroll", "sandbox_id": SECRET}
@@ -164,7 +165,7 @@ def test_no_account_no_name_and_no_key_gets_into_the_file(stack, folder):
     written = (folder.path / FILE).read_text()
     assert [name for name in NAMES if name.lower() in written.lower()] == []
     assert '"AccessDenied 403 AccessDenied": 1' in written  # and what is worth sending does
-    assert '"other": 2' in written
+    assert '"other": 3' in written
 
 
 def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(stack, folder, capsys):
