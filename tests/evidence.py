@@ -59,7 +59,7 @@ def page() -> str:
         "## Proven",
         *_proven(rows),
     ]
-    parts += ["## The recorded answers", _answers(), "## What the recorded answers changed", _changed()]
+    parts += ["## The recorded answers", _answers(), "## What this book changed", _changed()]
     return "\n\n".join(parts) + "\n"
 
 
