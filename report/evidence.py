@@ -55,7 +55,7 @@ def stored(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     return read_json(run_dir / FILE, dict, warnings) or {} if (run_dir / FILE).exists() else {}
 
 
-def caveats(run_dir: Path) -> list[str]:
+def contradictions(run_dir: Path) -> list[str]:
     """What must be said at the top of a report: the assumptions that the run contradicts."""
     told = stored(run_dir, [])
     wrong = [one["assumption"] for one in rows(told) if one["outcome"] == CONTRADICTED]

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.experiment import is_of_n, n_axis
-from report import evidence
 from report.cell_key import Key, told_apart
+from report.evidence import contradictions
 from report.phrases import listed, some
 from report.run import Run
 from report.statistics import rules
@@ -107,7 +107,7 @@ class _Words:
 
     def caveats(self, against: Sequence[Figures], predicted: Figures | None) -> list[str]:
         """What must be said with the figures, the weightiest first."""
-        found = []
+        found = contradictions(self._run.directory)
         if self._run.target == "local":
             ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
             found.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
@@ -120,7 +120,6 @@ class _Words:
             found.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             found.append("Where this ran is not on record.")
-        found += evidence.caveats(self._run.directory)
         found += [*self._failed(), *self._apart(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             found.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")

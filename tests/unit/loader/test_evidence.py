@@ -10,7 +10,7 @@ from loader.run import collecting, evidence
 from loader.run.drain import drain
 from loader.run.folder import RunFolder
 from loader.run.log_events import LinesSeen
-from report.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, caveats, rows
+from report.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
 from tests.evidence import BOOK
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
@@ -137,7 +137,7 @@ def test_a_drain_on_aws_checks_what_it_meets_and_one_of_another_cell_adds_to_it(
     counts = {name: (found[name]["held"], found[name]["contradicted"]) for name in ("lambda-lines", "record-keys")}
     assert counts == {"lambda-lines": (3, 1), "record-keys": (3, 1)}
     assert found["logs-order"]["outcome"] == HELD
-    [caveat] = caveats(folder.path)
+    [caveat] = contradictions(folder.path)
     assert "a record is one log line, as the function wrote it" in caveat and "REPORT lines have the recorded" in caveat
 
 
