@@ -44,6 +44,10 @@ test-often: $(READY) ## Which tests depend on luck: make test RUNS=12 times, eve
 sentences: $(READY) ## Write tests/contract/sentences.txt anew: every text of a report, for reading
 	$(BIN)/python -m tests.contract.sentences
 
+.PHONY: evidence
+evidence: $(READY) ## Write docs/evidence.md anew: what Stampede assumes of AWS, and what proves it
+	$(BIN)/python -m tests.evidence
+
 .PHONY: test-slow
 test-slow: $(READY) go-function ## What make test leaves out: N = 500, sweeps with AWS's manners, a stack changed by hand (about 12 minutes)
 	$(BIN)/python -m emulator.providers
@@ -101,6 +105,7 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 	$(CFN_LINT) infra/modules/s3_files/*.yaml
 	@$(MAKE) --no-print-directory docs CURRENT=--output-check
 	$(BIN)/python -m tests.contract.sentences --check
+	$(BIN)/python -m tests.evidence --check
 
 # terraform-docs is a Go tool with pins of its own; Go builds it once (half a minute) and keeps it in its own cache.
 TERRAFORM_DOCS := go -C docs/terraform-docs tool terraform-docs ../../infra

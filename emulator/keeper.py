@@ -21,7 +21,7 @@ from hypercorn.events import RawData
 from hypercorn.protocol.h11 import H11Protocol
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import s3, sqs
+from ministack.services import lambda_svc, s3, sqs
 
 from emulator import athena, ministack
 from emulator.repeated_calls import AnsweredOnce
@@ -129,6 +129,28 @@ def copy_on_condition() -> None:
     s3._copy_object = copy_or_refuse
 
 
+def fail_a_batch_whose_answer_names_no_message() -> None:
+    """Let the trigger of MiniStack in this process take an answer that names a failure by another key, or by an id that
+    isn't in the batch, for a failure of the whole batch, which then comes back: as AWS does (recorded: aws_answers
+    x-53). By itself it deletes the messages, so that a function with such a defect would seem to work.
+    """
+    execute = lambda_svc._execute_function
+
+    def execute_for_the_trigger(func: dict, event: dict) -> dict:
+        result = execute(func, event)
+        records = event.get("Records") if isinstance(event, dict) else None
+        messages = [one for one in records or () if isinstance(one, dict) and one.get("eventSource") == "aws:sqs"]
+        body = result.get("body")
+        failures = body.get("batchItemFailures") if isinstance(body, dict) else None
+        named = [one.get("itemIdentifier") for one in failures or ()]
+        if not messages or {one.get("messageId") for one in messages}.issuperset(named):
+            return result
+        why = {"errorType": "InvalidBatchItemFailures", "errorMessage": f"no messages of the batch: {named}"}
+        return {**result, "error": True, "body": why}
+
+    lambda_svc._execute_function = execute_for_the_trigger
+
+
 def served_as_by_a_proxy(app: Callable) -> Callable:
     """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
 
@@ -156,6 +178,7 @@ def main() -> None:
     take_queues_in_any_order()
     write_answers_in_one_piece()
     copy_on_condition()
+    fail_a_batch_whose_answer_names_no_message()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):
         from emulator import manners  # and with it most of MiniStack's services, which it loads by itself when asked

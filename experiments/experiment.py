@@ -20,6 +20,7 @@ NEEDED = object()
 LAST_SECTIONS = (
     "prediction",
     "server_side",
+    "evidence",
     "errors",
     "accounting",
     "cost",

@@ -31,6 +31,7 @@ VERBS = {
     "drain": "wait until every message is accounted for, and report what isn't",
     "query": "run a Logs Insights query over a run, in CloudWatch or offline",
     "report": "rebuild a run's report from its records, or compare two runs",
+    "evidence": "print what a run on AWS showed of Stampede's assumptions",
     "prices": "print the prices behind the estimates, or update them from AWS",
     "emulator": "start, stop or show the embedded AWS",
 }

@@ -1,4 +1,4 @@
-"""A queue's attributes converge: it isn't there at once, keeps old settings for a while, and its counts lag."""
+"""A queue's attributes converge: it isn't there at once, keeps old settings, its counts lag, a purge takes a minute."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ DELETED = (
     "You must wait 60 seconds after deleting a queue before you can create another with the same name.",
 )
 
+PURGED = (
+    403,
+    "PurgeQueueInProgress",
+    "Only one PurgeQueue operation on {} is allowed every 60 seconds.",
+)
+
 
 class _Changed(NamedTuple):
     """Settings that a queue had, and until when it may still answer with them."""
@@ -31,19 +37,25 @@ class _Changed(NamedTuple):
 class Queues(Manner):
     """The approximate counts of a queue converge within a minute after the last change, and attributes that are set
     spread within 60 s (SQS API reference, GetQueueAttributes and SetQueueAttributes). A new queue is there after a
-    second or so ("wait at least one second", CreateQueue); a deleted one's name is free after 60 s (DeleteQueue).
+    second or so ("wait at least one second", CreateQueue); a deleted one's name is free after 60 s (DeleteQueue). A
+    queue is purged once in 60 s (recorded: aws_answers sqs-24).
 
     Older counts are those that an earlier call saw.
     """
 
     SPREADS_S, APPEARS_S = 60, (0, 2)
-    calls = frozenset(f"sqs.{name}QueueAttributes" for name in ("Get", "Set")) | {"sqs.CreateQueue", "sqs.DeleteQueue"}
+    calls = frozenset(f"sqs.{name}QueueAttributes" for name in ("Get", "Set")) | {
+        "sqs.CreateQueue",
+        "sqs.DeleteQueue",
+        "sqs.PurgeQueue",
+    }
 
     def __init__(self, pace: Any) -> None:
         super().__init__(pace)
         # All by the queue's name.
         self._appears: dict[str, float] = {}
         self._free_from: dict[str, float] = {}
+        self._purges_from: dict[str, float] = {}
         self._changed: dict[str, _Changed] = {}
         self._seen: dict[str, list[tuple[float, dict[str, str]]]] = collections.defaultdict(list)
         self._asked: collections.Counter[str] = collections.Counter()
@@ -55,6 +67,9 @@ class Queues(Manner):
             return call.refused(*DELETED)
         if call.operation == "GetQueueAttributes" and now < self._appears.get(name, 0.0):
             return call.refused(*MISSING)
+        if call.operation == "PurgeQueue" and now < self._purges_from.get(name, 0.0):
+            status, code, message = PURGED
+            return call.refused(status, code, message.format(name))
         if call.operation == "SetQueueAttributes":
             settings = (sqs._queues.get(sqs._queue_url(name)) or {}).get("attributes", {})
             held = {one: settings[one] for one in call.given["Attributes"] if one in settings}
@@ -70,6 +85,8 @@ class Queues(Manner):
             self._free_from[name] = now + self.pace.seconds(self.SPREADS_S, self.SPREADS_S)
             self._appears.pop(name, None)
             self._seen.pop(name, None)
+        elif call.operation == "PurgeQueue":
+            self._purges_from[name] = now + self.pace.seconds(self.SPREADS_S, self.SPREADS_S)
         elif call.operation == "GetQueueAttributes" and "Attributes" in answer:
             return {**answer, "Attributes": answer["Attributes"] | self._older(name, answer["Attributes"])}
         return answer

@@ -22,7 +22,8 @@ RECORD_MARGIN_S = 3.0
 TIMEOUT_S = range(1, 900 + 1)
 # SQS keeps a message that was received back for so long in all (SQS developer guide, visibility timeout).
 LONGEST_HOLD_S = 12 * 3600
-# An SQS trigger in standard mode caps at 1,000.
+# The most of a trigger's maximum concurrency, which the stack always sets in standard mode (Lambda guide,
+# services-sqs-scaling; without it 1,250).
 MOST_WITHOUT_POLLERS = 1000
 # Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
 LEAST_POLLERS = range(2, 200 + 1)

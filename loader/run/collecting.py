@@ -10,6 +10,7 @@ from typing import Any
 from experiments import of_run
 from loader.errors import UsageError
 from loader.progress import say
+from loader.run import evidence
 from loader.run.accounting import UNANSWERED_FILE, CellAccount, Ledger
 from loader.run.executions import EXECUTIONS
 from loader.run.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
@@ -125,6 +126,8 @@ class Collecting:
                 f"{self._strangers} error records of this time belong to no message of a run: their message "
                 "bodies weren't valid"
             )
+        if self._target.option == "aws":
+            evidence.write(self._target, self._folder, self._events.seen)
         self._letters.show_again()
         return accounts
 
@@ -211,6 +214,8 @@ class Collecting:
         return (line for line in lines if line["run_id"] == self._folder.run_id)
 
     def _store(self, fresh: list[dict[str, Any]]) -> None:
+        if self._target.option == "aws":
+            self._events.seen.note(fresh)
         self._strangers += sum(record["run_id"] is None for record in records(fresh))
         if self._abandoned:
             fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import target as targets
 from loader.athena import PATIENCE_S, Query, QueryFailure, patiently
+from loader.errors import RunError
 from loader.target import RETRIES, Target
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
@@ -109,7 +110,12 @@ class ExecutionRecords:
                 if error.response["Error"].get("Code") != "ResourceAlreadyExistsException":
                     raise
             self._has_stream = True
-        self._logs.put_log_events(**self._place, logEvents=[event])
+        answer = self._logs.put_log_events(**self._place, logEvents=[event])
+        if answer.get("rejectedLogEventsInfo"):  # with status 200: too old or too new, by CloudWatch's clock
+            raise RunError(
+                f"{self._place['logGroupName']}: CloudWatch Logs rejected a record because of its timestamp; set this "
+                "machine's clock"
+            )
 
 
 def now_ms() -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,61 @@ _FORGET_AT = 50_000  # events; to look at each remembered one is worth it when m
 MOST_REPEATS = 5
 MOST_PAGES = 20_000
 
+# Lambda's own lines, as recorded (tests/data/aws_answers, lam-74); a REPORT may have more parts behind these.
+_LAMBDA = re.compile(
+    r"START RequestId: \S+ Version: \S+|END RequestId: \S+|"
+    r"REPORT RequestId: \S+\tDuration: [\d.]+ ms\tBilled Duration: [\d.]+ ms\tMemory Size: \d+ MB\tMax Memory Used: .*",
+    re.DOTALL,
+)
+
 Event = dict[str, Any]
+
+
+@dataclass
+class LinesSeen:
+    """What CloudWatch's answers were like: pages, of them those without events but with a token, and those not in the
+    order of time; events with the time of their ingestion; lines; records, and lines that begin like one and are none;
+    Lambda's lines, and those of another form. `most_` are maxima: events of a page, repetitions of a token, and ms from
+    a line's time to its ingestion."""
+
+    pages: int = 0
+    empty_pages: int = 0
+    disordered_pages: int = 0
+    most_events: int = 0
+    most_repeats: int = 0
+    most_late_ms: int = 0
+    ingested: int = 0
+    lines: int = 0
+    records: int = 0
+    broken_records: int = 0
+    lambda_lines: int = 0
+    odd_lambda_lines: int = 0
+
+    def page(self, answer: dict[str, Any], after_ms: int) -> int:
+        """Note one answer of FilterLogEvents, behind a page that ended at `after_ms`; returns where this one ends."""
+        times = [after_ms, *(event["timestamp"] for event in answer["events"])]
+        self.pages += 1
+        self.empty_pages += not answer["events"] and "nextToken" in answer
+        self.disordered_pages += times != sorted(times)
+        self.most_events = max(self.most_events, len(answer["events"]))
+        lags = [one["ingestionTime"] - one["timestamp"] for one in answer["events"] if "ingestionTime" in one]
+        self.ingested += len(lags)
+        self.most_late_ms = max(self.most_late_ms, *lags, 0)
+        return max(times)
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Note lines that were not seen before."""
+        for event in events:
+            message = event["message"]
+            self.lines += 1
+            if message.startswith('{"concurrency_limit"'):
+                is_record = any(True for _ in records([event]))
+                self.records += is_record
+                self.broken_records += not is_record
+            elif message.startswith(("START ", "END ", "REPORT ")) or '"platform.report"' in message:
+                is_usual = _LAMBDA.fullmatch(message) is not None
+                self.lambda_lines += is_usual
+                self.odd_lambda_lines += not is_usual
 
 
 class LogEvents:
@@ -42,6 +98,7 @@ class LogEvents:
     ) -> None:
         self._logs, self._group, self._overlap_ms = logs_client, log_group_name, overlap_ms
         self._start_ms, self._newest_ms = start_ms, start_ms
+        self.seen = LinesSeen()
         # When each remembered event happened, by its digest: before this fetch, and in it.
         self._seen: dict[int, int] = {}
         self._fresh: dict[int, int] = {}
@@ -97,18 +154,20 @@ class LogEvents:
                 begin_ms = max(event["timestamp"] for event in events)
 
     def _pages_of_one_answer(self, since_ms: int) -> Iterator[list[Event]]:
-        repeats, token = 0, None
+        repeats, token, end_ms = 0, None, since_ms
         while repeats < MOST_REPEATS:
             more = {} if token is None else {"nextToken": token}
             # AWS gives the order of time whatever `interleaved` says; moto and LocalStack give it only when asked.
             answer = self._logs.filter_log_events(
                 logGroupName=self._group, startTime=since_ms, interleaved=True, **more
             )
+            end_ms = self.seen.page(answer, end_ms)
             yield [_event(raw) for raw in answer["events"]]
             previous, token = token, answer.get("nextToken")
             if token is None:
                 return
             repeats = repeats + 1 if token == previous and not answer["events"] else 0
+            self.seen.most_repeats = max(self.seen.most_repeats, repeats)
 
     def _edge_ms(self) -> int:
         return max(self._start_ms, self._newest_ms - self._overlap_ms)

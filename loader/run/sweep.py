@@ -47,7 +47,7 @@ from model.parameters import ParameterError, Parameters
 from model.prediction import Prediction
 from report.phrases import duration
 
-# PurgeQueue takes up to 60 s on AWS (SQS API reference).
+# PurgeQueue takes up to 60 s on AWS (SQS API reference), which takes no other one of the queue meanwhile.
 PURGE_S = {"local": 2.0, "aws": 60.0}
 # A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after 15 s at most, and
 # has 20 s for the calls under way (functions/transfer/internal/worker).
@@ -282,7 +282,7 @@ def _drop_messages(target: Target, why: str, wait_s: float) -> None:
     """Purge the queue, messages in flight too, and say where some stay."""
     say(f"emptying the queue {why} ({wait_s:.0f} s)")
     try:
-        target.client("sqs").purge_queue(QueueUrl=target["queue_url"])
+        _purge(target)
         time.sleep(wait_s)
         left = sum(message_counts(target.client("sqs"), target["queue_url"]))
     except (BotoCoreError, ClientError) as error:
@@ -293,6 +293,21 @@ def _drop_messages(target: Target, why: str, wait_s: float) -> None:
             "and is counted in its own cell",
             style="yellow",
         )
+
+
+def _purge(target: Target) -> None:
+    """Purge the queue. Where a purge of the last minute, of a run that was interrupted, is still under way, wait until
+    it is over: it may leave messages that were sent after it began. Raises what boto3 raises."""
+    sqs, url = target.client("sqs"), target["queue_url"]
+    try:
+        sqs.purge_queue(QueueUrl=url)
+    except ClientError as error:
+        if not error.response["Error"].get("Code", "").endswith("PurgeQueueInProgress"):
+            raise
+        pause_s = PURGE_S[target.option]
+        say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")
+        time.sleep(pause_s)
+        sqs.purge_queue(QueueUrl=url)
 
 
 def _wants_destroy() -> bool:

@@ -48,5 +48,5 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
                Column("queue", "s"), Column("planning", "s"),
                Column("engine", "s"), Column("scanned", "MB"), Column("per query", "USD")]  # fmt: skip
     return page.grid(
-        "queries", "Athena’s own times of its queries: the median total, and means of its parts", columns, lines
+        "queries", "Athena’s own times of its queries: the median total, and means of the others", columns, lines
     )

@@ -6,6 +6,7 @@ from typing import Any
 from experiments.experiment import is_of_n, n_axis
 from report import sdks
 from report.cell_key import Key, told_apart
+from report.evidence import contradictions
 from report.phrases import listed, some
 from report.run import Run
 from report.statistics import rules
@@ -107,7 +108,7 @@ class _Words:
 
     def caveats(self, against: Sequence[Figures], predicted: Figures | None) -> list[str]:
         """What must be said with the figures, the weightiest first."""
-        found = []
+        found = contradictions(self._run.directory)
         if self._run.target == "local":
             ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
             found.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")

@@ -125,7 +125,7 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
     yield "copy", ["parallel_limit=1,10,50"], {"takes": lambda one: 40 / min(10, one.values["parallel_limit"])}
     yield "copy_host", ["parallel_limit=10,50"], {"takes": lambda one: 4.0}
     yield "express", SIZES, {"takes": lambda one: 1 + (one.values["storage_class"] == "express")}
-    yield "express", SIZES, {"takes": lambda one: 1.0, **ENDPOINT}
+    yield "express", SIZES, {"takes": lambda one: 1.0, "change": _evidence, **ENDPOINT}
     yield (
         "express",
         ["object_bytes=10000,100000"],
@@ -257,6 +257,16 @@ def _messy(folder: Path) -> None:
     rows = [{"request": "REST.GET.OBJECT", "role": "theirs", "status": 200, **asked}]
     told = {"asked_at": "2026-11-22T12:00:00+00:00", "role": "ours", "rows": rows}
     (folder / "server_side.json").write_text(json.dumps(told))
+    _evidence(folder)
+
+
+def _evidence(folder: Path) -> None:
+    """Assumptions about AWS that held, and some that didn't."""
+    counts = {"clocks": (1, 0), "logs-late": (0, 1), "codes": (9, 2)}
+    checks = [{"id": name, "held": held, "contradicted": wrong} for name, (held, wrong) in counts.items()]
+    checks[1]["values"] = {"latest_s": 700.5}
+    target = json.loads((folder / "run.json").read_text())["target"]
+    (folder / "evidence.json").write_text(json.dumps({"target": target, "checks": checks}))
 
 
 def _never_together(folder: Path) -> None:

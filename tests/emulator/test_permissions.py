@@ -111,6 +111,18 @@ def test_a_whole_sweep_runs_under_the_policy(swept):
     }
 
 
+def test_a_sweep_on_what_stands_for_aws_checks_the_assumptions_about_aws_and_names_nobody(swept, capsys):
+    folder = RunFolder.find(swept.work / "results", None)
+    assert swept.stampede("evidence", folder.run_id, "--format", "json") == 0
+    found = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (found["record-keys"]["held"], found["receive-counts"]["held"], found["concurrency"]["held"]) == (8, 8, 2)
+    assert {name for name, row in found.items() if row["outcome"] == "contradicted"} == set()
+    written = (folder.path / "evidence.json").read_text()
+    target = folder.read_json("run.json")
+    assert not any(word in written for word in (target["account"]["account_id"], "stampede-download", folder.run_id))
+    assert "Assumptions about AWS that this run checked" in (folder.path / "report.html").read_text()
+
+
 def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
     assert swept.stampede("doctor", *SWEEP, "--set", "concurrency_value=1,3", "--format", "json") == 0
     found = {one["check"]: one for one in json.loads(capsys.readouterr().out)["checks"]}

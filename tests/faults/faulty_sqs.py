@@ -9,6 +9,8 @@ import threading
 from collections import Counter, deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.aws_answers import ANSWERS, wire
+
 # What one request meets; anything else in the script is a mistake of the test.
 OK = "ok"
 OK_IN_CHUNKS = "accept, answer in chunks and small pieces"
@@ -46,10 +48,18 @@ _ERRORS = {
 }
 
 
+def _too_much(entries: list[dict]) -> str:
+    """The recorded answer to a batch beyond the limits; "" for one within them."""
+    if len(entries) > 10:
+        return "sqs-06"
+    return "sqs-03" if sum(len(entry["MessageBody"].encode()) for entry in entries) > 2**20 else ""
+
+
 class FaultySqs:
     """Use as a context manager; `accepted` are the bodies it took, `requests` how many requests came.
 
-    `script` says what each request meets, in order of arrival, `then` what the later ones meet; the first
+    `script` says what each request meets, also by the id of a recorded answer, in order of arrival, `then` what the
+    later ones meet; batches beyond the limits get the recorded refusal; the first
     `refused_connections` are closed as soon as they are made. `heads` are the headers of every request.
     """
 
@@ -104,6 +114,10 @@ class FaultySqs:
 
     def answer(self, fault: str, entries: list[dict]) -> tuple[int, bytes]:
         """Status and content for one request under `fault`."""
+        fault = _too_much(entries) or fault
+        if fault in ANSWERS:
+            status, _, content = wire(fault)
+            return status, content
         successful = self._accept(entries) if fault in _ACCEPTS_ALL else []
         if fault in _ERRORS:
             status, code = _ERRORS[fault]

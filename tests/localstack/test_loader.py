@@ -135,6 +135,8 @@ def test_a_drain_accounts_for_successes_duplicates_and_dead_letters_and_leaves_t
         "unexpected": 0,
     }  # fmt: skip
     assert sorted(delivered.values()) == [1] * 38 + [MAX_RECEIVE_COUNT] * 2
+    checks = {one["id"]: one for one in RunFolder(RESULTS / "r").read_json("evidence.json")["checks"]}
+    assert (checks["duplicates"]["held"], checks["logs-order"]["contradicted"]) == (1, 0)
     letters = list(RunFolder(RESULTS / "r").rows("dead_letters.jsonl"))
     assert {one["seq"] for one in letters} == failing
     assert {one["message_id"] for one in letters} <= set(delivered)  # the queue for dead letters keeps the ids

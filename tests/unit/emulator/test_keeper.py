@@ -14,7 +14,7 @@ from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.typing import ConnectionState
 from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import s3, sqs
+from ministack.services import lambda_svc, s3, sqs
 
 from emulator import keeper
 
@@ -45,6 +45,18 @@ def test_ministack_by_itself_loses_it(worker):
     timer = log_later(worker, "the record", 30)
     assert worker._drain_stderr_bounded() == "", "MiniStack waits by itself now: the keeper needn't do it any more"
     timer.cancel()
+
+
+@pytest.mark.parametrize(("failures", "fails"), [([], False), ([{"itemIdentifier": "m"}], False),
+    ([{"itemIdentifier": "other"}], True), ([{"foo": "m"}], True)])  # fmt: skip
+def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invocation(monkeypatch, failures, fails):
+    answer = {"body": {"batchItemFailures": failures}, "log": "lines"}
+    monkeypatch.setattr(lambda_svc, "_execute_function", lambda func, event: answer)
+    keeper.fail_a_batch_whose_answer_names_no_message()
+    batch = {"Records": [{"messageId": "m", "eventSource": "aws:sqs"}]}
+    given = lambda_svc._execute_function({}, batch)
+    assert (given.get("error", False), given["log"]) == (fails, "lines")
+    assert lambda_svc._execute_function({}, {"what": 1}) == answer
 
 
 def test_an_idle_function_waits_without_waking_the_emulator_and_gets_its_event_at_once(monkeypatch):

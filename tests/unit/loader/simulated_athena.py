@@ -66,10 +66,11 @@ class SimulatedAthena(SimulatedAws):
             raise ClientError({"Error": {"Code": "ResourceAlreadyExistsException"}}, "CreateLogStream")
         self.streams.append(logStreamName)
 
-    def put_log_events(self, logGroupName: str, logStreamName: str, logEvents: list[dict[str, Any]]) -> None:
+    def put_log_events(self, logGroupName: str, logStreamName: str, logEvents: list[dict[str, Any]]) -> dict[str, Any]:
         self._call("PutLogEvents")
         for event in logEvents:
             self.log(event["message"], at_s=self.now_s)
+        return {}
 
     def state_of(self, query_id: str) -> str:
         """How a query stands now."""

@@ -337,7 +337,7 @@ def test_hints_name_the_program_as_it_was_started_where_it_is_not_on_the_path(st
 
 def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
     taking = {verb for verb, parser in verb_parsers().items() if "--results-dir" in parser._option_string_actions}
-    assert taking == {"doctor", "sweep", "flood", "drain", "query", "report"}
+    assert taking == {"doctor", "sweep", "flood", "drain", "query", "report", "evidence"}
 
 
 def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_path):

@@ -14,6 +14,7 @@ from loader.run.executions import carry_out, stop_left_running, token_of
 from loader.run.folder import RunFolder
 from loader.run.plan import make_plan
 from loader.run.sweep import SweepRun
+from tests.aws_answers import ANSWERS
 from tests.unit.loader.queries_experiment import QUERIES, QUERY, SQL
 from tests.unit.loader.simulated_athena import SimulatedAthena
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS
@@ -102,6 +103,13 @@ def test_what_athena_does_not_tell_is_null(aws, carried_out, drained):
     unknown = ("bytes", "scanned_bytes", "queue_seconds", "planning_seconds", "service_seconds")
     assert [record[name] for name in unknown] == [None] * 5
     assert (record["elapsed_seconds"], record["engine_seconds"]) == (0.005, 0.005)
+
+
+def test_a_record_that_cloudwatch_leaves_out_ends_the_run_with_the_reason(aws, carried_out, monkeypatch):
+    told = ANSWERS["ev-87"]["answer"]["fields"]  # recorded: a 200 that rejects the event
+    monkeypatch.setattr(SimulatedAthena, "put_log_events", lambda self, **_: told)
+    with pytest.raises(RunError, match="rejected a record because of its timestamp; set this machine's clock"):
+        carried_out()
 
 
 ENDS = {

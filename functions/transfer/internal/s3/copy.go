@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"stampede/transfer/internal/failure"
@@ -19,6 +20,10 @@ const (
 	TooLargeAdvice = "one CopyObject takes at most 5 GB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; copies by S3 " +
 		"Batch Operations have the same limit"
 )
+
+// passingBehind200 are the codes of a copy that failed after its 200 and may succeed when it is made again; before it, their
+// status says so.
+var passingBehind200 = []string{"InternalError", "ServiceUnavailable", "ConditionalRequestConflict", "OperationAborted"}
 
 // ErrExists says that an object has the destination's key, so nothing was copied.
 var ErrExists = errors.New("CopyObject 412 PreconditionFailed: the destination exists")
@@ -41,7 +46,7 @@ func (c *Client) Copy(ctx context.Context, counted Counted, sourceBucket, source
 	body, err := answer.all(longestErrorBytes)
 	switch {
 	case err != nil:
-	case answer.Status == http.StatusPreconditionFailed:
+	case answer.Status == http.StatusPreconditionFailed, answer.Status < 300 && bytes.Contains(body, []byte("<Code>PreconditionFailed</Code>")):
 		err = ErrExists
 	case answer.Status >= 300 || bytes.Contains(body, []byte("<Error>")):
 		err = answer.refused(body)
@@ -72,7 +77,7 @@ func refusedCopy(refused *failure.Error, status int, said told) {
 	case status == http.StatusConflict: // ConditionalRequestConflict, OperationAborted: another request for this key was under way
 		refused.Temporary = true
 	case status == http.StatusOK: // the error came after the 200
-		refused.Temporary = refused.Temporary || said.Code == "InternalError" || said.Code == "ServiceUnavailable"
+		refused.Temporary = refused.Temporary || slices.Contains(passingBehind200, said.Code)
 		if said.Code == "SlowDown" {
 			refused.Type, refused.Message = failure.SlowDown, byOperation[copyObject][503].advice
 		}

@@ -59,3 +59,12 @@ def test_old_settings_are_answered_for_a_while(queue):
     assert timeouts() == {"30", "77"}
     aws.now += Queues.SPREADS_S
     assert timeouts() == {"77"}
+
+
+def test_a_queue_is_purged_once_a_minute(queue):
+    aws, sqs, url = queue
+    assert code_of(sqs.purge_queue, QueueUrl=url) == ""
+    aws.now += 59
+    assert code_of(sqs.purge_queue, QueueUrl=url) == "AWS.SimpleQueueService.PurgeQueueInProgress"
+    aws.now += 1
+    assert code_of(sqs.purge_queue, QueueUrl=url) == ""

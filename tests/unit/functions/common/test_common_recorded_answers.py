@@ -1,0 +1,45 @@
+"""What S3 was recorded to answer to a GET is what the functions take it for, and what their fake S3 answers."""
+
+import urllib.error
+import urllib.request
+
+import pytest
+from botocore.exceptions import ClientError
+
+from common.boto_failures import translate
+from common.describing import describe
+from common.failures import AnswerError
+from common.retries import RETRIES
+from tests.aws_answers import ANSWERS, answering, recorded, wire
+from tests.faults.faulty_s3 import BUCKET, KEY, FaultyS3
+
+REFUSED = ("s3-116", "s3-119", "s3-123", "s3-120", "s3-100")
+# Of those, the requests that the fake answers.
+ASKED = {"s3-116": {"Range": "bytes=1024-4096"}, "s3-119": {"If-Match": '"other"'}}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_our_http_and_boto3_read_the_same_refusal_in_it_and_do_not_try_again(name):
+    status, code, message = recorded(name)
+    _, _, body = wire(name)
+    ours = AnswerError.from_body("GetObject", status, body)
+    with pytest.raises(ClientError) as raised:
+        answering("s3", name).get_object(Bucket="b", Key="k")
+    theirs = translate(raised.value)
+    assert (ours.status, ours.code or str(status)) == (theirs.status, theirs.code) == (status, code)
+    assert ours.detail == ("" if status == 304 else message)
+    assert describe(ours)[0] == describe(theirs)[0] == ("NoSuchKey" if status == 404 else "S3Error")
+    assert not RETRIES.applies_to(status, code)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_faulty_s3_answers_as_recorded(name):
+    status, code, _ = recorded(name)
+    with FaultyS3(8) as s3:
+        request = urllib.request.Request(f"{s3.url}/{BUCKET}/{KEY}", headers=ASKED[name])
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(request)
+        answer = raised.value.read().decode()
+    assert (raised.value.code, f"<Code>{code}</Code>" in answer) == (status, True)
+    size = ANSWERS[name]["answer"].get("ActualObjectSize")
+    assert size is None or f"<ActualObjectSize>{size}</ActualObjectSize>" in answer
