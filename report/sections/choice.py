@@ -29,6 +29,7 @@ def render(page: Page) -> Block | None:
         pictures,
         grid=_grid(page, "choice-most", first),
         others=_grid(page, "choice-others", others) if others else None,
+        together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
     )
 

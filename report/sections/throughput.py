@@ -35,7 +35,9 @@ def render(page: Page) -> Block | None:
         alone=_alone(page),
         theirs=_published_words(page),
         grids=grids,
-    )
+        together=max((one["together"] for compare in answerable(page.experiment) if compare.kind == "scale"
+                      for one in page.numbers["comparisons"].get(compare.name, ())), default=1),
+    )  # fmt: skip
 
 
 def _alone(page: Page) -> str:

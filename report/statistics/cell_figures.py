@@ -33,8 +33,8 @@ class Measured:
     moved_bytes: float | None
 
 
-def measured(cell: Cell, experiment: Experiment) -> Measured:
-    """Everything that can be said of one cell on its own."""
+def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measured:
+    """Everything that can be said of one cell on its own, but for how many have a difference of cold and warm ones."""
     # It seeds the resamples: without the separators, which are for reading.
     label = re.sub(r"(?<=\d),(?=\d)", "", cell.key.plain.words)
     parts = cell.by_repeat()
@@ -56,7 +56,7 @@ def measured(cell: Cell, experiment: Experiment) -> Measured:
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
         "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
-        "cold": cold_against_warm(cell.done, label, experiment.operation[0]),
+        "cold": cold_against_warm(cell.done, label, experiment.operation[0], cold_among),
     }
     if left_out := len(cell.done) - len(whole):
         figures["left_out_of_speeds"] = left_out

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from report.spread import quantile
-from report.statistics import rules
+from report.statistics import rules, together
 from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
 
 
-def effect(ours: Sample, base: Sample) -> dict[str, Any]:
+def effect(ours: Sample, base: Sample, among: int = 1) -> dict[str, Any]:
     """`ours` against `base` (seconds): ratios ours / base of medians and means, Cliff's delta, and what they allow
-    to say.
+    to say. The intervals of medians and of delta are those of `among` comparisons that hold together; that of means,
+    of which nothing is claimed, holds alone.
 
     `level` is read off the interval of the ratio of medians: "holds" when it lies within 1 +- HOLDS_WITHIN, "slower"
     or "faster" when it lies outside on one side, "unclear" when it reaches across, "cant_tell" with too few.
@@ -27,11 +28,12 @@ def effect(ours: Sample, base: Sample) -> dict[str, Any]:
     size = min(len(ours), len(base))
     medians = _median(ours) / _median(base)
     means = mean(ours.values.tolist()) / mean(base.values.tolist())
-    ratio = {"value": medians} | interval(ours.medians / base.medians, size)
+    alone = interval(ours.medians / base.medians, size)
+    ratio = {"value": medians} | together.of_ratio(medians, alone, size, among)
     return figures | {
         "ratio_of_medians": ratio,
         "ratio_of_means": {"value": means} | interval(ours.means / base.means, size),
-        "cliffs_delta": cliffs_delta(ours.values, base.values),
+        "cliffs_delta": cliffs_delta(ours.values, base.values, together.confidence(among)),
         "level": level(ratio),
         "why": None,
     }
@@ -47,8 +49,8 @@ def level(ratio: dict[str, float]) -> str:
     return "faster" if ratio["high"] < least else "unclear"
 
 
-def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
-    """Cliff's delta P(ours > base) - P(ours < base) with its 95 % interval; both ascending, at least two values each.
+def cliffs_delta(ours: np.ndarray, base: np.ndarray, confidence: float = rules.CONFIDENCE) -> dict[str, float]:
+    """Cliff's delta P(ours > base) - P(ours < base) with its interval; both ascending, at least two values each.
 
     With d_ij = sign(x_i - y_j), its variance is
       (m^2 sum (d_i. - d)^2 + n^2 sum (d_.j - d)^2 - sum sum (d_ij - d)^2) / (n m (n - 1) (m - 1)),
@@ -63,7 +65,7 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
     columns = (2 * n - np.searchsorted(ours, base, "left") - np.searchsorted(ours, base, "right") - n) / n
     untied = n * m - int((less_or_equal - less).sum())
     d = int((less + less_or_equal - m).sum()) / (n * m)
-    z = NormalDist().inv_cdf(1 - (1 - rules.CONFIDENCE) / 2)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     if abs(d) == 1:
         inner = math.copysign((min(n, m) - z * z) / (min(n, m) + z * z), d)
         return {"value": d, "low": min(d, inner), "high": max(d, inner)}

@@ -53,6 +53,12 @@ WORDS = {
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
         "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004)."
     ),
+    "together": (
+        "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "
+        "intervals (Šidák 1967, with Student's quantiles). Results and the headline are read off these. A ranking "
+        "counts every pair of variants, because the data decide which one is the fastest. An interval of a single "
+        "cell, such as that of its median, holds on its own."
+    ),
     "seed": (
         "Derived from the figures themselves, so the same records give the same intervals in any order; another "
         "version of NumPy may draw different resamples."
