@@ -4,9 +4,8 @@ Built on the exact sweep line of report.overlap. Times are whole milliseconds, r
 """
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,25 +23,27 @@ from report.statistics.selection import Cell
 class Repeat:
     """One repeat of a cell on its time axis: the step function of its attempts, and everything counted from it.
 
-    `steps` are (ms since `started_at_ms`, number running from then on). `window_ms` is the full-overlap window or None
-    when N never ran at once. `shares` is, for each that counts and has usable times, the share of it spent with at
-    least N running; `of_downloads_ms` is the time of all of them, `at_full_of_downloads_ms` that with at least N
-    running and `nearly_full_of_downloads_ms` that with at least NEARLY_FULL of N. `inside` are those that lie
-    entirely in the window. `moved_bytes` is None when an attempt doesn't say its bytes.
+    `at_ms` are its steps, in ms since `started_at_ms`, and `running` the number running from each of them on.
+    `window_ms` is the full-overlap window or None when N never ran at once. `shares` is, for each that counts and has
+    usable times, the share of it spent with at least N running; `of_downloads_ms` is the time of all of them,
+    `at_full_of_downloads_ms` that with at least N running and `nearly_full_of_downloads_ms` that with at least
+    NEARLY_FULL of N. `inside` are those that lie entirely in the window. `moved_bytes` is None when an attempt doesn't
+    say its bytes.
     """
 
     n: int
     attempts: int
     left_out: int
     started_at_ms: int
-    steps: list[tuple[int, int]]
+    at_ms: np.ndarray
+    running: np.ndarray
     busy_ms: int
     at_full_ms: int
     window_ms: tuple[int, int] | None
     window_busy_ms: int
     moved_bytes: int | None
     window_bytes: float | None
-    shares: list[float]
+    shares: np.ndarray
     at_full_of_downloads_ms: int
     nearly_full_of_downloads_ms: int
     of_downloads_ms: int
@@ -51,11 +52,11 @@ class Repeat:
     @property
     def span_ms(self) -> int:
         """First start to last end."""
-        return self.steps[-1][0]
+        return int(self.at_ms[-1])
 
     @property
     def most_at_once(self) -> int:
-        return max(running for _, running in self.steps)
+        return int(self.running.max())
 
     @property
     def window_length_ms(self) -> int:
@@ -78,12 +79,11 @@ def measure(cell: Cell) -> Repeat | None:
     n = cell.key.n
     origin = int(attempts["started_at_ms"].min())
     starts, ends = _axis(attempts, origin)
-    steps = overlap.timeline(zip(starts.tolist(), ends.tolist(), strict=True))
-    at, running = np.array(steps, dtype=np.int64).T
+    at, running = overlap.timeline(starts, ends)
     full = _Integral(at, (running >= n).astype(np.int64))
     nearly = _Integral(at, (running >= rules.NEARLY_FULL * n).astype(np.int64))
     busy = _Integral(at, running)
-    window = _window(steps, n)
+    window = _window(at, running, n)
     done = usable(cell.done)
     first, last = _axis(done, origin)
     at_full = full(last) - full(first)
@@ -94,14 +94,15 @@ def measure(cell: Cell) -> Repeat | None:
         attempts=len(attempts),
         left_out=len(everything) - len(attempts),
         started_at_ms=origin,
-        steps=steps,
+        at_ms=at,
+        running=running,
         busy_ms=int(busy(at[-1])),
         at_full_ms=int(full(at[-1])),
         window_ms=window,
         window_busy_ms=int(busy(window[1]) - busy(window[0])) if window else 0,
         moved_bytes=moved,
         window_bytes=in_window,
-        shares=(at_full / (last - first)).tolist(),
+        shares=at_full / (last - first),
         at_full_of_downloads_ms=int(at_full.sum()),
         nearly_full_of_downloads_ms=int((nearly(last) - nearly(first)).sum()),
         of_downloads_ms=int((last - first).sum()),
@@ -125,7 +126,7 @@ def repeat_figures(one: Repeat) -> dict[str, Any]:
         "ramp": _ramp(one.n, to_full, one.most_at_once, 1, 1),
         "window": window,
         "mbit_per_s": _aggregate([one]),
-        "timeline": timeline.figures(one.steps),
+        "timeline": timeline.figures(one.at_ms, one.running),
     }
 
 
@@ -142,7 +143,7 @@ def combined(repeats: Sequence[Repeat]) -> dict[str, Any] | None:
         "attempts": sum(one.attempts for one in repeats),
         "left_out": sum(one.left_out for one in repeats),
         **shared,
-        "share_of_each_download_at_full": _share_spread([share for one in repeats for share in one.shares]),
+        "share_of_each_download_at_full": _share_spread(np.concatenate([one.shares for one in repeats])),
         "time_to_full_ms": to_full,
         "ramp": _ramp(repeats[0].n, to_full, shared["most_at_once"], len(reached), len(repeats)),
         "window": _window_figures([one for one in repeats if one.window_ms]) if reached else None,
@@ -166,10 +167,10 @@ def _axis(records: Records, origin: int) -> tuple[np.ndarray, np.ndarray]:
     return records["started_at_ms"] - origin, records["finished_at_ms"] - origin
 
 
-def _window(steps: Sequence[tuple[int, int]], n: int) -> tuple[int, int] | None:
+def _window(at: np.ndarray, running: np.ndarray, n: int) -> tuple[int, int] | None:
     """First to last moment with at least `n` running."""
-    full = [(start, end) for (start, running), (end, _) in pairwise(steps) if running >= n]
-    return (full[0][0], full[-1][1]) if full else None
+    full = np.flatnonzero(running >= n)
+    return (int(at[full[0]]), int(at[full[-1] + 1])) if len(full) else None
 
 
 def _moved(
@@ -220,8 +221,8 @@ def _aggregate(repeats: Sequence[Repeat]) -> float | None:
     return rate(sum(known), sum(one.span_ms for one in repeats) / 1000) if len(known) == len(repeats) else None
 
 
-def _share_spread(shares: Iterable[float]) -> dict[str, Any] | None:
-    ordered = sorted(shares)
+def _share_spread(shares: np.ndarray) -> dict[str, Any] | None:
+    ordered = np.sort(shares).tolist()
     if not ordered:
         return None
     return {
@@ -232,7 +233,7 @@ def _share_spread(shares: Iterable[float]) -> dict[str, Any] | None:
         "mean": mean(ordered),
         "p75": quantile(ordered, 0.75),
         "max": ordered[-1],
-        "entirely": sum(share == 1 for share in ordered),
+        "entirely": int((shares == 1).sum()),
     }
 
 
