@@ -43,6 +43,7 @@ def render(page: Page) -> Block | None:
         sessions=_sessions(page),
         priced=any(point["usd"] for one in series for point in one["points"]),
         grid=_grid(page, series, named, base) if series else None,
+        drift=page.drift([point for one in series for point in one["points"]]),
     )
 
 

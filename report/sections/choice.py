@@ -30,6 +30,7 @@ def render(page: Page) -> Block | None:
         grid=_grid(page, "choice-most", first),
         others=_grid(page, "choice-others", others) if others else None,
         spent=[metric.label for metric in _spent(page)],
+        drift=page.drift([one for _, one in rows]),
     )
 
 

@@ -35,6 +35,14 @@ def render(page: Page) -> Block | None:
         alone=_alone(page),
         theirs=_published_words(page),
         grids=grids,
+        drift=page.drift(
+            [
+                one
+                for compare in answerable(page.experiment)
+                if compare.kind == "scale"
+                for one in page.numbers["comparisons"].get(compare.name, ())
+            ]
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
+from report.statistics.rounds import sample
 
 
 def cold_against_warm(records: Records, label: str, operation: str) -> dict[str, Any]:
@@ -17,7 +18,7 @@ def cold_against_warm(records: Records, label: str, operation: str) -> dict[str,
     `operation` what was timed.
     """
     cold, warm = (
-        Sample(records["seconds"][records["cold_start"] == flag], f"{label} {name}")
+        sample(part := records.where(records["cold_start"] == flag), part["seconds"], f"{label} {name}")
         for flag, name in ((1, "cold"), (0, "warm"))
     )
     result: dict[str, Any] = {"cold": _figures(cold), "warm": _figures(warm)}
@@ -39,7 +40,7 @@ def difference(cold: Sample, warm: Sample, name: str, figures: dict[str, Any]) -
     """{"value", "low", "high"} of cold minus warm for `name`, mean_s or median_s, in seconds."""
     resampled = cold.means - warm.means if name == "mean_s" else cold.medians - warm.medians
     value = figures["cold"][name] - figures["warm"][name]
-    return {"value": value} | interval(resampled, min(len(cold), len(warm)))
+    return {"value": value} | interval(resampled, min(cold.size, warm.size))
 
 
 def _figures(sample: Sample) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from report.spread import quantile
 from report.statistics import rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
+from report.statistics.rounds import shared
 
 STAND_IN_RAN = "a stand-in ran, so this says nothing about what it replaces"
 SIZES_DIFFER = "the amounts transferred differ, or aren’t known"
@@ -100,6 +101,7 @@ def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[s
         if found["why"] is None and sentences.is_of_stand_in(cell.key, base.key):
             found |= {"level": "cant_tell", "why": STAND_IN_RAN}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
+    result |= shared(cell.everything, base.everything)
     return result
 
 

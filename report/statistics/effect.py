@@ -10,6 +10,7 @@ from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
+from report.statistics.rounds import RoundSample
 
 
 def effect(ours: Sample, base: Sample) -> dict[str, Any]:
@@ -24,14 +25,14 @@ def effect(ours: Sample, base: Sample) -> dict[str, Any]:
     if why:
         nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
         return figures | nothing | {"level": "cant_tell", "why": why}
-    size = min(len(ours), len(base))
+    size = min(ours.size, base.size)
     medians = _median(ours) / _median(base)
     means = mean(ours.values.tolist()) / mean(base.values.tolist())
     ratio = {"value": medians} | interval(ours.medians / base.medians, size)
     return figures | {
         "ratio_of_medians": ratio,
         "ratio_of_means": {"value": means} | interval(ours.means / base.means, size),
-        "cliffs_delta": cliffs_delta(ours.values, base.values),
+        "cliffs_delta": _delta(ours, base),
         "level": level(ratio),
         "why": None,
     }
@@ -63,15 +64,34 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
     columns = (2 * n - np.searchsorted(ours, base, "left") - np.searchsorted(ours, base, "right") - n) / n
     untied = n * m - int((less_or_equal - less).sum())
     d = int((less + less_or_equal - m).sum()) / (n * m)
-    z = NormalDist().inv_cdf(1 - (1 - rules.CONFIDENCE) / 2)
+    z = _quantile()
     if abs(d) == 1:
-        inner = math.copysign((min(n, m) - z * z) / (min(n, m) + z * z), d)
-        return {"value": d, "low": min(d, inner), "high": max(d, inner)}
+        return _of_no_overlap(d, min(n, m))
     spread = m**2 * ((rows - d) ** 2).sum() + n**2 * ((columns - d) ** 2).sum() - (untied - n * m * d * d)
     variance = max(float(spread) / (n * m * (n - 1) * (m - 1)), (1 - d * d) / (n * m - 1))
     reach = z * math.sqrt(variance) * math.sqrt((1 - d * d) ** 2 + z * z * variance)
     below = 1 - d * d + z * z * variance
     return {"value": d, "low": (d - d**3 - reach) / below, "high": (d - d**3 + reach) / below}
+
+
+def _of_no_overlap(d: float, count: int) -> dict[str, float]:
+    z = _quantile()
+    inner = math.copysign((count - z * z) / (count + z * z), d)
+    return {"value": d, "low": min(d, inner), "high": max(d, inner)}
+
+
+def _quantile() -> float:
+    return NormalDist().inv_cdf(1 - (1 - rules.CONFIDENCE) / 2)
+
+
+def _delta(ours: Sample, base: Sample) -> dict[str, float]:
+    """Cliff's delta; where nothing overlaps no resample does, and its interval comes from the number of rounds."""
+    found = cliffs_delta(ours.values, base.values)
+    if not (isinstance(ours, RoundSample) and isinstance(base, RoundSample)):
+        return found
+    if abs(found["value"]) == 1:
+        return _of_no_overlap(found["value"], min(ours.size, base.size))
+    return found | ours.delta_interval(base)
 
 
 def _refusal(ours: Sample, base: Sample) -> str | None:
