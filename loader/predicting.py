@@ -79,7 +79,7 @@ NOTHING = Given()
 @dataclass(frozen=True)
 class Question:
     """What the model is asked about the messages of a cell. Two are the same where all that decides the answer is:
-    `told` has it but for what is varied. `rounds` is 1 where N is: one message after the other takes as long."""
+    `told` has it but for what is varied."""
 
     told: tuple[Hashable, ...]
     messages: int
@@ -93,8 +93,9 @@ class Question:
 
     @property
     def flood(self) -> Question:
-        """What is sent at once: all messages, or those of one of its `rounds`, whose environments are warm."""
-        if self.rounds == 1:
+        """What is sent at once: all messages, or those of one of its `rounds`, whose environments are warm. Where one
+        runs after the other it is all of them: they take no longer together."""
+        if self.rounds == 1 or self.scenario.concurrency == 1:
             return self
         share = -(-self.messages // self.rounds)
         return replace(self.varied(messages=share, warm_up=max(self.warm_up, share)), rounds=1)
@@ -127,8 +128,8 @@ def questions(
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
         told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, rows)
         varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
-        rounds = demand.rounds if demand.concurrency > 1 else 1
-        yield demand, Question(told, **varied, seed=plan.seed, scenario=scenario, parameters=parameters, rounds=rounds)
+        known = {"scenario": scenario, "parameters": parameters, "rounds": demand.rounds}
+        yield demand, Question(told, **varied, seed=plan.seed, **known)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -144,6 +145,8 @@ def prediction(question: Question, ranged: bool = True) -> Prediction:
     whole = predict(question.scenario, question.parameters, question.seed, expected(question), ranged)
     if question.rounds == 1:
         return whole
+    if question.flood is question:
+        return _without_hand_overs(whole, question.rounds)
     a_round, rounds = prediction(question.flood, ranged), question.rounds
     ranges = {name: a_round.ranges[name] for name in OF_A_ROUND if name in a_round.ranges}
     ranges |= {
@@ -155,6 +158,20 @@ def prediction(question: Question, ranged: bool = True) -> Prediction:
         **{name: rounds * getattr(a_round, name) for name in OF_ALL_ROUNDS},
         ranges={**whole.ranges, **ranges},
     )
+
+
+def _without_hand_overs(whole: Prediction, rounds: int) -> Prediction:
+    """The elapsed time of messages that run one after the other, without what passes between two rounds."""
+    if whole.avg_s is None:
+        return whole
+    stays = (whole.count - rounds) / max(1, whole.count - 1)
+
+    def elapsed_s(span_s: float, avg_s: float) -> float:
+        return whole.count * avg_s + stays * max(0.0, span_s - whole.count * avg_s)
+
+    spans, averages = (whole.ranges.get(name) for name in ("span_s", "avg_s"))
+    ends = {"span_s": tuple(map(elapsed_s, spans, averages))} if spans and averages else {}
+    return replace(whole, span_s=elapsed_s(whole.span_s, whole.avg_s), ranges={**whole.ranges, **ends})
 
 
 def predicted_cells(

@@ -69,7 +69,8 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     step = 1
     if experiment.messages is not None:
         step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
-    least = -(-max(cell.concurrency * question.rounds, LEAST) // step) * step
+    at_once = cell.concurrency * (1 if question.flood is question else question.rounds)
+    least = -(-max(at_once, LEAST) // step) * step
     try:
         messages = fewest(lambda count: expected(question.varied(messages=count).flood).course, SHARE, least, step)
     except NeverEnoughError as error:

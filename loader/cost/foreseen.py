@@ -36,7 +36,8 @@ def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
         predicting.refuse_out_of_bounds([demand])
         predicting.refuse_too_many([demand])
         floods = [predicting.expected(one) for one in asked]
-        rounds_s = question.rounds * predicting.expected(question.flood).course.drain_s
+        times = 1 if question.flood is question else question.rounds
+        rounds_s = times * predicting.expected(question.flood).course.drain_s
         longest_s = max(_longest_s(one) for one in asked)
     except (UsageError, *predicting.UNANSWERED):
         return demand

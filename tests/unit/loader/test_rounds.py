@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import EXPERIMENTS
+from loader.cost import estimate
 from loader.cost.rounds import with_rounds
 from loader.errors import RunError, UsageError
 from loader.infra_variables import infra_defaults
+from loader.predicting import predictions
 from loader.run import collecting
 from loader.run import sweep as sweep_run
 from loader.run.accounting import check
@@ -244,3 +246,31 @@ def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkey
     monkeypatch.setattr(flood, "send", lambda *a: replace(send(*a), failed=1, reason="no"))
     with pytest.raises(RunError, match="1 of 2 messages were not accepted: no"):
         sweep(messages=5)
+
+
+# Foreseen.
+
+
+def foreseen(*settings, asked=None):
+    """What the model says of the first cell of a local sweep, and what the sweep is expected to take."""
+    plan = make_plan(EXPERIMENTS["filesystem"], "local", ["dataset=small", "threads=1,30", *settings],
+                     messages_per_concurrency=10)  # fmt: skip
+    plan = with_rounds(plan, infra_defaults({}), asked)
+    one = next(iter(predictions(plan, infra_defaults({}), ranged=False).values()))
+    return one, estimate(plan).total_s
+
+
+def test_one_message_after_the_other_is_foreseen_to_take_their_own_seconds_in_all_rounds():
+    (whole, whole_s), (in_rounds, rounds_s) = foreseen("concurrency_value=1", asked=1), foreseen("concurrency_value=1")
+    assert in_rounds.avg_s == whole.avg_s
+    assert in_rounds.span_s == pytest.approx(10 * whole.avg_s)
+    assert in_rounds.span_s < whole.span_s
+    assert rounds_s > whole_s
+
+
+def test_a_round_of_several_at_once_is_foreseen_as_a_flood_of_its_own():
+    (whole, _), (in_rounds, _) = foreseen("concurrency_value=4", asked=1), foreseen("concurrency_value=4")
+    assert in_rounds.count == whole.count == 40
+    assert in_rounds.avg_s == whole.avg_s
+    assert in_rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
+    assert in_rounds.span_s > 0.8 * whole.span_s
