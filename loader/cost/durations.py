@@ -29,7 +29,7 @@ class Surroundings:
 # upload: 100 Mbit/s.
 SURROUNDINGS = {
     "aws": Surroundings(60, 30, 15, 8, 180, 12),
-    "local": Surroundings(30, 10, 2, 0.4, 15, 200),
+    "local": Surroundings(30, 10, 2, 0.2, 15, 200),
 }
 
 
