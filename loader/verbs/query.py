@@ -14,7 +14,6 @@ import contextlib
 import difflib
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 

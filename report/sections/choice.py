@@ -31,6 +31,7 @@ def render(page: Page) -> Block | None:
         others=_grid(page, "choice-others", others) if others else None,
         together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
+        drift=page.drift([one for _, one in rows]),
     )
 
 

@@ -35,6 +35,15 @@ class Sample:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def size(self) -> int:
+        """Of how many units a resample is drawn: here of the values themselves."""
+        return len(self.values)
+
+    def drawn_apart(self, label: str) -> "Sample":
+        """The same values with other resamples."""
+        return Sample(self.values, label)
+
     @cached_property
     def means(self) -> np.ndarray:
         """The mean of each resample. Of MANY values it is normal but for a skewness that is theirs over the root of

@@ -19,6 +19,7 @@ from report.statistics.bootstrap import Resampled, interval
 from report.statistics.cell_figures import Measured
 from report.statistics.crossing import UNCLEAR, break_even
 from report.statistics.distribution import mean
+from report.statistics.rounds import shared
 
 VERBS = {"write": "writing", "read": "reading"}
 # The record's word for a function's memory in MB.
@@ -39,6 +40,11 @@ class Pair:
     def count(self) -> int:
         """Measurements of the smaller one."""
         return min(len(self.ours.everything), len(self.base.everything))
+
+    @property
+    def size(self) -> int:
+        """The units of which it is resampled: those measurements, or rounds."""
+        return min(self.ours.everything.size, self.base.everything.size)
 
 
 def choice_of(experiment: Experiment) -> tuple[str, str, Any]:
@@ -179,9 +185,10 @@ def _point(pair: Pair, time: Both, cost: Both | None, among: int) -> dict[str, A
         "size_bytes": pair.size_bytes,
         "count": pair.count,
         "seconds": _values(time),
-        "speedup": _ratio(time, pair.count, among),
+        "speedup": _ratio(time, pair, among),
         "usd": cost and _values(cost),
-        "cheapness": cost and _ratio(cost, pair.count, among),
+        "cheapness": cost and _ratio(cost, pair, among),
+        **shared(pair.ours.everything, pair.base.everything),
     }
 
 
@@ -190,12 +197,13 @@ def _values(both: Both) -> dict[str, float]:
     return {"ours": ours.value, "base": base.value}
 
 
-def _ratio(both: Both, count: int, among: int) -> dict[str, float | None]:
+def _ratio(both: Both, pair: Pair, among: int) -> dict[str, float | None]:
     ours, base = both
     found = base.over(ours)
-    if count < rules.MINIMUM_FOR_COMPARISON:
+    if pair.count < rules.MINIMUM_FOR_COMPARISON:
         return {"value": found.value, "low": None, "high": None}
-    return {"value": found.value} | together.of_ratio(found.value, interval(found.values, count), count, among)
+    alone = interval(found.values, pair.size)
+    return {"value": found.value} | together.of_ratio(found.value, alone, pair.size, among)
 
 
 def _even(
@@ -208,9 +216,9 @@ def _even(
             if not left_out or pair.count >= rules.MINIMUM_FOR_COMPARISON]  # fmt: skip
     even = break_even(
         [pair.size_bytes for pair, _ in used],
-        [_ratio(both, pair.count, among) for pair, both in used],
+        [_ratio(both, pair, among) for pair, both in used],
         [base.less(ours) for _, (ours, base) in used],
-        min(pair.count for pair, _ in used),
+        min(pair.size for pair, _ in used),
         names,
         told_of,
         among,

@@ -7,6 +7,7 @@ from report.spread import quantile
 from report.statistics import rules, together
 from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
+from report.statistics.rounds import sample
 
 
 def is_told(records: Records) -> bool:
@@ -23,7 +24,7 @@ def cold_against_warm(records: Records, label: str, operation: str, among: int =
     `operation` what was timed; the differences are those of `among` cells that hold together.
     """
     cold, warm = (
-        Sample(records["seconds"][records["cold_start"] == flag], f"{label} {name}")
+        sample(part := records.where(records["cold_start"] == flag), part["seconds"], f"{label} {name}")
         for flag, name in ((1, "cold"), (0, "warm"))
     )
     result: dict[str, Any] = {"cold": _figures(cold), "warm": _figures(warm), "together": among}
@@ -45,7 +46,7 @@ def difference(cold: Sample, warm: Sample, name: str, figures: dict[str, Any], a
     """{"value", "low", "high"} of cold minus warm for `name`, mean_s or median_s, in seconds."""
     resampled = cold.means - warm.means if name == "mean_s" else cold.medians - warm.medians
     value = figures["cold"][name] - figures["warm"][name]
-    size = min(len(cold), len(warm))
+    size = min(cold.size, warm.size)
     return {"value": value} | together.of_difference(value, interval(resampled, size), size, among)
 
 

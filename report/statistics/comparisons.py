@@ -11,6 +11,7 @@ from report.spread import quantile
 from report.statistics import families, rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
+from report.statistics.rounds import shared
 
 STAND_IN_RAN = "a stand-in ran, so this says nothing about what it replaces"
 SIZES_DIFFER = "the amounts transferred differ, or aren’t known"
@@ -101,6 +102,7 @@ def _compared(cell: Measured, base: Measured, sentences: "_Sentences", among: in
         if found["why"] is None and sentences.is_of_stand_in(cell.key, base.key):
             found |= {"level": "cant_tell", "why": STAND_IN_RAN}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
+    result |= shared(cell.everything, base.everything)
     return result
 
 

@@ -41,12 +41,12 @@ def break_even(
 ) -> dict[str, Any]:
     """From which size on another choice is the better one.
 
-    `ratios` are {"value", "low", "high"} by size, each of at least `count` measurements (too few for an interval: low
-    is None), and `among` so many that hold together. `apart` is what one object takes of the base less what it takes of
-    the other, so above 0 where the ratio is above 1; between two sizes it is taken to grow evenly with the bytes: a
-    request, and so much a byte. `names` are what a ratio above and below 1 is called, and `told_of` says it of
-    something, as `reading is {} on that`. {"level", "at_bytes", "interval" (in bytes), "words", "short"}; an end of the
-    interval is None where it reaches beyond the sizes.
+    `ratios` are {"value", "low", "high"} by size, each of at least `count` measurements or rounds (too few for an
+    interval: low is None), and `among` so many that hold together. `apart` is what one object takes of the base less
+    what it takes of the other, so above 0 where the ratio is above 1; between two sizes it is taken to grow evenly with
+    the bytes: a request, and so much a byte. `names` are what a ratio above and below 1 is called, and `told_of` says
+    it of something, as `reading is {} on that`. {"level", "at_bytes", "interval" (in bytes), "words", "short"}; an end
+    of the interval is None where it reaches beyond the sizes.
     """
     found = crossings(sizes, [one.value for one in apart])
     told = [None if one["low"] is None else ABOVE if one["low"] > 1 else BELOW if one["high"] < 1 else UNCLEAR

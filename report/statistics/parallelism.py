@@ -1,6 +1,6 @@
 """The truth about parallelism: how many functions really ran at once, for how long, and what they moved together.
 
-Built on the exact sweep line of report.overlap. Times are whole milliseconds, relative to the first start of a repeat.
+Built on the exact sweep line of report.overlap. Times are whole milliseconds, relative to the first start of a flood.
 """
 
 import statistics
@@ -20,8 +20,9 @@ from report.statistics.selection import Cell
 
 
 @dataclass(frozen=True)
-class Repeat:
-    """One repeat of a cell on its time axis: the step function of its attempts, and everything counted from it.
+class Flood:
+    """What was sent at once, a repeat of a cell or its share of a round, on its time axis: the step function of its
+    attempts, and everything counted from it.
 
     `at_ms` are its steps, in ms since `started_at_ms`, and `running` the number running from each of them on.
     `window_ms` is the full-overlap window or None when N never ran at once. `shares` is, for each that counts and has
@@ -69,8 +70,8 @@ def usable(records: Records) -> Records:
     return records.where((starts != UNKNOWN) & (starts < ends))
 
 
-def measure(cell: Cell) -> Repeat | None:
-    """The parallelism of one repeat, of everything that ran in its planned cell; None when none of its attempts has
+def measure(cell: Cell) -> Flood | None:
+    """The parallelism of one flood, of everything that ran in its planned cell; None when none of its attempts has
     usable times."""
     everything = cell.done.plus(cell.duplicates, cell.errors, cell.beside)
     attempts = usable(everything)
@@ -89,7 +90,7 @@ def measure(cell: Cell) -> Repeat | None:
     at_full = full(last) - full(first)
     inside = (first >= window[0]) & (last <= window[1]) if window else np.zeros(len(done), dtype=bool)
     moved, in_window = _moved(attempts, starts, ends, window)
-    return Repeat(
+    return Flood(
         n=n,
         attempts=len(attempts),
         left_out=len(everything) - len(attempts),
@@ -110,45 +111,76 @@ def measure(cell: Cell) -> Repeat | None:
     )
 
 
-def repeat_figures(one: Repeat) -> dict[str, Any]:
-    """One repeat as it stands in statistics.json."""
-    window = None
-    if one.window_ms:
-        window = {"from_ms": one.window_ms[0], "to_ms": one.window_ms[1]} | _window_figures([one])
-    to_full = one.window_ms[0] if one.window_ms else None
+def repeat_figures(rounds: Sequence[Flood]) -> dict[str, Any]:
+    """One repeat as it stands in statistics.json: its flood, or those of its rounds together, one after the other."""
+    first, shared = rounds[0], _shared_figures(rounds)
+    reached = [one for one in rounds if one.window_ms]
+    to_full, window = _time_to_full(rounds), None
+    if len(rounds) == 1 and first.window_ms:
+        to_full = first.window_ms[0]
+        window = {"from_ms": first.window_ms[0], "to_ms": first.window_ms[1]} | _window_figures(rounds)
+    elif reached:
+        window = {"rounds_ms": _windows(rounds)} | _window_figures(reached)
     return {
-        "n": one.n,
-        "attempts": one.attempts,
-        "left_out": one.left_out,
-        "started_at_ms": one.started_at_ms,
-        **_shared_figures([one]),
+        "n": first.n,
+        "attempts": sum(one.attempts for one in rounds),
+        "left_out": sum(one.left_out for one in rounds),
+        "started_at_ms": first.started_at_ms,
+        **({"rounds": len(rounds)} if len(rounds) > 1 else {}),
+        **shared,
         "time_to_full_ms": to_full,
-        "ramp": _ramp(one.n, to_full, one.most_at_once, 1, 1),
+        "ramp": _ramp(rounds, [rounds]),
         "window": window,
-        "mbit_per_s": _aggregate([one]),
-        "timeline": timeline.figures(one.at_ms, one.running),
+        "mbit_per_s": _aggregate(rounds),
+        "timeline": timeline.figures(*_joined(rounds)),
     }
 
 
-def combined(repeats: Sequence[Repeat]) -> dict[str, Any] | None:
-    """All repeats of a cell together: sums of times, operations and bytes, divided last. None without any."""
-    if not repeats:
+def combined(repeats: Sequence[Sequence[Flood]]) -> dict[str, Any] | None:
+    """All repeats of a cell, and all their rounds, together: sums of times, operations and bytes, divided last. None
+    without any. `reached_full` counts floods, of which there are `rounds` where they are more than the repeats."""
+    floods = [one for repeat in repeats for one in repeat]
+    if not floods:
         return None
-    reached = [one.window_ms[0] for one in repeats if one.window_ms]
-    to_full = float(statistics.median(reached)) if reached else None
-    shared = _shared_figures(repeats)
+    reached = [one for one in floods if one.window_ms]
     return {
         "repeats": len(repeats),
+        **({"rounds": len(floods)} if len(floods) > len(repeats) else {}),
         "reached_full": len(reached),
-        "attempts": sum(one.attempts for one in repeats),
-        "left_out": sum(one.left_out for one in repeats),
-        **shared,
-        "share_of_each_download_at_full": _share_spread(np.concatenate([one.shares for one in repeats])),
-        "time_to_full_ms": to_full,
-        "ramp": _ramp(repeats[0].n, to_full, shared["most_at_once"], len(reached), len(repeats)),
-        "window": _window_figures([one for one in repeats if one.window_ms]) if reached else None,
-        "mbit_per_s": _aggregate(repeats),
+        "attempts": sum(one.attempts for one in floods),
+        "left_out": sum(one.left_out for one in floods),
+        **_shared_figures(floods),
+        "share_of_each_download_at_full": _share_spread(np.concatenate([one.shares for one in floods])),
+        "time_to_full_ms": _time_to_full(floods),
+        "ramp": _ramp(floods, repeats),
+        "window": _window_figures(reached) if reached else None,
+        "mbit_per_s": _aggregate(floods),
     }
+
+
+def _time_to_full(floods: Sequence[Flood]) -> float | None:
+    """The median over those in which N ran at once."""
+    reached = [one.window_ms[0] for one in floods if one.window_ms]
+    return float(statistics.median(reached)) if reached else None
+
+
+def _joined(rounds: Sequence[Flood]) -> tuple[np.ndarray, np.ndarray]:
+    """The steps of all rounds on one axis, without the time between them, when other cells ran: the end of a round is
+    the beginning of the next one."""
+    begins = np.cumsum([0, *(one.span_ms for one in rounds)])
+    at = [begin + one.at_ms[:-1] for begin, one in zip(begins[:-1], rounds, strict=True)]
+    running = [one.running[:-1] for one in rounds]
+    return np.concatenate([*at, begins[-1:]]), np.concatenate([*running, [0]])
+
+
+def _windows(rounds: Sequence[Flood]) -> list[list[int]]:
+    """The full-overlap windows of the rounds on the axis of `_joined`."""
+    begins, found = 0, []
+    for one in rounds:
+        if one.window_ms:
+            found.append([begins + one.window_ms[0], begins + one.window_ms[1]])
+        begins += one.span_ms
+    return found
 
 
 class _Integral:
@@ -186,7 +218,7 @@ def _moved(
     return int(sizes.sum()), float((sizes.astype(float) * (shared_ms / (ends - starts))).sum())
 
 
-def _shared_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:
+def _shared_figures(repeats: Sequence[Flood]) -> dict[str, Any]:
     span_ms = sum(one.span_ms for one in repeats)
     at_full_ms = sum(one.at_full_ms for one in repeats)
     of_downloads_ms = sum(one.of_downloads_ms for one in repeats)
@@ -203,7 +235,7 @@ def _shared_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:
     }
 
 
-def _window_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:
+def _window_figures(repeats: Sequence[Flood]) -> dict[str, Any]:
     """Length and means of the windows of `repeats`, each of which has one."""
     length_ms = sum(one.window_length_ms for one in repeats)
     inside = [one.window_bytes for one in repeats]
@@ -215,7 +247,7 @@ def _window_figures(repeats: Sequence[Repeat]) -> dict[str, Any]:
     }
 
 
-def _aggregate(repeats: Sequence[Repeat]) -> float | None:
+def _aggregate(repeats: Sequence[Flood]) -> float | None:
     """Mbit/s of all functions together over the span; None when bytes are unknown."""
     known = [one.moved_bytes for one in repeats if one.moved_bytes is not None]
     return rate(sum(known), sum(one.span_ms for one in repeats) / 1000) if len(known) == len(repeats) else None
@@ -237,11 +269,13 @@ def _share_spread(shares: np.ndarray) -> dict[str, Any] | None:
     }
 
 
-def _ramp(n: int, to_full_ms: float | None, most: int, reached: int, repeats: int) -> str:
+def _ramp(floods: Sequence[Flood], repeats: Sequence[Sequence[Flood]]) -> str:
+    n, to_full_ms = floods[0].n, _time_to_full(floods)
     if to_full_ms is None:
-        return f"never: the peak concurrency was {most:,} of {n:,}"
+        return f"never: the peak concurrency was {max(one.most_at_once for one in floods):,} of {n:,}"
     if to_full_ms == 0:
         words = "it started at once" if n == 1 else f"all {n:,} started at once"
     else:
         words = f"all {n:,} ran {to_full_ms / 1000:.3g} s after the first start"
-    return words if reached == repeats else f"{words}, in {reached} of {repeats} repeats"
+    reached, of = sum(bool(one.window_ms) for one in floods), "rounds" if len(floods) > len(repeats) else "repeats"
+    return words if reached == len(floods) else f"{words}, in {reached} of {len(floods)} {of}"

@@ -30,7 +30,7 @@ def steps_of(times):
 
 def measured(n, downloads, **others):
     found = parallelism.measure(cell(n, downloads, **others))
-    return found, parallelism.combined([found] if found else [])
+    return found, parallelism.combined([[found]] if found else [])
 
 
 def test_two_that_start_and_end_together_are_at_full_n_all_the_time():
@@ -92,7 +92,7 @@ def test_failed_and_duplicate_attempts_occupy_functions_and_move_bytes_but_have_
 def test_repeats_are_counted_apart_and_then_summed():
     together = parallelism.measure(cell(2, [record(0, 1000, n=2), record(0, 1000, n=2, seq=1)]))
     apart = parallelism.measure(cell(2, [record(0, 1000, n=2), record(1000, 4000, n=2, seq=1)]))
-    figures = parallelism.combined([together, apart])
+    figures = parallelism.combined([[together], [apart]])
     assert figures["repeats"] == 2
     assert figures["reached_full"] == 1
     assert figures["most_at_once"] == 2
@@ -126,7 +126,7 @@ def test_a_download_of_unknown_size_leaves_the_bandwidth_unknown():
 
 def test_a_repeat_says_when_it_began_and_times_are_relative_to_that():
     found, _ = measured(1, [record(50, 60), record(70, 90, seq=1)])
-    figures = parallelism.repeat_figures(found)
+    figures = parallelism.repeat_figures([found])
     assert figures["started_at_ms"] == ORIGIN_MS + 50
     assert figures["window"] | {"mbit_per_s": 0} == {
         "from_ms": 0, "to_ms": 40, "length_ms": 40, "mean_at_once": 0.75, "mbit_per_s": 0}  # fmt: skip
