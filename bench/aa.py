@@ -106,7 +106,7 @@ EXPRESS = Kind(
 DOWNLOAD = Kind(
     "download",
     ("download", "--set", "memory_size=1024", "--set", "concurrency_value=1", "--set", "object_size_mb=16",
-     "--repeats", "6"),
+     "--repeats", "10"),
     "between_ways",
     as_methods,
 )  # fmt: skip
