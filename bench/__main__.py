@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench import (
+    aa,
     copies,
     copy_memory,
     copy_rate,
@@ -74,6 +75,7 @@ ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
     report.NAME: report.report_1m,
     simulate.NAME: simulate.against_simpy,
     simulate.NAME_MEMORY: simulate.memory,
+    **aa.ENTRIES,
 }
 
 

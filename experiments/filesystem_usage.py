@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from experiments.finding import OK, PROBLEM, Finding
@@ -97,9 +98,10 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
     return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
 
 
-def small_files(files: int) -> list[DataObject]:
-    """So many small files, as objects of S3."""
-    return [DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files)]
+@cache
+def small_files(files: int) -> Sequence[DataObject]:
+    """So many small files, as objects of S3. The model asks for them with every set of parameters."""
+    return tuple(DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files))
 
 
 def is_mounted(values: Mapping[str, Any]) -> bool:

@@ -49,6 +49,7 @@ def _row(cell: Cell, demand: Demand, one: Prediction | None) -> dict[str, Any]:
         **{name: _shown(value) for name, value in cell.coordinates.items()},
         "warm_up_messages": demand.warm_up_messages,
         "messages": demand.messages,
+        "rounds": demand.rounds,
         "share_at_n": None if one is None else round(one.share_at_n, 3),
         "avg_s": None if one is None or one.avg_s is None else round(one.avg_s, 4),
         "binds": None if one is None else one.binds,
@@ -64,6 +65,8 @@ def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
         print(f"{'the same in all cells' if varying else 'settings'}: {values}")
     print()
     told = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
+    if any(row["rounds"] > 1 for row in rows):
+        told.insert(told.index("messages") + 1, "rounds")
     texts = [row | _readable(row) for row in rows]
     headings = {name: name.replace("_", "\n_", 1) for name in varying if len(name) > LONG_NAME}
     print_rows(texts, "table", [*varying, *told], headings | HEADINGS)
@@ -76,6 +79,8 @@ def _order(plan: Plan, count: int) -> str:
     if count * plan.repeats == 1:
         return cells_words(count)
     order = f"in the order of the matrix; they run in an order shuffled by --seed {plan.seed}"
+    if plan.rounds:
+        order += ", and those with rounds interleaved"
     return f"{cells_words(count)}{times}, {order}"
 
 

@@ -31,6 +31,10 @@ UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
 # Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
 MOST_KEPT = 1000
 
+# Of a cell that is sent in rounds: what each round has for itself, and what adds up.
+OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once", "ramp")
+OF_ALL_ROUNDS = ("span_s", "drain_s")
+
 # What a prediction for this machine is worth that is made before a run.
 UNCALIBRATED = (
     "predicted for a machine of two cores, on which the model's parameters were measured; a "
@@ -76,8 +80,8 @@ NOTHING = Given()
 
 @dataclass(frozen=True)
 class Question:
-    """What the model is asked about one flood. Two are the same where all that decides the answer is: `told` has it
-    but for what is varied."""
+    """What the model is asked about the messages of a cell. Two are the same where all that decides the answer is:
+    `told` has it but for what is varied."""
 
     told: tuple[Hashable, ...]
     messages: int
@@ -87,6 +91,16 @@ class Question:
     seed: int
     scenario: Scenario = field(compare=False)
     parameters: Parameters = field(compare=False)
+    rounds: int = 1
+
+    @property
+    def flood(self) -> Question:
+        """What is sent at once: all messages, or those of one of its `rounds`, whose environments are warm. Where one
+        runs after the other it is all of them: they take no longer together."""
+        if self.rounds == 1 or self.scenario.concurrency == 1:
+            return self
+        share = -(-self.messages // self.rounds)
+        return replace(self.varied(messages=share, warm_up=max(self.warm_up, share)), rounds=1)
 
     def varied(self, **changes: float) -> Question:
         """The same with another number of `messages`, say, or without a `timeout_s`."""
@@ -116,7 +130,8 @@ def questions(
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
         told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, given.crashing, rows)
         varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
-        yield demand, Question(told, **varied, seed=plan.seed, scenario=scenario, parameters=parameters)
+        known = {"scenario": scenario, "parameters": parameters, "rounds": demand.rounds}
+        yield demand, Question(told, **varied, seed=plan.seed, **known)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -127,8 +142,38 @@ def expected(question: Question) -> Evaluation:
 
 @lru_cache(maxsize=MOST_KEPT)
 def prediction(question: Question, ranged: bool = True) -> Prediction:
-    """All that the model says of the flood; where not `ranged`, but for how sure it is. Raises one of UNANSWERED."""
-    return predict(question.scenario, question.parameters, question.seed, expected(question), ranged)
+    """All that the model says of it; where not `ranged`, but for how sure it is. The seconds of an operation are those
+    of all messages; in rounds all else is that of a round, and the time of all of them. Raises one of UNANSWERED."""
+    whole = predict(question.scenario, question.parameters, question.seed, expected(question), ranged)
+    if question.rounds == 1:
+        return whole
+    if question.flood is question:
+        return _without_hand_overs(whole, question.rounds)
+    a_round, rounds = prediction(question.flood, ranged), question.rounds
+    ranges = {name: a_round.ranges[name] for name in OF_A_ROUND if name in a_round.ranges}
+    ranges |= {
+        name: (rounds * low, rounds * high) for name, (low, high) in a_round.ranges.items() if name in OF_ALL_ROUNDS
+    }
+    return replace(
+        whole,
+        **{name: getattr(a_round, name) for name in OF_A_ROUND},
+        **{name: rounds * getattr(a_round, name) for name in OF_ALL_ROUNDS},
+        ranges={**whole.ranges, **ranges},
+    )
+
+
+def _without_hand_overs(whole: Prediction, rounds: int) -> Prediction:
+    """The elapsed time of messages that run one after the other, without what passes between two rounds."""
+    if whole.avg_s is None:
+        return whole
+    stays = (whole.count - rounds) / max(1, whole.count - 1)
+
+    def elapsed_s(span_s: float, avg_s: float) -> float:
+        return whole.count * avg_s + stays * max(0.0, span_s - whole.count * avg_s)
+
+    spans, averages = (whole.ranges.get(name) for name in ("span_s", "avg_s"))
+    ends = {"span_s": tuple(map(elapsed_s, spans, averages))} if spans and averages else {}
+    return replace(whole, span_s=elapsed_s(whole.span_s, whole.avg_s), ranges={**whole.ranges, **ends})
 
 
 def predicted_cells(

@@ -84,7 +84,11 @@ def run(flood: Flood, operation: Operation, limits: Sequence[Limit], seed: int) 
 
     Raises ValueError for a demand on a limit that isn't there, and for a flood that never ends.
     """
-    shared = Shared(limits, operation.demands)
+    return carried_out(flood, operation, Shared(limits, operation.demands), seed)
+
+
+def carried_out(flood: Flood, operation: Operation, shared: Shared, seed: int | Sequence[int]) -> Course:
+    """The same, by what is `shared`, for floods that differ in chance alone."""
     with _no_collector():
         attempts = Engine(flood, operation, shared, seed).run()
     got = course(attempts, flood.concurrency, operation.requests_per_s, shared)

@@ -130,8 +130,10 @@ class _Seconds:
 
     def draw(self, random: np.random.Generator, count: int) -> np.ndarray:
         """So many seconds: a state each, scattered."""
-        at = random.choice(len(self._shares), size=count, p=self._shares) if len(self._shares) > 1 else 0
-        return scattered(np.broadcast_to(self._seconds[at], count), self._spread, random)
+        if len(self._shares) == 1:
+            return scattered(np.full(count, self._seconds[0]), self._spread, random)
+        at = random.choice(len(self._shares), size=count, p=self._shares)
+        return scattered(self._seconds[at], self._spread, random)
 
 
 def scattered(seconds: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:

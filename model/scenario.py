@@ -14,6 +14,7 @@ from model import operation as operations
 from model.flood import Course, Flood, Limit, Trigger
 from model.operation import Operation
 from model.parameters import Parameters
+from model.sharing import Shared
 from model.trigger import kept
 from model.work import Work
 
@@ -107,13 +108,13 @@ def evaluations(
         demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
         operation = replace(operation, demands=demands)
     flood = flood_of(scenario, work, parameters)
-    asked, shared = part_of(flood, part), part_of_limits(limits, part)
+    asked, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
     for seed in seeds:
         its = asked
         if scenario.warm_up:
             before = replace(asked, messages=max(1, round(min(1.0, part) * scenario.warm_up)), barrier_s=0.0)
-            its = replace(asked, warm=int(engine.run(before, operation, shared, seed).of_first["count"]))
-        course = engine.run(its, operation, shared, seed)
+            its = replace(asked, warm=int(engine.carried_out(before, operation, shared, seed).of_first["count"]))
+        course = engine.carried_out(its, operation, shared, seed)
         if part < 1:
             course = _of_whole(flood, its, course)
         yield Evaluation(work, operation, limits, flood if part < 1 else its, course)

@@ -31,6 +31,7 @@ class CellSettings:
         """
         self._values: dict[str, dict[str, Any]] = {}
         self._repeats: dict[str, int] = {}
+        self._blocks: dict[str, str] = {}
         experiment = of_run(manifest)
         self._in_records = experiment.record_fields
         self._told = {*self._in_records, *experiment.told_by_records}
@@ -42,6 +43,10 @@ class CellSettings:
         self._has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
         planned = plan.get("cells") or _older_plan(self.swept, plan.get("repeats"))
         self.planned = [str(name) for name in _listed(plan.get("order")) or [cell.get("cell") for cell in planned]]
+        for cell in planned if isinstance(planned, list) else ():
+            if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
+                block = {name: value for name, value in cell.items() if name not in {"cell", *experiment.order_axes}}
+                self._blocks[cell["cell"]] = json.dumps(block, sort_keys=True)
         for cells in (planned, manifest.get("cells")):
             for cell in cells if isinstance(cells, list) else ():
                 if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
@@ -60,6 +65,11 @@ class CellSettings:
     def repeat(self, cell: object) -> int | None:
         """Which repeat a cell is, None in a run without repeats."""
         return self._repeats.get(cell) if isinstance(cell, str) else None
+
+    def block(self, cell: str) -> str:
+        """What names the stack that a cell ran on, and its repeat: cells that share it were interleaved, where they had
+        rounds."""
+        return self._blocks.get(cell, cell)
 
     def others(self, cell: object) -> str:
         """What a cell has of the swept variables that no record repeats, as `object_size_mb=4`; "" for none."""

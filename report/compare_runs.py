@@ -16,7 +16,6 @@ from report.phrases import listed, seconds
 from report.run import NoReport, Run, load
 from report.sections import downloads, environment
 from report.statistics import rules
-from report.statistics.bootstrap import Sample
 from report.statistics.cell_figures import Measured, measured
 from report.statistics.comparisons import took_words
 from report.statistics.effect import effect
@@ -149,12 +148,14 @@ def _side(letter: str, path: Path) -> Side:
 
 
 def _effects(base: Side, side: Side) -> dict[Key, dict[str, Any]]:
-    found = {}
-    for key in sorted(base.cells.keys() & side.cells.keys()):
+    """Each common cell of both, with intervals that hold together."""
+    found, common = {}, sorted(base.cells.keys() & side.cells.keys())
+    among = sum(min(len(one.cells[key].everything) for one in (base, side)) >= rules.MINIMUM_FOR_COMPARISON
+                for key in common)  # fmt: skip
+    for key in common:
         ours, theirs = side.cells[key], base.cells[key]
         # Drawn apart: a run beside its copy would have the same resamples, and a difference of 0 that looks certain.
-        drawn_apart = Sample(ours.everything.values, f"{key.words}, {side.letter}")
-        result = effect(drawn_apart, theirs.everything)
+        result = effect(ours.everything.drawn_apart(f"{key.words}, {side.letter}"), theirs.everything, max(1, among))
         if not _same_size(base, side, key):
             # The ratio would be one of sizes.
             nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
@@ -175,6 +176,7 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
                 "grid": _grid(pair),
                 "picture": _picture(pair),
                 "alone": _alone(pair),
+                "together": len(pair.effects) - sum(bool(found["why"]) for found in pair.effects.values()),
                 "whys": sorted({found["why"] for found in pair.effects.values() if found["why"]}),
             }
             for pair in pairs

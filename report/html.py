@@ -10,6 +10,7 @@ from report.phrases import duration
 from report.run import Run
 from report.sections import Block, Page
 from report.sections.environment import duration_s
+from report.sections.page import Figures
 from report.statistics import knee, rules
 from report.statistics.headline import failed_objects, only_ignored
 
@@ -52,7 +53,6 @@ def _how_sure(read: Page) -> str:
     """On how much the answer rests, and whether what was asked for ran at all."""
     one, many = read.experiment.operation
     counts = [cell["count"] for cell in read.numbers["cells"] if cell["count"]]
-    repeats = max((len(cell["repeats"]) for cell in read.numbers["cells"]), default=1)
     if not counts:
         sure = f"Not at all: no {one} succeeded."
     elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
@@ -60,7 +60,7 @@ def _how_sure(read: Page) -> str:
     elif only_ignored(read.run, read.numbers["comparisons"]):
         sure = "Nothing is claimed: the embedded AWS ignores what was swept."
     else:
-        runs = f"{repeats} repeats" if repeats > 1 else "no repeats"
+        runs = _runs_words(read.numbers["cells"])
         least, most = min(counts), max(counts)
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         needed = knee.MINIMUM_FOR_INTERVAL if read.experiment.knee else rules.MINIMUM_FOR_INTERVAL
@@ -69,6 +69,17 @@ def _how_sure(read: Page) -> str:
         sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
     doubts = " The figures are in doubt." if problems(read) else ""
     return f"{sure}{doubts} {read.numbers['verdict']['reached']}"
+
+
+def _runs_words(cells: Sequence[Figures]) -> str:
+    """In how many rounds and repeats the cells ran."""
+    repeats = max(len(cell["repeats"]) for cell in cells)
+    words = f"{repeats} repeats" if repeats > 1 else "no repeats"
+    rounds = sorted(cell["parallelism"].get("rounds", 0) // repeats for cell in cells if cell["parallelism"])
+    if not rounds or not rounds[0]:
+        return f"some cells in rounds, {words}" if any(rounds) else words
+    ends = " to ".join(dict.fromkeys(f"{count:,}" for count in (rounds[0], rounds[-1])))
+    return f"in {ends} rounds, {words}"
 
 
 def _where(run: Run) -> str:

@@ -70,7 +70,8 @@ def _of_cell(cell: Cell) -> CellObjects:
     counts = {name: _sum(cell.done, name) for name in COUNTS}
     succeeded = distinct(cell.done["message"])
     failed = distinct(cell.errors["message"][cell.errors["message"] != NO_MESSAGE])
-    per_s = [_together(part) for part in cell.by_repeat().values()] if cell.key.n > 1 else []
+    floods = (one for part in cell.by_repeat().values() for one in part.floods())
+    per_s = [_together(one) for one in floods] if cell.key.n > 1 else []
     known = [one for one in per_s if one is not None]
     # Some leave no record at all: of a host that was killed, or of log lines that got lost.
     unfinished = max(int((~np.isin(failed, succeeded)).sum()), (cell.sent or 0) - len(succeeded))

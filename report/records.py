@@ -18,17 +18,22 @@ UNKNOWN = -1
 NO_MESSAGE = -1
 NOT_NAMED = "not named"
 # Whole numbers that every record has, UNKNOWN where one hasn't.
-WHOLE = ("bytes", "started_at_ms", "finished_at_ms", "attempt", "cold_start")
+WHOLE = ("bytes", "started_at_ms", "finished_at_ms", "attempt", "cold_start", "round")
 OTHERS = ("key", "cell", "message", "kind", "group")
 # A message is its cell's number and its own in one integer; what doesn't fit gets a negative number of its own.
 _SEQ_BITS, _LARGEST_SEQ = 40, 2**40 - 1
+# A round is the number of its block and its own in one integer.
+ROUND_BITS = 32
 
 
 class Names:
-    """What the rows of a run have in common: the names of its cells, and a number for each message."""
+    """What the rows of a run have in common: the names of its cells, and a number for each message. `blocks` are the
+    names of the stacks that cells ran on, and `rounds` the last round of each, by its number."""
 
     def __init__(self) -> None:
         self.cells: list[str] = []
+        self.blocks: list[str] = []
+        self.rounds: dict[int, int] = {}
         self._numbers: dict[str, int] = {}
         self._others: dict[Any, int] = {}
 
@@ -69,7 +74,8 @@ class Records:
 
     `seconds` is the time of one operation and NaN without one, `key` the number of the cell's coordinates among
     `keys`, `cell` that of its id and `message` that of its message among `names`, `kind` that of its error type among
-    `kinds`; `examples` has the first message of each error type in each cell.
+    `kinds`; `unit` is the number of the round of the cells that shared its stack, UNKNOWN where it was in none.
+    `examples` has the first message of each error type in each cell.
     """
 
     def __init__(
@@ -182,9 +188,21 @@ class Reader:
         keys = sorted(self._keys)
         renumbered = np.array([*(keys.index(key) for key in self._keys), UNKNOWN], dtype=np.int64)
         columns["key"] = renumbered[columns["key"]]
+        columns["unit"] = self._units(columns["cell"], columns["round"])
         everything = Records(columns, self._names, keys, list(self._kinds), self._examples)
         groups = columns["group"]
         return {group: everything.where(np.flatnonzero(groups == group)) for group in Group.ALL}
+
+    def _units(self, cells: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+        names = self._names
+        labels = [self._settings.block(name) for name in names.cells]
+        numbers = {label: at for at, label in enumerate(sorted(set(labels)))}
+        names.blocks = list(numbers)
+        block_of = np.array([*map(numbers.get, labels), UNKNOWN], dtype=np.int64)[cells]
+        is_in_round = (cells != UNKNOWN) & (rounds > 0) & (rounds < 1 << ROUND_BITS)
+        for at in np.unique(block_of[is_in_round]).tolist():
+            names.rounds[at] = int(rounds[is_in_round & (block_of == at)].max())
+        return np.where(is_in_round, block_of << ROUND_BITS | rounds, UNKNOWN)
 
     def _place(self, cell: object, row: Mapping[str, Any]) -> tuple[int, Difference | None]:
         """The number of the row's coordinates, and what it says otherwise than its cell."""

@@ -55,6 +55,7 @@ def build_record(
         "bytes": outcome.received_bytes,
         "method": labels.method if labels else None,
         "status": "ok" if outcome.error is None else "error",
+        "round": order.round if order else None,
     }
     record |= own_keys
     if outcome.error is not None:

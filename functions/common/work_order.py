@@ -19,12 +19,14 @@ class WorkOrderError(Failure):
 
 @dataclass(frozen=True)
 class WorkOrder:
-    """What every work order says. `start_at_ms` (epoch ms) holds the timed part back until then; None: at once."""
+    """What every work order says. `start_at_ms` (epoch ms) holds the timed part back until then; None: at once. `round`
+    is the round of the sweep in which it was sent, from 1; 0: in none."""
 
     run_id: str
     cell: str
     seq: int
     start_at_ms: int | None = None
+    round: int = 0
 
 
 Order = TypeVar("Order", bound=WorkOrder)
@@ -105,4 +107,10 @@ def quote(value: Any) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-_COMMON: dict[str, Parser] = {"run_id": name, "cell": name, "seq": whole_number, "start_at_ms": whole_number}
+_COMMON: dict[str, Parser] = {
+    "run_id": name,
+    "cell": name,
+    "seq": whole_number,
+    "start_at_ms": whole_number,
+    "round": whole_number,
+}

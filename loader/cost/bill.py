@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from experiments.usage import Use
@@ -107,7 +108,7 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
 
 def _queue_requests(cell: Demand) -> int:
     """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
-    batches = sum(-(-count // BATCH) for count in (cell.messages, cell.warm_up_messages))
+    batches = cell.rounds * ceil(cell.messages / cell.rounds / BATCH) + ceil(cell.warm_up_messages / BATCH)
     return batches + cell.preparations + 2 * cell.all_messages
 
 
@@ -127,7 +128,7 @@ def _billed_s(cell: Demand) -> float:
     the wait at the start barrier."""
     preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
     environments = min(cell.concurrency, cell.operations)
-    return cell.working_s + preparing_s + environments * (cell.start_s + cell.barrier_s)
+    return cell.working_s + preparing_s + environments * (cell.start_s + cell.rounds * cell.barrier_s)
 
 
 def _gb_s(cells: list[Demand], architecture: str) -> float:

@@ -32,7 +32,7 @@ class Pollers:
 class Demand:
     """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
     times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
-    prepare the cell, `workers` what carries the others out, in the plural.
+    prepare the cell, `workers` what carries the others out, in the plural, in `rounds`.
 
     `alike` is its name without its repeat. What the model says of its floods, where it `is_foreseen`: `floods_s` are
     from the first message of each to its last record, `working_s` those of all operations together, those too that are
@@ -53,6 +53,7 @@ class Demand:
     applies: bool = True
     preparations: int = 0
     workers: str = "functions"
+    rounds: int = 1
     alike: str = ""
     is_foreseen: bool = False
     floods_s: float = 0.0
@@ -128,6 +129,7 @@ def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: boo
         applies=applies,
         preparations=1 if usage.preparation_s else 0,
         workers=experiment.worker[1],
+        rounds=plan.rounds_of(cell),
         alike=cell_name(cell.coordinates),
     )
 

@@ -14,27 +14,31 @@ from loader.cost.demand import Demand
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Seconds around the floods: before the first cell, for each cell, after the last, and the upload's speed."""
+    """Seconds around the floods: before the first cell, for each cell, for its share of each round, after the last, and
+    the upload's speed."""
 
     first_apply_extra_s: float
     apply_s: float
     settle_s: float
+    round_s: float
     destroy_s: float
     upload_mib_per_s: float
 
 
-# AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag. The upload: 100 Mbit/s.
+# AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag, after each round too. The
+# upload: 100 Mbit/s.
 SURROUNDINGS = {
-    "aws": Surroundings(60, 30, 15, 180, 12),
-    "local": Surroundings(30, 10, 2, 15, 200),
+    "aws": Surroundings(60, 30, 15, 8, 180, 12),
+    "local": Surroundings(30, 10, 2, 0.2, 15, 200),
 }
 
 
 def cell_s(demand: Demand, target: str) -> float:
-    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, and the wait for the last log
-    lines. `demand` is as the model foresees it at `target`."""
+    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, the wait for the log lines of
+    each round, and for the last ones. `demand` is as the model foresees it at `target`."""
     around = SURROUNDINGS[target]
-    return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + around.settle_s
+    waiting_s = around.settle_s + (around.round_s * demand.rounds if demand.rounds > 1 else 0.0)
+    return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + waiting_s
 
 
 def apply_s(demand: Demand, target: str) -> float:

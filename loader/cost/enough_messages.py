@@ -35,7 +35,7 @@ class Chosen:
 
     def share_of(self, messages: int) -> float:
         """The share of the operations' time at full N with so many."""
-        return expected(self.question.varied(messages=messages)).course.share_at_n
+        return expected(self.question.varied(messages=messages).flood).course.share_at_n
 
 
 def with_enough_messages(
@@ -69,9 +69,10 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     step = 1
     if experiment.messages is not None:
         step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
-    least = -(-max(cell.concurrency, LEAST) // step) * step
+    at_once = cell.concurrency * (1 if question.flood is question else question.rounds)
+    least = -(-max(at_once, LEAST) // step) * step
     try:
-        messages = fewest(lambda count: expected(question.varied(messages=count)).course, SHARE, least, step)
+        messages = fewest(lambda count: expected(question.varied(messages=count).flood).course, SHARE, least, step)
     except NeverEnoughError as error:
         raise UsageError(_never(error, cell, question, experiment)) from None
     except UNANSWERED as error:
@@ -82,7 +83,7 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
 def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
     """Why no number of messages is enough, and the way out."""
     found, n = error.found, cell.concurrency
-    tried = question.varied(messages=error.messages)
+    tried = question.varied(messages=error.messages).flood
     why = f"the bottleneck is {listed(bindings(tried.scenario, expected(tried), tried.seed))}"
     if found.time_to_n_s is not None:
         came = f"it is {_put(found.share_at_n, experiment)}"

@@ -36,13 +36,15 @@ def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
         predicting.refuse_out_of_bounds([demand])
         predicting.refuse_too_many([demand])
         floods = [predicting.expected(one) for one in asked]
+        times = 1 if question.flood is question else question.rounds
+        rounds_s = times * predicting.expected(question.flood).course.drain_s
         longest_s = max(_longest_s(one) for one in asked)
     except (UsageError, *predicting.UNANSWERED):
         return demand
     return replace(
         demand,
         is_foreseen=True,
-        floods_s=sum(flood.course.drain_s for flood in floods),
+        floods_s=rounds_s + sum(flood.course.drain_s for flood in floods[1:]),
         working_s=sum(_working_s(flood, question.timeout_s) for flood in floods),
         longest_s=longest_s,
         start_s=floods[0].work.cold_s,

@@ -75,6 +75,14 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--repeats", metavar="N", type=positive_int, help=f"run every cell N times (default: {REPEATS})")
     group.add_argument(
+        "--rounds",
+        metavar="N",
+        type=positive_int,
+        help="interleave the cells that share a stack: each sends its messages in N parts, or in fewer so that no part "
+        "has fewer messages than the cell's concurrency; 1 runs one cell after the other (default: a round for each "
+        "message at concurrency 1, else 5)",
+    )
+    group.add_argument(
         "--seed",
         metavar="N",
         type=whole_number,
@@ -91,6 +99,6 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 
 def plan_options(arguments: argparse.Namespace) -> list[str]:
     """The options of a plan that were given, as they are written."""
-    names = ("set", "messages_per_concurrency", "messages", "warm_up_per_concurrency", "repeats", "seed",
+    names = ("set", "messages_per_concurrency", "messages", "warm_up_per_concurrency", "repeats", "rounds", "seed",
              "start_barrier_s")  # fmt: skip
     return [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) not in (None, [])]

@@ -8,11 +8,12 @@ from loader.options.drain import add_deadline_option
 from loader.options.output import add_format_option, add_results_dir_option
 from loader.options.plan import add_budget_option, add_experiment, add_plan_options, add_target_option
 
-DESCRIPTION = """Measure the matrix of an experiment, cell after cell, and print the table.
+DESCRIPTION = """Measure the matrix of an experiment and print the table.
 
-For each cell: terraform apply, warm-up, flood, drain. Every finished cell is
-stored at once, and --resume continues after an interruption. The stack is
-destroyed at the end, unless you say --keep."""
+For each cell: terraform apply, warm-up, flood, drain. Cells that share a stack
+run interleaved, in rounds. Every finished cell is stored at once, and --resume
+continues after an interruption. The stack is destroyed at the end, unless you
+say --keep."""
 EXAMPLES = (
     ("stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3", "another matrix, three times"),
     ("stampede sweep copy --target aws --dry-run", "plan, duration and cost on AWS; changes nothing"),

@@ -7,7 +7,7 @@ messages out of one work order, and that must show as a duplicate and not as two
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -120,10 +120,9 @@ class Ledger:
         """What is known of a message."""
         return self._cells[row["cell"]].of(row["seq"]) if row["cell"] in self._cells else 0
 
-    def accounts(self, cell: str | None = None) -> list[CellAccount]:
-        """One account a cell, or of `cell` only, in the order in which their first rows came."""
-        names = self._cells if cell is None else {cell} & self._cells.keys()
-        accounts = (self._account(name) for name in names)
+    def accounts(self, cells: Collection[str] = ()) -> list[CellAccount]:
+        """One account a cell, or of `cells` only, in the order in which their first rows came."""
+        accounts = (self._account(name) for name in self._cells if not cells or name in cells)
         return [one for one in accounts if one.sent or one.unexpected]
 
     def _account(self, cell: str) -> CellAccount:

@@ -86,7 +86,7 @@ def prepare(
     seq = first_seq(folder, cell, knows_all_sent=options.get("knows_all_sent", True))
     outcome = flood(target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options)
     check_flood(outcome)
-    rest = drained(target, folder, cell=cell, quiet=True)
+    rest = drained(target, folder, cells=[cell], quiet=True)
     records = [row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)]
     if rest.left or not any(row["status"] == "ok" for row in records):
         last = records[-1] if records else {}

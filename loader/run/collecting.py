@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from experiments import of_run
@@ -28,11 +28,11 @@ CLOCK_SKEW_MS = 60_000
 
 
 class Collecting:
-    """One run's messages; with `cell` the state is of that cell only, the account always of the whole run."""
+    """One run's messages; with `cells` the state is of those only, the account always of the whole run."""
 
-    def __init__(self, target: Target, folder: RunFolder, cell: str | None = None) -> None:
+    def __init__(self, target: Target, folder: RunFolder, cells: Collection[str] = ()) -> None:
         """Take up what is stored. Raises UsageError when the run sent nothing, or without credentials."""
-        self._target, self._folder, self._cell = target, folder, cell
+        self._target, self._folder, self._cells = target, folder, cells
         self._sqs = target.client("sqs")
         description = folder.read_json("run.json", {})
         self._settings = CellSettings(description)
@@ -57,7 +57,7 @@ class Collecting:
     @property
     def sent_count(self) -> int:
         """Messages to wait for."""
-        return sum(one.sent for one in self._ledger.accounts(self._cell))
+        return sum(one.sent for one in self._ledger.accounts(self._cells))
 
     def look(self) -> State:
         """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
@@ -66,7 +66,7 @@ class Collecting:
         for page in self._events.fetch():
             self._store(page)
         self._read_dead_letters(dead_count)
-        accounts = self._ledger.accounts(self._cell)
+        accounts = self._ledger.accounts(self._cells)
         return State(
             sent=sum(one.sent for one in accounts),
             finished=sum(self._finished(one) for one in accounts),
@@ -83,7 +83,7 @@ class Collecting:
 
         CloudWatch may show a line minutes after its time, where `look` doesn't ask any more. Raises what boto3 raises.
         """
-        owing = [one.cell for one in self._ledger.accounts(self._cell) if one.owing]
+        owing = [one.cell for one in self._ledger.accounts(self._cells) if one.owing]
         if not owing:
             return 0
         since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
@@ -97,16 +97,20 @@ class Collecting:
         """Whether the newest message and the newest record known are older than `seconds`."""
         return time.time() - self._newest_ms / 1000 > seconds
 
+    def have_ended(self, messages: Iterable[dict[str, Any]]) -> bool:
+        """Whether each of these has left a record, or is a dead letter; a failed one may be delivered again."""
+        return all(self._ledger.marks(row) & (OK | ERRED | DEAD) for row in messages)
+
     def open_for_s(self) -> float:
         """Seconds since the first message was sent of those that haven't come to their end; 0 without one."""
-        sent_ms = (row["sent_at_ms"] for row in self._of_the_cell() if not self._ledger.marks(row) & (OK | DEAD))
+        sent_ms = (row["sent_at_ms"] for row in self._waited_for() if not self._ledger.marks(row) & (OK | DEAD))
         first_ms = min(sent_ms, default=None)
         return 0.0 if first_ms is None else time.time() - first_ms / 1000
 
     def give_up(self, in_flight: int) -> None:
         """Note the messages that left no trace as unanswered, and no more of them than are in flight: the newest, as
         which it is nobody can see. What else has no trace stays unaccounted for."""
-        silent = [row for row in self._of_the_cell() if not self._ledger.marks(row) & (OK | ERRED | DEAD)]
+        silent = [row for row in self._waited_for() if not self._ledger.marks(row) & (OK | ERRED | DEAD)]
         newest = sorted(silent, key=lambda row: row["sent_at_ms"])[-in_flight:]
         rows = [row for row in newest if not self._ledger.marks(row) & UNANSWERED]
         self._folder.append(UNANSWERED_FILE, rows)
@@ -136,9 +140,9 @@ class Collecting:
         failed = account.failed if account.cell in self._executed else 0
         return account.succeeded + account.dead_lettered + failed
 
-    def _of_the_cell(self) -> Iterator[dict[str, Any]]:
+    def _waited_for(self) -> Iterator[dict[str, Any]]:
         """The messages that are waited for."""
-        return (row for row in self._folder.rows("sent.jsonl") if self._cell in (None, row["cell"]))
+        return (row for row in self._folder.rows("sent.jsonl") if not self._cells or row["cell"] in self._cells)
 
     def _read_sent(self) -> None:
         self._newest_ms = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -101,9 +101,9 @@ class RunDescription:
         self._values["settings"][name] = settings_of(target, in_order)
         self.write()
 
-    def finished_cell(self, cell: Cell, started_at: datetime) -> None:
-        """Note a finished cell, at once."""
-        self._values["cells"].append(
+    def finished_cells(self, cells: Sequence[Cell], started_at: datetime) -> None:
+        """Note finished cells, at once: those that ran interleaved are finished together."""
+        self._values["cells"] += [
             {
                 "cell": cell.name,
                 **cell.coordinates,
@@ -111,7 +111,8 @@ class RunDescription:
                 "started_at": _text(started_at),
                 "finished_at": _text(datetime.now(UTC)),
             }
-        )
+            for cell in cells
+        ]
         self.write()
 
     def finish(self) -> None:

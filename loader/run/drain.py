@@ -8,7 +8,7 @@ never answered is hidden for hours, several times: nobody waits for that, and it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -47,7 +47,7 @@ def drain(
     folder: RunFolder,
     *,
     deadline_s: float | None = None,
-    cell: str | None = None,
+    cells: Collection[str] = (),
     quiet: bool = False,
     waits_for_redelivery: bool = False,
     clock: Clock = time.monotonic,
@@ -55,15 +55,16 @@ def drain(
 ) -> Drained:
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
 
-    With `cell` only that cell's messages are waited for (the account is still of the whole run); `quiet` says only what
-    is wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. It ends
+    With `cells` only their messages are waited for (the account is still of the whole run); `quiet` says only what is
+    wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. It ends
     early where only a redelivery could bring a record, unless it `waits_for_redelivery`. Returns how it ended, also at
     the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
     answer until the deadline.
     """
-    waiting = _Waiting(target, Collecting(target, folder, cell), Patience.of(target, deadline_s), clock)
+    waiting = _Waiting(target, Collecting(target, folder, cells), Patience.of(target, deadline_s), clock)
     with bar() as progress:
-        task = progress.add_task(f"drain {cell or folder.run_id}", total=waiting.collecting.sent_count, note="")
+        what = " ".join(cells) if len(cells) == 1 else folder.run_id
+        task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
         while not waiting.is_over():
             if (state := waiting.look()) is not None:
                 progress.update(task, completed=state.finished, note=state.words())
@@ -77,11 +78,41 @@ def drain(
         say(waiting.ended_early, style="yellow")
     accounts = _close(waiting.collecting)
     for one in accounts:
-        if (one.cell == cell or cell is None) and (one.is_open or not quiet):
+        if (not cells or one.cell in cells) and (one.is_open or not quiet):
             say(one.sentence(), style="red" if one.is_open else None)
     if not quiet:
-        log_columns.store(folder, at_end=cell is None)
+        log_columns.store(folder, at_end=not cells)
     return Drained(accounts, waiting.left(), waiting.ended_early)
+
+
+def wait_for_round(
+    target: Target,
+    folder: RunFolder,
+    cell: str,
+    number: int,
+    *,
+    deadline_s: float | None = None,
+    clock: Clock = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Wait until every message that `cell` sent in its round `number` has a record or is a dead letter, so that none of
+    them is at work when the next cell's are sent. Redeliveries and late log lines are left to the drain of all rounds.
+
+    Returns why messages may still be at work ("" when none is). Raises RunError as `drain` does.
+    """
+    messages = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell and row.get("round") == number]
+    patience = Patience.of_a_round(target, deadline_s)
+    waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
+    while not waiting.is_over():
+        state = waiting.look()
+        if state is not None and (waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state)):
+            left = ""
+            break
+        sleep(patience.poll_s)
+    else:
+        left = waiting.left()
+    _close(waiting.collecting)
+    return left
 
 
 class _Waiting:
@@ -121,6 +152,10 @@ class _Waiting:
         is_long_past = self.collecting.is_long_past(self.patience.late_s)
         self._is_at_rest = self.patience.is_at_rest(state, self._clock() - self._changed, is_long_past=is_long_past)
         return self._is_at_rest
+
+    def has_nothing_at_work(self, state: State) -> bool:
+        """Whether no delivery is under way, though a message may be delivered again."""
+        return self.is_at_rest(state) or self.patience.is_stuck(state, self._clock() - self._changed)
 
     def is_stuck(self, state: State) -> bool:
         """Whether only a redelivery could still bring a record."""

@@ -34,9 +34,12 @@ class ExecutionRecords:
     `sdk`, `experiment`; the error. What Athena doesn't tell is null.
     """
 
-    def __init__(self, target: Target, run_id: str, cell: str, order: Mapping[str, Any], warm_up: int) -> None:
+    def __init__(
+        self, target: Target, run_id: str, cell: str, order: Mapping[str, Any], warm_up: int, round_number: int = 0
+    ) -> None:
         """`order` is what the cell's work orders would say."""
-        self._target, self._run_id, self._cell, self._warm_up = target, run_id, cell, warm_up
+        self._target, self._run_id, self._cell = target, run_id, cell
+        self._warm_up, self._round = warm_up, round_number
         self._axes = _axes(target, order)
         self._logs = target.client("logs")
         self._place = {"logGroupName": target["log_group_name"], "logStreamName": f"stampede/{run_id}"}
@@ -75,6 +78,7 @@ class ExecutionRecords:
             bytes=query.statistics.get("DataScannedInBytes"),
             method="athena",
             status="error" if failure else "ok",
+            round=self._round,
             warm_up=self._warm_up,
         )
         record = {"concurrency_limit": self._target["concurrency_value"], **elapsed, **common}

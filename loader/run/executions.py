@@ -36,34 +36,42 @@ def carry_out(
     *,
     order: Mapping[str, Any],
     share: Callable[[int], Mapping[str, Any]] | None = None,
+    first: int = 0,
+    round_number: int = 0,
     warm_up: bool = False,
+    quiet: bool = False,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
     """Have Athena carry out `execution` `count` times, as messages of `cell`, numbered after those already sent.
 
-    `order` and `share(index)` are what their work orders would say, as for a flood. However a query ends, it counts as
+    `order`, `share(index)`, `first`, `round_number` and `quiet` are as for a flood. However a query ends, it counts as
     sent and has its record. Raises RunError where a record can't be stored, and KeyboardInterrupt once the query under
     way is cancelled and recorded.
     """
-    say(f"running queries in workgroup {execution.workgroup}, one after the other, {count} times: {execution.sql}")
-    records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up))
+    if not quiet:
+        how = f"one after the other, {count} times"
+        say(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
+    records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up), round_number)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
-    first, started_s = max([first_seq(folder, cell), *begun]), clock()
-    with bar() as progress, sent_log(folder, cell, warm_up=warm_up) as sent:
+    first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
+    with bar() as progress, sent_log(folder, cell, warm_up=warm_up, round_number=round_number) as sent:
         task = progress.add_task("queries", total=count, note="")
 
         def noted(words: str) -> None:
             progress.update(task, note=words)
 
-        for index, seq in enumerate(range(first, first + count)):
+        for index, seq in enumerate(range(first_number, first_number + count), start=first):
             query = Query(target, execution, token_of(folder.run_id, cell, seq), clock=clock, sleep=sleep)
             objects = share(index).get("objects") if share else None
             message = _Message(folder, cell, seq, query, sent)
             message.carry_out(noted, partial(records.store, objects=objects))
             progress.advance(task)
-            say(f"query {seq - first + 1} of {count}: {message.words}", style="dim" if message.is_ok else "yellow")
+            say(
+                f"query {seq - first_number + 1} of {count}: {message.words}",
+                style="dim" if message.is_ok else "yellow",
+            )
     return Outcome(sent=count, requests=count, seconds=clock() - started_s)
 
 

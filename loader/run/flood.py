@@ -30,26 +30,32 @@ def flood(
     order: Mapping[str, Any],
     share: Callable[[int], Mapping[str, Any]] | None = None,
     queue_url: str | None = None,
+    first: int = 0,
+    round_number: int = 0,
     warm_up: bool = False,
     start_at_ms: int | None = None,
     knows_all_sent: bool = True,
+    quiet: bool = False,
 ) -> Outcome:
     """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
 
-    Each says `order`, the experiment's part, and the index-th of this flood (from 0) `share(index)`. `warm_up` orders
-    count in no figure; with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier flood of the cell
-    may have been killed (`knows_all_sent` false) a gap is left for what it sent last. Returns the outcome even when
-    some were refused (`check` raises for that). Raises RunError when the queue can't be reached.
+    Each says `order`, the experiment's part, and the index-th of the cell (from 0) `share(index)`; in the round
+    `round_number` of a sweep (0: none) the flood begins with the `first` of them. `warm_up` orders count in no figure;
+    with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier flood of the cell
+    may have been killed (`knows_all_sent` false) a gap is left for what it sent last; `quiet` says only what is wrong.
+    Returns the outcome even when some were refused (`check` raises for that). Raises RunError when the queue can't be
+    reached.
     """
-    extras = {**order, "warm_up": int(warm_up)}
+    extras = {**order, "warm_up": int(warm_up), **({"round": round_number} if round_number else {})}
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
-    first = first_seq(folder, cell, knows_all_sent=knows_all_sent)
-    say(f"flooding {target['queue_name']} with {count:,} {'message' if count == 1 else 'messages'}")
+    seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
+    if not quiet:
+        say(f"flooding {target['queue_name']} with {count:,} {'message' if count == 1 else 'messages'}")
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")
 
-        with sent_log(folder, cell, warm_up=warm_up) as log:
+        with sent_log(folder, cell, warm_up=warm_up, round_number=round_number) as log:
 
             def accepted(batch: list[Accepted]) -> None:
                 log(batch)
@@ -58,10 +64,11 @@ def flood(
             outcome = send(
                 target,
                 queue_url or target["queue_url"],
-                orders(folder.run_id, cell, count, extras, first, share),
+                orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index))),
                 accepted,
             )
-    say(outcome.sentence(), style="red" if outcome.failed else None)
+    if outcome.failed or not quiet:
+        say(outcome.sentence(), style="red" if outcome.failed else None)
     return outcome
 
 
@@ -116,9 +123,11 @@ def _members(values: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def sent_log(folder: RunFolder, cell: str, *, warm_up: bool = False) -> Iterator[Callable[[list[Accepted]], None]]:
+def sent_log(
+    folder: RunFolder, cell: str, *, warm_up: bool = False, round_number: int = 0
+) -> Iterator[Callable[[list[Accepted]], None]]:
     """Opens the run's sent.jsonl for one flood; gives the function that appends a batch, on disk when it returns."""
-    before, after = json.dumps({"cell": cell})[:-1], f', "warm_up": {int(warm_up)}}}\n'
+    before, after = json.dumps({"cell": cell})[:-1], f', "warm_up": {int(warm_up)}, "round": {round_number}}}\n'
     with folder.appending("sent.jsonl") as file:
 
         def append(batch: list[Accepted]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loader.target import Target
 
 # Between two looks.
 POLL_S = {"local": 0.5, "aws": 5.0}
+# In a round, of which there are many. A look takes the embedded AWS some ms of a processor.
+ROUND_POLL_S = {"local": 0.2, "aws": 2.0}
 # SQS's counts are approximate for about a minute after a change (SQS guide, GetQueueAttributes): the queue counts as
 # empty once it has looked so for longer than that.
 SETTLE_S = {"local": 5.0, "aws": 90.0}
@@ -98,6 +100,12 @@ class Patience:
             target.outputs.get("concurrency_value", 1),
             holds=_has_hosts(target),  # a function is cut off at its timeout; a host isn't
         )
+
+    @classmethod
+    def of_a_round(cls, target: Target, deadline_s: float | None) -> Patience:
+        """The patience for one cell's share of a round: nobody waits for late lines before all rounds are sent."""
+        whole = cls.of(target, deadline_s)
+        return replace(whole, poll_s=ROUND_POLL_S[target.option], late_s=whole.settle_s)
 
     def is_moving(self, state: State, before: State | None) -> bool:
         """Whether a message has made progress since the last look, or is held by a worker."""

@@ -24,7 +24,7 @@ class Cell:
     """One cell: its name as it stands in messages and records, its swept variables, and which repeat it is (from 1)."""
 
     name: str
-    coordinates: dict[str, Any]
+    coordinates: dict[str, Any] = field(hash=False)
     repeat: int
 
 
@@ -33,8 +33,8 @@ class Plan:
     """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
 
     The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
-    nobody set, and `counts` the measured messages where they were chosen for each cell, both by the cell's name without
-    its repeat.
+    nobody set, `counts` the measured messages where they were chosen for each cell, and `rounds` in how many the cells
+    that are interleaved send theirs, all by the cell's name without its repeat.
     """
 
     experiment: str
@@ -50,12 +50,14 @@ class Plan:
     also: list[dict[str, list[Any]]] = field(default_factory=list)
     rest: dict[str, dict[str, Any]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    rounds: dict[str, int] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
-        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N.
+        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N."""
+        return [cell for stack in self.stacks() for cell in stack]
 
-        Cells of one repeat that differ only in their work orders stay together, shuffled among themselves.
-        """
+    def stacks(self) -> list[list[Cell]]:
+        """The same, together what shares a stack: cells of one repeat that differ only in their work orders."""
         stacks: dict[str, list[Cell]] = {}
         for repeat in range(1, self.repeats + 1):
             for coordinates in self.combinations():
@@ -66,7 +68,26 @@ class Plan:
         dice.shuffle(groups)
         for group in groups:
             dice.shuffle(group)
-        return [cell for group in groups for cell in group]
+        return groups
+
+    def blocks(self) -> list[list[Cell]]:
+        """The same, together what runs interleaved: the cells of a stack, or a cell alone."""
+        return [
+            block
+            for stack in self.stacks()
+            for block in ([stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack])
+        ]
+
+    def rounds_of(self, cell: Cell) -> int:
+        """In how many rounds a cell sends its messages; 1 for a cell that runs alone."""
+        return self.rounds.get(cell_name(cell.coordinates), 1)
+
+    def in_round(self, block: Sequence[Cell], number: int) -> list[Cell]:
+        """The cells of a block in the order of its round `number` (from 1), shuffled by that and `seed`: randomised
+        multiple interleaved trials (Abedi and Brecht, ICPE 2017)."""
+        order = list(block)
+        random.Random(f"{self.seed}, {number}, {block[0].name}").shuffle(order)
+        return order
 
     def combinations(self) -> list[dict[str, Any]]:
         """The coordinates of every cell, each once, in the order of the declaration."""
@@ -121,7 +142,7 @@ class Plan:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
         """The plan of a stored run. Raises KeyError where a part is missing."""
-        newer = {"also", "rest", "counts"}
+        newer = {"also", "rest", "counts", "rounds"}
         old = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
         return cls(**old, **{name: stored[name] for name in newer if name in stored})
 
@@ -228,6 +249,11 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
         if not axis.takes(value):
             raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
     return values
+
+
+def share_of_round(count: int, rounds: int, number: int) -> range:
+    """Which of `count` messages, from 0, a cell sends in its round `number` (from 1): shares differ by one at most."""
+    return range(count * (number - 1) // rounds, count * number // rounds)
 
 
 def cells_words(count: int) -> str:

@@ -1,12 +1,12 @@
-"""Carries out a plan: one cell at a time through `terraform apply`, flood and drain; whatever happens, the run's folder
-is consistent and the stack is taken down (or it is said what stays)."""
+"""Carries out a plan: one cell at a time, or those of a stack in rounds, through `terraform apply`, flood and drain;
+whatever happens, the run's folder is consistent and the stack is taken down (or it is said what stays)."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -32,15 +32,15 @@ from loader.run.calibration import calibrated
 from loader.run.cell_load import CellLoad, prepare
 from loader.run.collecting import Collecting, message_counts
 from loader.run.description import RunDescription
-from loader.run.drain import drain
+from loader.run.drain import drain, wait_for_round
 from loader.run.executions import carry_out, stop_left_running
 from loader.run.flood import check as check_flood
 from loader.run.flood import flood
 from loader.run.folder import RunFolder
 from loader.run.permission import wait_for_permission
-from loader.run.plan import Cell, Plan, cells_words
+from loader.run.plan import Cell, Plan, cells_words, share_of_round
 from loader.run.swept_stack import SweptStack
-from loader.run.unfinished_cell import set_aside
+from loader.run.unfinished_cell import set_aside, whole_rounds
 from loader.sqs.sending import Outcome
 from loader.target import Target
 from model.parameters import ParameterError, Parameters
@@ -118,14 +118,27 @@ class SweepRun:
                 self._stack.take_down(self._plan.variables(self._plan.cells()[0]))
 
     def _cells(self, left: list[Cell]) -> None:
-        for number, cell in enumerate(left, start=1):
+        done = 0
+        for block in self._plan.blocks():
+            if block[0] not in left:
+                continue
             began = time.monotonic()
-            target = self._applied(cell, f"cell {number} of {len(left)}: {cell.name}")
+            target = self._applied(block[0], self._which(block, done + 1, len(left)))
             applied = time.monotonic()
-            self._cell(target, cell)
-            self._took[cell.name] = (applied - began, time.monotonic() - applied)
-            if number < len(left):
-                self._say_what_is_left(left[number:], left[:number])
+            self._block(target, block)
+            each_s = (time.monotonic() - applied) / len(block)
+            self._took |= {cell.name: (0.0, each_s) for cell in block}
+            self._took[block[0].name] = (applied - began, each_s)
+            done += len(block)
+            if done < len(left):
+                self._say_what_is_left(left[done:], left[:done])
+
+    def _which(self, block: Sequence[Cell], first: int, count: int) -> str:
+        """Which cells of the sweep a block is, in words."""
+        if len(block) == 1:
+            return f"cell {first} of {count}: {block[0].name}"
+        last, rounds = first + len(block) - 1, self._plan.rounds_of(block[0])
+        return f"cells {first} to {last} of {count}, interleaved in {rounds} rounds"
 
     def _applied(self, cell: Cell, which: str) -> Target:
         """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
@@ -161,43 +174,93 @@ class SweepRun:
         except (UsageError, ParameterError) as error:
             say(f"there is no prediction for this run: {error}", style="yellow")
 
-    def _cell(self, target: Target, cell: Cell) -> None:
-        """Warm up, prepare, flood and drain one cell; it is finished once every message has come to rest.
+    def _block(self, target: Target, block: Sequence[Cell]) -> None:
+        """Run the cells of a block, round by round; they are finished once every message has come to rest.
 
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
+        loads = {cell: CellLoad.of(target, self._plan.in_order(cell), self._objects) for cell in block}
+        rounds, whole = self._plan.rounds_of(block[0]), self._take_up(target, loads)
+        started_at, outcomes = datetime.now(UTC), []
+        for cell, load in loads.items():
+            self._begin(target, cell, load)
+        for number in range(whole + 1, rounds + 1):
+            if rounds > 1:
+                say(f"round {number} of {rounds}", style="dim")
+            for cell in self._plan.in_round(block, number):
+                outcomes.append(self._send_share(target, cell, loads[cell], number))
+                if rounds > 1:
+                    self._wait_for_round(target, cell, loads[cell], number)
+                    check_flood(outcomes[-1])
+        self._drain(target, block)
+        if target.kind == "local":
+            self._note_memory({cell.name for cell in block})
+        for outcome in outcomes:
+            check_flood(outcome)
+        self._description.finished_cells(block, started_at)
+
+    def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
+        """Set aside what an attempt that was cut off left of a block; returns how many of its rounds were done."""
+        shares = {cell.name: [len(one) for one in self._shares(target, cell)] for cell in loads}
+        whole = whole_rounds(self._folder, shares) if len(loads) > 1 else 0
+        for cell, load in loads.items():
+            if load.execution is not None:
+                stop_left_running(target, self._folder, cell.name, load.execution)
+        cut_off = [cell for cell in loads if set_aside(self._folder, cell.name, whole)]
+        if any(loads[cell].execution is None for cell in cut_off):
+            _empty_queue(target)
+        return whole
+
+    def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
+        """What comes before a cell's own messages."""
         in_order = self._plan.in_order(cell)
-        load = CellLoad.of(target, in_order, self._objects)
-        if load.execution is not None:
-            stop_left_running(target, self._folder, cell.name, load.execution)
         place(target, in_order, self._placed)
         if load.proof is not None and not self._is_permission_proven:
             wait_for_permission(target, cell.name, load.proof)
             self._is_permission_proven = True
-        if set_aside(self._folder, cell.name) and load.execution is None:
-            _empty_queue(target)
-        started_at = datetime.now(UTC)
         self._description.begin_cell(cell.name, target, in_order)
         if warm_ups := self._plan.warm_up_messages(cell):
             say(f"warming up with {warm_ups} messages")
             check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
-            self._drain(target, cell, quiet=True)
+            self._drain(target, [cell], quiet=True)
         prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
-        start_at_ms = None
+
+    def _shares(self, target: Target, cell: Cell) -> list[range]:
+        """Which of its messages a cell sends in each round."""
+        count = self._plan.messages(cell, {**target.outputs, **self._plan.in_order(cell)})
+        rounds = self._plan.rounds_of(cell)
+        return [share_of_round(count, rounds, number) for number in range(1, rounds + 1)]
+
+    def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
+        """Send what a cell has in a round."""
+        shares, start_at_ms = self._shares(target, cell), None
         if self._plan.start_barrier_s is not None:
             start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
-        count = self._plan.messages(cell, {**target.outputs, **in_order})
-        outcome = self._flood(target, cell, count, load, share=load.share, start_at_ms=start_at_ms)
-        self._drain(target, cell)
-        if target.kind == "local":
-            self._note_memory(cell)
-        check_flood(outcome)
-        self._description.finished_cell(cell, started_at)
+        own = shares[number - 1]
+        return self._flood(
+            target,
+            cell,
+            len(own),
+            load,
+            share=load.share,
+            first=own.start,
+            round_number=number,
+            start_at_ms=start_at_ms,
+            quiet=len(shares) > 1,
+        )
 
-    def _note_memory(self, cell: Cell) -> None:
-        """While the cell's functions are still there, see what each takes: the next plan is counted with that."""
+    def _wait_for_round(self, target: Target, cell: Cell, load: CellLoad, number: int) -> None:
+        """No message of another cell is sent while one of this cell's round is at work."""
+        if load.execution is not None:
+            return  # Athena has carried them all out
+        if left := wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s):
+            raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {left}")
+
+    def _note_memory(self, names: Collection[str]) -> None:
+        """While the functions of these cells are still there, see what each takes: the next plan is counted with
+        that."""
         for demand in self._estimate.cells:
-            if demand.name == cell.name:
+            if demand.name in names:
                 usage = demand.usage
                 function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
 
@@ -207,10 +270,12 @@ class SweepRun:
             return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
         return flood(target, self._folder, cell.name, count, order=load.order, **options)
 
-    def _drain(self, target: Target, cell: Cell, *, quiet: bool = False) -> None:
-        drained = drain(target, self._folder, cell=cell.name, deadline_s=self._deadline_s, quiet=quiet)
+    def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
+        names = [cell.name for cell in cells]
+        drained = drain(target, self._folder, cells=names, deadline_s=self._deadline_s, quiet=quiet)
         if drained.left:
-            raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {drained.left}")
+            has = f"{names[0]} still has" if len(names) == 1 else f"{cells_words(len(names))} still have"
+            raise RunError(f"{has} messages in progress, so the sweep stops here: {drained.left}")
         if drained.ended_early:
             _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
 

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from experiments import EXPERIMENTS
@@ -13,6 +14,7 @@ from loader import regions
 from loader import target as targets
 from loader.cost.demand import demands
 from loader.cost.enough_messages import with_enough_messages
+from loader.cost.rounds import with_rounds
 from loader.errors import UsageError
 from loader.infra_variables import infra_defaults
 from loader.options.plan import REPEATS, SEED, WARM_UP
@@ -39,9 +41,12 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
     option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
     if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.key_plan is not None:
         _refuse_another_count(plan, defaults, option)
+    plan = with_rounds(plan, defaults, arguments.rounds)
     if arguments.messages:
         kind = targets.place(plan.target)["target"]
-        return with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None), given)
+        plan = with_enough_messages(plan, defaults, kind, getattr(arguments, "budget_usd", None), given)
+        most = with_rounds(plan, defaults, arguments.rounds).rounds
+        plan = replace(plan, rounds={name: min(count, most.get(name, 1)) for name, count in plan.rounds.items()})
     return plan
 
 

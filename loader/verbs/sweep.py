@@ -1,7 +1,8 @@
-"""`stampede sweep`: runs the whole matrix of an experiment, cell after cell, and ends with the table and the report.
+"""`stampede sweep`: runs the whole matrix of an experiment and ends with the table and the report.
 
-For each cell: terraform apply, warm-up, flood, drain. Every finished cell is on disk at once; --resume goes on after a
-kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, and destroyed at the end.
+For each cell: terraform apply, warm-up, flood, drain; those of one stack in rounds. Every finished cell is on disk at
+once; --resume goes on after a kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, and
+destroyed at the end.
 """
 
 from __future__ import annotations

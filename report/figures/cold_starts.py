@@ -8,7 +8,7 @@ from report.figures.series import Cell, Drawn
 NAME = "cold_starts"
 TITLE = "Cold starts against warm ones"
 READING = (
-    "Each line is one cell: the mean of the first {many} of each function instance (cold) minus the mean of its "
+    "Each line is one cell: the median of the first {many} of each function instance (cold) minus the median of its "
     "later ones (warm), with the 95 % interval. Right of the vertical line cold {many} are slower; where the interval "
     "crosses it, the two are too close to call. The function’s initialization ends before the {one} starts and isn’t "
     "included. Cold {many} are the first of a flood, when fewer functions run beside them: the difference includes "
@@ -21,7 +21,7 @@ def words(drawn: Drawn) -> str:
     added = drawn.told(
         lambda cell: f"{found['value']:+.3f}".replace("-", "−") if (found := _difference(cell)) else None
     )
-    return f"Mean seconds of cold minus those of warm {drawn.operation[1]}, by cell: {added}."
+    return f"Median seconds of cold minus those of warm {drawn.operation[1]}, by cell: {added}."
 
 
 @drawing.styled
@@ -41,4 +41,4 @@ def draw(drawn: Drawn) -> Figure | None:
 
 
 def _difference(cell: Cell) -> dict[str, float] | None:
-    return cell["cold"]["difference_of_means_s"]
+    return cell["cold"]["difference_of_medians_s"]

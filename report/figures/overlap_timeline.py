@@ -1,6 +1,8 @@
 """How many functions really ran at once, over time, a small plot a cell."""
 
+from collections.abc import Mapping, Sequence
 from textwrap import fill
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -83,9 +85,8 @@ def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
     timed = [one["parallelism"] for one in cell["repeats"] if one["parallelism"]]
     first, span_s = timed[0], max(one["span_ms"] for one in timed) / 1000
     drawing.plain(axes)
-    if first["window"]:
-        window = (first["window"]["from_ms"] / 1000, first["window"]["to_ms"] / 1000)
-        axes.axvspan(*window, color=drawing.MUTED, alpha=0.22, linewidth=0)
+    for window in _windows_ms(first["window"]):
+        axes.axvspan(*(at / 1000 for at in window), color=drawing.MUTED, alpha=0.22, linewidth=0)
     for number, one in enumerate(timed):
         at = [moment / 1000 for moment in one["timeline"]["at_ms"]]
         running = one["timeline"]["running"]
@@ -105,6 +106,13 @@ def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
         pad=4,
         color=drawing.MUTED,
     )
+
+
+def _windows_ms(window: Mapping[str, Any] | None) -> Sequence[Sequence[float]]:
+    """The full overlap of a repeat, or of each of its rounds."""
+    if not window:
+        return ()
+    return window.get("rounds_ms") or [(window["from_ms"], window["to_ms"])]
 
 
 def _title(series: Series, n: int, _: Cell) -> str:

@@ -43,6 +43,8 @@ def render(page: Page) -> Block | None:
         sessions=_sessions(page),
         priced=any(point["usd"] for one in series for point in one["points"]),
         grid=_grid(page, series, named, base) if series else None,
+        together=series[0]["together"] if series else 1,
+        drift=page.drift([point for one in series for point in one["points"]]),
     )
 
 

@@ -29,7 +29,9 @@ def render(page: Page) -> Block | None:
         pictures,
         grid=_grid(page, "choice-most", first),
         others=_grid(page, "choice-others", others) if others else None,
+        together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
+        drift=page.drift([one for _, one in rows]),
     )
 
 

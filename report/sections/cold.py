@@ -8,9 +8,9 @@ from report.sections.page import Block, Page
 
 def render(page: Page) -> Block:
     """The section."""
-    return page.block(
-        "cold", "Cold starts", [picture(cold_starts, cold_starts.draw(page.drawn), page.drawn)], grid=_grid(page)
-    )
+    drawn = picture(cold_starts, cold_starts.draw(page.drawn), page.drawn)
+    together = max((cell["cold"]["together"] for cell in page.numbers["cells"]), default=1)
+    return page.block("cold", "Cold starts", [drawn], grid=_grid(page), together=together)
 
 
 def _grid(page: Page) -> Grid:
@@ -19,10 +19,10 @@ def _grid(page: Page) -> Grid:
         found = cell["cold"]
         entries = [
             *(number(found[kind]["count"]) for kind in ("cold", "warm")),
-            *(number(found[kind]["mean_s"], seconds(found[kind]["mean_s"])) for kind in ("cold", "warm")),
-            *ratio(found["difference_of_means_s"], "{:+.3f}"),
+            *(number(found[kind]["median_s"], seconds(found[kind]["median_s"])) for kind in ("cold", "warm")),
+            *ratio(found["difference_of_medians_s"], "{:+.3f}"),
         ]
         lines.append((cell, entries))
-    columns = [Column("cold"), Column("warm"), Column("mean cold", "s"), Column("mean warm", "s"),
+    columns = [Column("cold"), Column("warm"), Column("median cold", "s"), Column("median warm", "s"),
                Column("cold − warm", "s"), Column("95 %", "s")]  # fmt: skip
     return page.grid("cold", f"Cold against warm {page.experiment.operation[1]}", columns, lines)

@@ -16,7 +16,11 @@ def render(page: Page) -> Block | None:
         return None
     drawn = picture(crossings, crossings.draw(found), page.drawn)
     return page.block(
-        "crossover", "By file size", [drawn], sentences=[one for place in found for one in _sentences(place)]
+        "crossover",
+        "By file size",
+        [drawn],
+        sentences=[one for place in found for one in _sentences(place)],
+        drift=page.drift(page.numbers["comparisons"].get(compare.name, ())),
     )
 
 

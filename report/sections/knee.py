@@ -26,6 +26,7 @@ def render(page: Page) -> Block | None:
         more=max(0, len(found) - figure.MOST_SERIES),
         grid=_grid(page, name, found),
         rule=page.numbers["knees"]["rule"],
+        drift=page.drift(found),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from experiments import Experiment
+from report import drift
 from report.accounting import AccountBook, account_book
 from report.beside import Beside
 from report.cell_key import Key, is_query, told_apart
@@ -73,6 +74,10 @@ class Page:
     def is_query(self, key: Key) -> bool:
         """Whether Athena carried the operations of this cell out, and no function."""
         return is_query(key, self.experiment)
+
+    def drift(self, rows: Sequence[Figures]) -> str:
+        """Whether the intervals of these rows, which compare cells, contain what drifted."""
+        return drift.sentence(rows, self.numbers["cells"])
 
     def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
         """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""

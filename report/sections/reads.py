@@ -10,4 +10,7 @@ def render(page: Page) -> Block | None:
     drawn = picture(pairs, pairs.draw(page.drawn, compare), page.drawn)
     rows = page.numbers["comparisons"].get(compare.name, ())
     sentences = [one["all"]["words"] for one in rows if one["all"]["level"] != "cant_tell"]
-    return page.block("reads", "First and repeat reads", [drawn], sentences=sentences) if drawn else None
+    together = rows[0]["together"] if rows else 1
+    if drawn is None:
+        return None
+    return page.block("reads", "First and repeat reads", [drawn], sentences=sentences, together=together)

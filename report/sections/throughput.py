@@ -27,6 +27,8 @@ def render(page: Page) -> Block | None:
     pictures = [picture(throughput_per_function, one, page.drawn, None if swept else ranked),
                 picture(aggregate_throughput, aggregate_throughput.draw(page.drawn), page.drawn)]  # fmt: skip
     points = _points(page) if swept else []
+    scales = [one.name for one in answerable(page.experiment) if one.kind == "scale"]
+    compared = [one for name in scales for one in page.numbers["comparisons"].get(name, ())]
     return page.block(
         "throughput",
         "Throughput",
@@ -35,6 +37,8 @@ def render(page: Page) -> Block | None:
         alone=_alone(page),
         theirs=_published_words(page),
         grids=grids,
+        drift=page.drift(compared),
+        together=max((one["together"] for one in compared), default=1),
     )
 
 

@@ -1,9 +1,10 @@
 """Every number of the report, counted from the records alone: the content of statistics.json.
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
-`comparisons` sets them against each other (`effect`, `bootstrap`), `knee` finds up to where more buys anything,
-`by_size` from which size on another choice pays (`crossing`), `prediction` sets what the model said beside it all,
-`verdict` and `headline` find the words, and `rules` holds what counts as enough. Nothing here reads the saved query;
+`comparisons` sets them against each other (`effect`, `bootstrap`), as many at once as are read together (`families`,
+`together`), `knee` finds up to where more buys anything, `by_size` from which size on another choice pays (`crossing`),
+`prediction` sets what the model said beside it all, `verdict` and `headline` find the words, and `rules` holds what
+counts as enough. Nothing here reads the saved query;
 tests/unit/report/recompute.py counts all of it again.
 """
 
@@ -19,6 +20,7 @@ from report.run import Run
 from report.statistics import rules
 from report.statistics.by_size import by_size
 from report.statistics.cell_figures import failed, measured
+from report.statistics.cold import is_told
 from report.statistics.comparisons import comparisons
 from report.statistics.knee import knees
 from report.statistics.prediction import prediction
@@ -31,7 +33,8 @@ FORMAT = 1
 def statistics(run: Run) -> dict[str, Any]:
     """The content of statistics.json for `run`, ready for JSON: the same records give the same numbers."""
     sorted_out = cells(run)
-    found = [measured(cell, run.experiment) for cell in sorted_out]
+    cold_among = max(1, sum(is_told(cell.done) for cell in sorted_out))
+    found = [measured(cell, run.experiment, cold_among) for cell in sorted_out]
     figures = [cell.figures for cell in found]
     compared, foreseen = comparisons(found, run.experiment), prediction(run, sorted_out, found)
     own: dict[str, Any] = {"knees": knees(sorted_out, run.experiment)} if run.experiment.knee else {}

@@ -17,6 +17,8 @@ from report.statistics.rules import CONFIDENCE, RESAMPLES
 
 # Indices drawn at a time: few enough for the processor's cache and for 512 MB of memory, whatever the sample's size.
 _DRAWN_AT_ONCE = 1 << 20
+# From so many values on, the distribution of their resampled mean is known well enough without drawing any.
+MANY = 2000
 
 
 class Sample:
@@ -33,10 +35,25 @@ class Sample:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def size(self) -> int:
+        """Of how many units a resample is drawn: here of the values themselves."""
+        return len(self.values)
+
+    def drawn_apart(self, label: str) -> "Sample":
+        """The same values with other resamples."""
+        return Sample(self.values, label)
+
     @cached_property
     def means(self) -> np.ndarray:
-        """The mean of each resample."""
+        """The mean of each resample. Of MANY values it is normal but for a skewness that is theirs over the root of
+        their number (Cornish and Fisher's first term; Hall, "The Bootstrap and Edgeworth Expansion", 1992, section
+        2.5): the next term is of the order of one over their number."""
         rng, size = self._generator("mean"), len(self.values)
+        if size >= MANY:
+            normal, mean, deviation = rng.standard_normal(RESAMPLES), self.values.mean(), self.values.std()
+            skewness = (((self.values - mean) / deviation) ** 3).mean() / math.sqrt(size) if deviation else 0.0
+            return mean + deviation / math.sqrt(size) * (normal + skewness / 6 * (normal**2 - 1))
         means = np.empty(RESAMPLES)
         rows = max(1, _DRAWN_AT_ONCE // size)
         for start in range(0, RESAMPLES, rows):
@@ -122,7 +139,8 @@ def tail_probability(size: int) -> float:
 def student_quantile(share: float, degrees: int) -> float:
     """Student's t at `share` with `degrees` of freedom: the expansion 26.7.5 of Abramowitz and Stegun (1964).
 
-    At 0.975 it is right to 1e-4 from 9 degrees on, all that is asked of it here.
+    From 9 degrees on it is right to 1e-4 at 0.975 and to 1e-3 for forty intervals that hold together; for those from 4
+    degrees, to a hundredth.
     """
     x = NormalDist().inv_cdf(share)
     terms = (

@@ -14,11 +14,12 @@ from report.cell_key import Key, told_apart
 from report.phrases import decimal_size, listed
 from report.run import Run
 from report.spread import quantile
-from report.statistics import rules
+from report.statistics import rules, together
 from report.statistics.bootstrap import Resampled, interval
 from report.statistics.cell_figures import Measured
 from report.statistics.crossing import UNCLEAR, break_even
 from report.statistics.distribution import mean
+from report.statistics.rounds import shared
 
 VERBS = {"write": "writing", "read": "reading"}
 # The record's word for a function's memory in MB.
@@ -40,6 +41,11 @@ class Pair:
         """Measurements of the smaller one."""
         return min(len(self.ours.everything), len(self.base.everything))
 
+    @property
+    def size(self) -> int:
+        """The units of which it is resampled: those measurements, or rounds."""
+        return min(self.ours.everything.size, self.base.everything.size)
+
 
 def choice_of(experiment: Experiment) -> tuple[str, str, Any]:
     """The axis of the choice, that of the size, and the value against which the other one is set."""
@@ -58,32 +64,41 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     """A series for each combination of whatever else was chosen, with a point a size: what the base took over what the
     other one took, of time ("speedup") and of money ("cheapness"), each with its 95 % interval. "seconds" is what one
     object took of both (medians), "usd" what it cost (request, bytes, the function's mean seconds; no storage). "time"
-    and "cost" say where both come out even; without prices there is no cost."""
+    and "cost" say where both come out even; without prices there is no cost. All intervals hold together: "together" is
+    how many they are."""
     experiment, known = run.experiment, prices.known(run)
     axis, moves = experiment.by_size.moves
     bill = _Bill(prices.tariffs(run), lambda key: prices.mb_second_usd(run, known, key), experiment)
+    series = [(*named, pairs, [bill.of(pair, moves[pair.ours.key[axis]]) for pair in pairs])
+              for named, pairs in _series(_pairs(cells, experiment), experiment).items()]  # fmt: skip
+    among = max(1, sum(_intervals(pairs, costs) for *_, pairs, costs in series))
     found = []
-    for (words, place), pairs in _series(_pairs(cells, experiment), experiment).items():
+    for words, place, pairs, costs in series:
         key = pairs[0].ours.key
         what = moves[key[axis]]
         ours = key[choice_of(experiment)[0]]
         named = key.value_words(choice_of(experiment)[0])
         told_of = f"{VERBS[what]} is {{}} on {'the ' if named != ours else ''}{named}"
         times = [(_median(pair.ours, pair), _median(pair.base, pair)) for pair in pairs]
-        costs = [bill.of(pair, what) for pair in pairs]
-        priced = [one for one in costs if one]
         found.append({
             "words": words,
             "moves": what,
             "place": place,
             "ours": ours,
-            "points": [_point(*one) for one in zip(pairs, times, costs, strict=True)],
-            "time": _even(pairs, times, ("faster", "slower"), told_of),
-            "cost": _even(pairs, priced, ("cheaper", "more expensive"), told_of) if len(priced) == len(pairs) else None,
+            "together": among,
+            "points": [_point(*one, among) for one in zip(pairs, times, costs, strict=True)],
+            "time": _even(pairs, times, ("faster", "slower"), told_of, among),
+            "cost": None if None in costs else _even(pairs, costs, ("cheaper", "more expensive"), told_of, among),
         })  # fmt: skip
         if replaced := [name for names in run.stand_ins([key, pairs[0].base.key]).values() for name in names]:
             found[-1] |= {"time": _of_stand_in(replaced), "cost": None}
     return found
+
+
+def _intervals(pairs: Sequence[Pair], costs: Sequence[Both | None]) -> int:
+    """Those of a series: a ratio of times and one of costs a size, and of each where both come out even."""
+    enough = [bool(cost) for pair, cost in zip(pairs, costs, strict=True) if pair.count >= rules.MINIMUM_FOR_COMPARISON]
+    return (len(enough) + 1) + (sum(enough) + 1 if any(enough) else 0) if enough else 0
 
 
 def _of_stand_in(replaced: Sequence[str]) -> dict[str, Any]:
@@ -163,16 +178,17 @@ def _median(cell: Measured, pair: Pair) -> Resampled:
     return Resampled(quantile(cell.everything.values.tolist(), 0.5) * share, cell.everything.medians * share)
 
 
-def _point(pair: Pair, time: Both, cost: Both | None) -> dict[str, Any]:
+def _point(pair: Pair, time: Both, cost: Both | None, among: int) -> dict[str, Any]:
     return {
         **pair.ours.key.figures(),
         "base": pair.base.key.figures(),
         "size_bytes": pair.size_bytes,
         "count": pair.count,
         "seconds": _values(time),
-        "speedup": _ratio(time, pair.count),
+        "speedup": _ratio(time, pair, among),
         "usd": cost and _values(cost),
-        "cheapness": cost and _ratio(cost, pair.count),
+        "cheapness": cost and _ratio(cost, pair, among),
+        **shared(pair.ours.everything, pair.base.everything),
     }
 
 
@@ -181,13 +197,18 @@ def _values(both: Both) -> dict[str, float]:
     return {"ours": ours.value, "base": base.value}
 
 
-def _ratio(both: Both, count: int) -> dict[str, float | None]:
+def _ratio(both: Both, pair: Pair, among: int) -> dict[str, float | None]:
     ours, base = both
-    found, enough = base.over(ours), count >= rules.MINIMUM_FOR_COMPARISON
-    return {"value": found.value} | (interval(found.values, count) if enough else {"low": None, "high": None})
+    found = base.over(ours)
+    if pair.count < rules.MINIMUM_FOR_COMPARISON:
+        return {"value": found.value, "low": None, "high": None}
+    alone = interval(found.values, pair.size)
+    return {"value": found.value} | together.of_ratio(found.value, alone, pair.size, among)
 
 
-def _even(pairs: Sequence[Pair], found: Sequence[Both], names: tuple[str, str], told_of: str) -> dict[str, Any]:
+def _even(
+    pairs: Sequence[Pair], found: Sequence[Both], names: tuple[str, str], told_of: str, among: int
+) -> dict[str, Any]:
     """Where both come out even, of the sizes with enough measurements, where there are any."""
     few = [decimal_size(pair.size_bytes) for pair in pairs if pair.count < rules.MINIMUM_FOR_COMPARISON]
     left_out = f"; too few measurements at {listed(few)}" if 0 < len(few) < len(pairs) else ""
@@ -195,10 +216,11 @@ def _even(pairs: Sequence[Pair], found: Sequence[Both], names: tuple[str, str], 
             if not left_out or pair.count >= rules.MINIMUM_FOR_COMPARISON]  # fmt: skip
     even = break_even(
         [pair.size_bytes for pair, _ in used],
-        [_ratio(both, pair.count) for pair, both in used],
+        [_ratio(both, pair, among) for pair, both in used],
         [base.less(ours) for _, (ours, base) in used],
-        min(pair.count for pair, _ in used),
+        min(pair.size for pair, _ in used),
         names,
         told_of,
+        among,
     )
     return even | {"words": even["words"] + left_out}

@@ -1,6 +1,7 @@
 """All figures of one cell, and the samples that comparisons between cells need."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from report.spread import quantile
 from report.statistics import distribution, parallelism, rules
 from report.statistics.bootstrap import Sample
 from report.statistics.cold import cold_against_warm
+from report.statistics.rounds import RoundSample, sample
 from report.statistics.selection import Cell
 
 
@@ -33,19 +35,20 @@ class Measured:
     moved_bytes: float | None
 
 
-def measured(cell: Cell, experiment: Experiment) -> Measured:
-    """Everything that can be said of one cell on its own."""
+def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measured:
+    """Everything that can be said of one cell on its own, but for how many have a difference of cold and warm ones."""
     # It seeds the resamples: without the separators, which are for reading.
     label = re.sub(r"(?<=\d),(?=\d)", "", cell.key.plain.words)
     parts = cell.by_repeat()
-    timed = {name: parallelism.measure(part) for name, part in parts.items()}
+    timed = {name: [found for one in part.floods() if (found := parallelism.measure(one))]
+             for name, part in parts.items()}  # fmt: skip
     overlapping = [one for one in timed.values() if one]
     nothing = cell.done.where(np.array([], dtype=np.int64))
-    inside = nothing.plus(*(one.inside for one in overlapping))
-    everything = Sample(cell.done["seconds"], f"{label}, all")
+    inside = nothing.plus(*(one.inside for floods in overlapping for one in floods))
+    everything = sample(cell.done, cell.done["seconds"], f"{label}, all")
     whole = cell.whole
-    compared = everything if len(whole) == len(cell.done) else Sample(whole["seconds"], f"{label}, all")
-    inside_sample = Sample(inside["seconds"], f"{label}, inside the window")
+    compared = everything if len(whole) == len(cell.done) else sample(whole, whole["seconds"], f"{label}, all")
+    inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
     repeats = [_repeat(name, cell.repeat_of(name), part, timed[name]) for name, part in parts.items()]
     figures = {
         **cell.key.figures(),
@@ -56,8 +59,12 @@ def measured(cell: Cell, experiment: Experiment) -> Measured:
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
         "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
-        "cold": cold_against_warm(cell.done, label, experiment.operation[0]),
+        "cold": cold_against_warm(cell.done, label, experiment.operation[0], cold_among),
     }
+    if isinstance(everything, RoundSample):
+        figures["rounds"] = everything.rounds
+    if intruders := cell.intruders:
+        figures["intruders"] = intruders
     if left_out := len(cell.done) - len(whole):
         figures["left_out_of_speeds"] = left_out
     return Measured(cell.key, figures, compared, inside_sample, common_size(cell.done), mean_size(cell.done))
@@ -96,7 +103,7 @@ def _group(records: Records, sample: Sample) -> dict[str, Any]:
     return {"seconds": seconds, "mbit_per_s": distribution.speed(records, seconds["mean_interval"])}
 
 
-def _repeat(name: str, number: int | None, part: Cell, timed: parallelism.Repeat | None) -> dict[str, Any]:
+def _repeat(name: str, number: int | None, part: Cell, timed: Sequence[parallelism.Flood]) -> dict[str, Any]:
     ordered = np.sort(part.done["seconds"]).tolist()
     return {
         "cell": name,

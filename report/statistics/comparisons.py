@@ -8,9 +8,10 @@ from experiments import Experiment
 from experiments.experiment import Compare, is_of_n
 from report.cell_key import STAND_IN, Key, ignored_axes, is_query, told_apart
 from report.spread import quantile
-from report.statistics import rules
+from report.statistics import families, rules
 from report.statistics.cell_figures import Measured
 from report.statistics.effect import effect
+from report.statistics.rounds import shared
 
 STAND_IN_RAN = "a stand-in ran, so this says nothing about what it replaces"
 SIZES_DIFFER = "the amounts transferred differ, or aren’t known"
@@ -20,32 +21,31 @@ def comparisons(cells: Sequence[Measured], experiment: Experiment) -> dict[str, 
     """Every comparison of `experiment` by its name, sorted by key.
 
     On a scale the base is the smallest planned or seen, even when nothing was measured there: another one in its place
-    would answer another question. A choice stands here only where something was chosen.
+    would answer another question. A choice stands here only where something was chosen. `together` is among how many
+    comparisons the intervals of a row hold at once.
     """
-    found = {}
+    found, among = {}, families.sizes(cells, experiment)
     for compare in sorted(experiment.compare, key=lambda one: one.kind, reverse=True):
-        if (rows := _rows(cells, compare, experiment)) or compare.kind == "scale":
+        if (rows := _rows(cells, compare, experiment, among[compare.name])) or compare.kind == "scale":
             found[compare.name] = rows
     return found
 
 
-def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment) -> list[dict[str, Any]]:
-    groups: dict[tuple[Any, ...], list[Measured]] = {}
-    for cell in sorted(cells, key=lambda one: one.key):
-        groups.setdefault(cell.key.without(compare.axes), []).append(cell)
-    base_of = {place: _base(group, compare) for place, group in groups.items()}
+def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment, among: int) -> list[dict[str, Any]]:
+    group_of = {one.key: group for group in families.groups(cells, compare) for one in group}
     sentences = _Sentences(experiment, compare, told_apart(cell.key for cell in cells))
     is_n = is_of_n(experiment, compare)
     rows = []
     for cell in sorted(cells, key=lambda one: one.key):
-        group, base = groups[cell.key.without(compare.axes)], base_of[cell.key.without(compare.axes)]
+        group = group_of[cell.key]
+        base = _base(group, compare)
         if cell is base:
             continue
-        row = _compared(cell, base, sentences)
+        row = _compared(cell, base, sentences, among)
         if is_n:
             row |= _throughputs(cell, base)
         if compare.kind == "choice":
-            row["against_fastest"] = _against_fastest(cell, group, experiment)
+            row["against_fastest"] = _against_fastest(cell, group, experiment, among)
         rows.append(row)
     return rows
 
@@ -55,14 +55,16 @@ def _base(group: Sequence[Measured], compare: Compare) -> Measured:
     return next(declared, group[0])
 
 
-def _against_fastest(cell: Measured, group: Sequence[Measured], experiment: Experiment) -> dict[str, Any] | None:
+def _against_fastest(
+    cell: Measured, group: Sequence[Measured], experiment: Experiment, among: int
+) -> dict[str, Any] | None:
     """The ratio of medians against the cell with the smallest one, and its level; None for that cell itself, and for
     one as fast."""
     timed = [one for one in group if len(one.everything)]
     fastest = min(timed, key=_median, default=cell)
     if cell is fastest or (len(cell.everything) and _median(cell) == _median(fastest)):
         return None
-    found = effect(cell.everything, fastest.everything)
+    found = effect(cell.everything, fastest.everything, among)
     if found["why"] is None and not _same_size(cell, fastest, experiment):
         found |= {"ratio_of_medians": None, "level": "cant_tell", "why": SIZES_DIFFER}
     return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
@@ -89,17 +91,18 @@ def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
     }
 
 
-def _compared(cell: Measured, base: Measured, sentences: "_Sentences") -> dict[str, Any]:
+def _compared(cell: Measured, base: Measured, sentences: "_Sentences", among: int) -> dict[str, Any]:
     same_size = _same_size(cell, base, sentences.experiment)
-    result: dict[str, Any] = cell.key.figures() | {"base": base.key.figures()}
+    result: dict[str, Any] = cell.key.figures() | {"base": base.key.figures(), "together": among}
     for name in ("all", "inside_window"):
         attribute = "everything" if name == "all" else "inside"
-        found = effect(getattr(cell, attribute), getattr(base, attribute))
+        found = effect(getattr(cell, attribute), getattr(base, attribute), among)
         if found["why"] is None and not same_size:
             found |= {"level": "cant_tell", "why": SIZES_DIFFER}
         if found["why"] is None and sentences.is_of_stand_in(cell.key, base.key):
             found |= {"level": "cant_tell", "why": STAND_IN_RAN}
         result[name] = found | {"words": sentences.of(cell.key, base.key, found)}
+    result |= shared(cell.everything, base.everything)
     return result
 
 

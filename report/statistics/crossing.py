@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from report.phrases import decimal_size, listed
-from report.statistics import rules
+from report.statistics import rules, together
 from report.statistics.bootstrap import Resampled, interval
 
 # What can be said of a ratio: above or below 1 at every size, falling or rising through it once, or neither.
@@ -37,15 +37,16 @@ def break_even(
     count: int,
     names: tuple[str, str],
     told_of: str,
+    among: int = 1,
 ) -> dict[str, Any]:
     """From which size on another choice is the better one.
 
-    `ratios` are {"value", "low", "high"} by size, each of at least `count` measurements (too few for an interval: low
-    is None). `apart` is what one object takes of the base less what it takes of the other, so above 0 where the ratio
-    is above 1; between two sizes it is taken to grow evenly with the bytes: a request, and so much a byte. `names` are
-    what a ratio above and below 1 is called, and `told_of` says it of something, as `reading is {} on that`. {"level",
-    "at_bytes", "interval" (in bytes), "words", "short"}; an end of the interval is None where it reaches beyond the
-    sizes.
+    `ratios` are {"value", "low", "high"} by size, each of at least `count` measurements or rounds (too few for an
+    interval: low is None), and `among` so many that hold together. `apart` is what one object takes of the base less
+    what it takes of the other, so above 0 where the ratio is above 1; between two sizes it is taken to grow evenly with
+    the bytes: a request, and so much a byte. `names` are what a ratio above and below 1 is called, and `told_of` says
+    it of something, as `reading is {} on that`. {"level", "at_bytes", "interval" (in bytes), "words", "short"}; an end
+    of the interval is None where it reaches beyond the sizes.
     """
     found = crossings(sizes, [one.value for one in apart])
     told = [None if one["low"] is None else ABOVE if one["low"] > 1 else BELOW if one["high"] < 1 else UNCLEAR
@@ -55,23 +56,21 @@ def break_even(
         result["level"] = told[0]
     elif len(found) == 1 and None not in told and {ABOVE, BELOW} <= {*told}:
         [(at_bytes, rises)] = found
-        ends = _interval(sizes, apart, count, rises)
+        reached = together.of_ratio(at_bytes, _interval(sizes, apart, count, rises), count, among)
+        ends = {"low": None if reached["low"] <= sizes[0] else reached["low"],
+                "high": None if reached["high"] >= sizes[-1] else reached["high"]}  # fmt: skip
         if any(ends.values()):
             result = {"level": RISES if rises else FALLS, "at_bytes": at_bytes, "interval": ends}
     return result | {"words": _words(result, sizes, told, names, told_of), "short": _short(result, sizes, told)}
 
 
-def _interval(sizes: Sequence[float], apart: Sequence[Resampled], count: int, rises: bool) -> dict[str, Any]:
+def _interval(sizes: Sequence[float], apart: Sequence[Resampled], count: int, rises: bool) -> dict[str, float]:
     """Where each resample crosses, from the first to the last time; one that never does crosses beyond the sizes."""
     heights = np.stack([one.values for one in apart], axis=1)
     at = _passed(np.asarray(sizes, dtype=float), heights)
     none = np.isnan(at).all(axis=1)
     at[none] = np.where((heights[none, :1] >= 0) == rises, sizes[0], sizes[-1])
-    found = interval(np.nanmin(at, axis=1), count, above=np.nanmax(at, axis=1))
-    return {
-        "low": None if found["low"] <= sizes[0] else found["low"],
-        "high": None if found["high"] >= sizes[-1] else found["high"],
-    }
+    return interval(np.nanmin(at, axis=1), count, above=np.nanmax(at, axis=1))
 
 
 def _words(

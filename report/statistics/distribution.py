@@ -55,8 +55,8 @@ def seconds(sample: Sample) -> dict[str, Any]:
         "p95_s": quantiles["p95_s"],
         "p99_s": quantiles["p99_s"],
         "max_s": told("max_s", lambda: ordered[-1]),
-        "mean_interval": told("mean_interval", lambda: interval(sample.means, size)),
-        "median_interval": told("median_interval", lambda: interval(sample.medians, size)),
+        "mean_interval": told("mean_interval", lambda: interval(sample.means, sample.size)),
+        "median_interval": told("median_interval", lambda: interval(sample.medians, sample.size)),
         "p99_interval": told("p99_interval", lambda: p99_interval(sample)),
         "why": why,
     }
@@ -67,7 +67,7 @@ def p99_interval(sample: Sample) -> dict[str, float]:
     between them promises too much.
     """
     below, above = sample.ranks(0.99)
-    return interval(below, len(sample), above)
+    return interval(below, sample.size, above)
 
 
 def speed(records: Records, mean_interval: dict[str, float] | None) -> dict[str, Any]:

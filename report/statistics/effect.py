@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from report.spread import quantile
-from report.statistics import rules
+from report.statistics import rules, together
 from report.statistics.bootstrap import Sample, interval
 from report.statistics.distribution import mean
+from report.statistics.rounds import RoundSample
 
 
-def effect(ours: Sample, base: Sample) -> dict[str, Any]:
+def effect(ours: Sample, base: Sample, among: int = 1) -> dict[str, Any]:
     """`ours` against `base` (seconds): ratios ours / base of medians and means, Cliff's delta, and what they allow
-    to say.
+    to say. The intervals of medians and of delta are those of `among` comparisons that hold together; that of means,
+    of which nothing is claimed, holds alone.
 
     `level` is read off the interval of the ratio of medians: "holds" when it lies within 1 +- HOLDS_WITHIN, "slower"
     or "faster" when it lies outside on one side, "unclear" when it reaches across, "cant_tell" with too few.
@@ -24,14 +26,15 @@ def effect(ours: Sample, base: Sample) -> dict[str, Any]:
     if why:
         nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
         return figures | nothing | {"level": "cant_tell", "why": why}
-    size = min(len(ours), len(base))
+    size = min(ours.size, base.size)
     medians = _median(ours) / _median(base)
     means = mean(ours.values.tolist()) / mean(base.values.tolist())
-    ratio = {"value": medians} | interval(ours.medians / base.medians, size)
+    alone = interval(ours.medians / base.medians, size)
+    ratio = {"value": medians} | together.of_ratio(medians, alone, size, among)
     return figures | {
         "ratio_of_medians": ratio,
         "ratio_of_means": {"value": means} | interval(ours.means / base.means, size),
-        "cliffs_delta": cliffs_delta(ours.values, base.values),
+        "cliffs_delta": _delta(ours, base, among),
         "level": level(ratio),
         "why": None,
     }
@@ -47,8 +50,8 @@ def level(ratio: dict[str, float]) -> str:
     return "faster" if ratio["high"] < least else "unclear"
 
 
-def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
-    """Cliff's delta P(ours > base) - P(ours < base) with its 95 % interval; both ascending, at least two values each.
+def cliffs_delta(ours: np.ndarray, base: np.ndarray, confidence: float = rules.CONFIDENCE) -> dict[str, float]:
+    """Cliff's delta P(ours > base) - P(ours < base) with its interval; both ascending, at least two values each.
 
     With d_ij = sign(x_i - y_j), its variance is
       (m^2 sum (d_i. - d)^2 + n^2 sum (d_.j - d)^2 - sum sum (d_ij - d)^2) / (n m (n - 1) (m - 1)),
@@ -63,15 +66,38 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray) -> dict[str, float]:
     columns = (2 * n - np.searchsorted(ours, base, "left") - np.searchsorted(ours, base, "right") - n) / n
     untied = n * m - int((less_or_equal - less).sum())
     d = int((less + less_or_equal - m).sum()) / (n * m)
-    z = NormalDist().inv_cdf(1 - (1 - rules.CONFIDENCE) / 2)
+    z = _deviations(confidence)
     if abs(d) == 1:
-        inner = math.copysign((min(n, m) - z * z) / (min(n, m) + z * z), d)
-        return {"value": d, "low": min(d, inner), "high": max(d, inner)}
+        return _of_no_overlap(d, min(n, m), confidence)
     spread = m**2 * ((rows - d) ** 2).sum() + n**2 * ((columns - d) ** 2).sum() - (untied - n * m * d * d)
     variance = max(float(spread) / (n * m * (n - 1) * (m - 1)), (1 - d * d) / (n * m - 1))
     reach = z * math.sqrt(variance) * math.sqrt((1 - d * d) ** 2 + z * z * variance)
     below = 1 - d * d + z * z * variance
     return {"value": d, "low": (d - d**3 - reach) / below, "high": (d - d**3 + reach) / below}
+
+
+def _of_no_overlap(d: float, count: int, confidence: float) -> dict[str, float]:
+    z = _deviations(confidence)
+    inner = math.copysign((count - z * z) / (count + z * z), d)
+    return {"value": d, "low": min(d, inner), "high": max(d, inner)}
+
+
+def _deviations(confidence: float) -> float:
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _delta(ours: Sample, base: Sample, among: int) -> dict[str, float]:
+    """Cliff's delta, as one of `among` that hold together; where nothing overlaps no resample does, and its interval
+    comes from the number of rounds."""
+    confidence = together.confidence(among)
+    found = cliffs_delta(ours.values, base.values, confidence)
+    if not (isinstance(ours, RoundSample) and isinstance(base, RoundSample)):
+        return found
+    size, value = min(ours.size, base.size), found["value"]
+    if abs(value) == 1:
+        return _of_no_overlap(value, size, confidence)
+    wider = together.of_difference(value, ours.delta_interval(base), size, among)
+    return {"value": value, "low": max(-1.0, wider["low"]), "high": min(1.0, wider["high"])}
 
 
 def _refusal(ours: Sample, base: Sample) -> str | None:

@@ -7,14 +7,13 @@ runs, and that of a rate that is simply capped in none (docs/results.md); the ra
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from experiments import Experiment
 from report.cell_key import Key, told_apart
 from report.phrases import listed, quantity
 from report.spread import quantile
 from report.statistics import rules
 from report.statistics.bootstrap import Sample, interval
+from report.statistics.rounds import sample, shared
 from report.statistics.selection import Cell
 
 # The interval of the median of five spans all five: nearly the range from smallest to largest, within which a median
@@ -28,7 +27,7 @@ def knees(cells: Sequence[Cell], experiment: Experiment) -> dict[str, Any]:
     none and aren't here."""
     assert experiment.knee
     axis, _ = experiment.knee
-    measured = {cell.key: values for cell in cells
+    measured = {cell.key: sample(cell.whole, values, f"{cell.key.words}, speed") for cell in cells
                 if (values := cell.whole.known(experiment.speed.field)) is not None}  # fmt: skip
     series: dict[tuple[Any, ...], list[Key]] = {}
     for key in sorted(measured, key=lambda one: one[axis]):
@@ -48,13 +47,13 @@ def knees(cells: Sequence[Cell], experiment: Experiment) -> dict[str, Any]:
 
 
 class _Series:
-    """Cells along the axis, each with the speeds of its operations; `without` are those where none finished."""
+    """Cells along the axis, each with a sample of its operations' speeds; `without` are those where none finished."""
 
     def __init__(
         self,
         experiment: Experiment,
         keys: Sequence[Key],
-        values: Sequence[np.ndarray],
+        samples: Sequence[Sample],
         told: frozenset[str],
         common: Sequence[str],
         without: Sequence[Key],
@@ -63,7 +62,7 @@ class _Series:
         self._axis, self._what = experiment.knee
         self._unit, self._operation, self._keys = experiment.speed.unit, experiment.operation, keys
         self._place = keys[0].words_without((self._axis, *common), told)
-        self._samples = [Sample(found, f"{key.words}, speed") for key, found in zip(keys, values, strict=True)]
+        self._samples = samples
         self._medians = [quantile(one.values.tolist(), 0.5) for one in self._samples]
         self._without = without
 
@@ -90,6 +89,7 @@ class _Series:
             "against_smallest": self._ratio(at, 0) if at else None,
             "best_beyond": {self._axis: best[0][self._axis], **best[1]} if best and enough else None,
             "words": (self._words(level, first, last, best) if enough else self._too_few()) + self._missing(),
+            **min((shared(one, self._samples[0]) for one in self._samples), key=lambda one: one.get("rounds", -1)),
         }
 
     def _first(self, is_beaten: Callable[[Mapping[str, Any] | None], bool]) -> int:
@@ -103,7 +103,7 @@ class _Series:
             self._axis: self._keys[at][self._axis],
             "count": len(sample),
             "median": self._medians[at],
-            "interval": interval(sample.medians, len(sample)) if enough else None,
+            "interval": interval(sample.medians, sample.size) if enough else None,
             "against_smallest": self._ratio(at, 0) if at else None,
         }
 
@@ -118,7 +118,7 @@ class _Series:
         ours, theirs = self._samples[at], self._samples[base]
         found: dict[str, Any] = {"value": self._medians[at] / self._medians[base], "low": None, "high": None}
         if min(len(ours), len(theirs)) >= MINIMUM_FOR_INTERVAL and theirs.values[0] > 0:
-            found |= interval(ours.medians / theirs.medians, min(len(ours), len(theirs)))
+            found |= interval(ours.medians / theirs.medians, min(ours.size, theirs.size))
         return found
 
     def _words(self, level: str, first: int, last: int, best: tuple[Key, Any] | None) -> str:

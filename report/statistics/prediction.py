@@ -104,7 +104,7 @@ def _own(whole: Measured, n: int) -> dict[str, tuple[float | None, list[float | 
         mean_s = figures["seconds"]["mean_s"]
         # Few operations may hide a stall, so for a reader this interval is none; for a miss it is the least there is.
         enough = len(sample) >= rules.MINIMUM_FOR_INTERVAL
-        around = interval(sample.means, len(sample)).values() if enough else ()
+        around = interval(sample.means, sample.size).values() if enough else ()
         found["avg_s"] = (mean_s, [mean_s, *means, *around])
     if figures["parallelism"]:
         repeats = [one["parallelism"] for one in figures["repeats"] if one["parallelism"]]

@@ -1,5 +1,6 @@
 """The rules by which figures are counted, or refused: constants, and the words that go with them into the report."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
@@ -13,6 +14,9 @@ MINIMUM_FOR_INTERVAL = 10
 # the mean held the truth in 63 of 100 simulated samples of 10, in 89 of 20 and in 92 to 96 from here on.
 MINIMUM_FOR_MEAN_INTERVAL = 100
 MINIMUM_FOR_COMPARISON = 10
+# With rounds as the unit, the interval of five spans all five, nearly the range within which a median lies with a
+# probability of 1 - 2^(1 - n), 94 % of five (David and Nagaraja, "Order Statistics", 2003, 7.1).
+MINIMUM_ROUNDS = 5
 # A quantile at share q of the tail needs 1/q values, so that one of them is expected beyond it.
 MINIMUM_FOR_P5_P95 = 20
 MINIMUM_FOR_P99 = 100
@@ -49,9 +53,17 @@ WORDS = {
     "in the table and in cells.csv are the saved query's: the nearest rank, from 100 different values on its bin.",
     "interval": (
         f"95 % percentile bootstrap with {RESAMPLES:,} resamples of the {{many}}, its levels widened for small samples "
-        "(Hesterberg 2015), which makes it as wide as a t interval. A mean has one from "
+        "(Hesterberg 2015), which makes it as wide as a t interval. A cell that ran in "
+        f"{MINIMUM_ROUNDS} repeats or more is resampled by these, and one that ran in as many rounds by those: the "
+        "same ones for cells that were interleaved, so that their comparison is paired. A mean has one from "
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
         "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004)."
+    ),
+    "together": (
+        "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "
+        "intervals (Šidák 1967, with Student's quantiles). Results and the headline are read off these. A ranking "
+        "counts every pair of variants, because the data decide which one is the fastest. An interval of a single "
+        "cell, such as that of its median, holds on its own."
     ),
     "seed": (
         "Derived from the figures themselves, so the same records give the same intervals in any order; another "
@@ -96,9 +108,16 @@ WORDS = {
 }
 
 
-def independence(experiment: Experiment) -> str:
-    """What the intervals leave out."""
-    return _named(WORDS["independence"], experiment)
+IN_ROUNDS = (
+    "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
+    "between these. They describe this run; only repeats show how much another run would differ."
+)
+
+
+def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]]) -> str:
+    """What the intervals of `cells` leave out."""
+    in_rounds = all("rounds" in cell for cell in cells if cell["count"])
+    return _named(IN_ROUNDS if in_rounds else WORDS["independence"], experiment)
 
 
 def _named(words: str, experiment: Experiment) -> str:

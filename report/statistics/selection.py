@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.experiment import FAILED_RUN
 from report.cell_key import Key
-from report.records import NO_MESSAGE, UNKNOWN, Records, distinct
+from report.records import NO_MESSAGE, UNKNOWN, Records, cells_of, distinct
 from report.run import Run
 
 NO_CELL = "no cell named"
@@ -19,7 +19,8 @@ class Cell:
 
     `done` are the first ok record of each message, `duplicates` the further ones, `errors` the error records; none of
     these is a warm-up. `beside` are the others of the same planned cells, which ran among these: on an axis that only
-    records tell, they are in other cells. `sent` counts the messages of all of them.
+    records tell, they are in other cells; and what came back of other cells' messages during this one's rounds. `sent`
+    counts the messages of all of them.
     """
 
     key: Key
@@ -41,6 +42,24 @@ class Cell:
         # A run without objects has no failed ones; what isn't known (NaN) leaves nothing out.
         return self.done.where(~((there > 0) | ((failed > 0) & (failed >= FAILED_RUN * planned))))
 
+    @property
+    def intruders(self) -> int:
+        """How many attempts at messages of other planned cells ran during the rounds of this one."""
+        of = cells_of(self.beside["message"])
+        return int(((of != self.beside["cell"]) & (of != UNKNOWN)).sum())
+
+    def floods(self) -> list["Cell"]:
+        """The cell by what was sent at once: by repeat and round, in their order; whole where it had none."""
+        kinds = ("done", "duplicates", "errors", "beside")
+        rounds = {kind: getattr(self, kind)["round"].clip(0) for kind in kinds}
+        numbers = np.unique(np.concatenate([*rounds.values()])).tolist()
+        if len(numbers) < 2:
+            return [self]
+        return [
+            replace(self, **{kind: getattr(self, kind).where(rounds[kind] == number) for kind in kinds})
+            for number in numbers
+        ]
+
     def by_repeat(self) -> dict[str, "Cell"]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
         kinds = ("done", "duplicates", "errors", "beside")
@@ -61,6 +80,8 @@ def cells(run: Run) -> list[Cell]:
     kinds = (first, further, run.errors, run.warm_ups)
     groups = [records.by_cell() for records in kinds]
     everything = first.plus(further, run.errors)
+    if len(intruders := _intruders(everything)):
+        everything = everything.plus(intruders)
     ids, messages = _planned(run), sent(run)
     none = run.done.where(np.array([], dtype=np.int64))
     return [
@@ -93,6 +114,25 @@ def _beside(records: Records, key: Key, ids: set[int]) -> Records:
     """The records of these planned cells that are in another cell."""
     own = records.keys.index(key) if key in records.keys else UNKNOWN
     return records.where(np.isin(records["cell"], list(ids)) & (records["key"] != own) & (records["key"] != UNKNOWN))
+
+
+def _intruders(records: Records) -> Records:
+    """Attempts at messages that came back while another cell had its round, as records of that cell and round."""
+    started, ended, rounds = (records[name] for name in ("started_at_ms", "finished_at_ms", "round"))
+    in_round = (rounds > 0) & (started != UNKNOWN) & (records["cell"] != UNKNOWN)
+    late = np.flatnonzero(in_round & (records["attempt"] > 1))
+    found: list[tuple[int, int, int]] = []
+    if len(late):
+        of_time = records.where(in_round & (records["attempt"] == 1))
+        for cell, part in of_time.by_cell_id().items():
+            for number in np.unique(part["round"]).tolist():
+                own = part.where(part["round"] == number)
+                meets = (started[late] < own["finished_at_ms"].max()) & (ended[late] > own["started_at_ms"].min())
+                found += [(at, cell, number) for at in late[meets & (records["cell"][late] != cell)].tolist()]
+    places, cells, numbers = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    moved = records.where(places)
+    moved.columns = {**moved.columns, "cell": cells, "round": numbers}
+    return moved
 
 
 def first_of_each(records: Records) -> tuple[Records, Records]:

@@ -1,35 +1,35 @@
 """A step function made short enough for a picture without losing how high or low it went."""
 
-from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 LONGEST = 400
 # Two points a bucket, and the two ends.
 BUCKETS = (LONGEST - 2) // 2
 
 
-def figures(steps: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """`steps` (time in ms, number running from then on) as it stands in statistics.json: two columns, thinned."""
-    kept = thinned(steps)
+def figures(at_ms: np.ndarray, running: np.ndarray) -> dict[str, Any]:
+    """Steps (times in ms, and the number running from each on) as they stand in statistics.json, thinned."""
+    kept = thinned(at_ms, running)
     return {
-        "at_ms": [at for at, _ in kept],
-        "running": [running for _, running in kept],
-        "steps": len(steps),
-        "thinned": len(kept) < len(steps),
+        "at_ms": at_ms[kept].tolist(),
+        "running": running[kept].tolist(),
+        "steps": len(at_ms),
+        "thinned": len(kept) < len(at_ms),
     }
 
 
-def thinned(steps: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """At most LONGEST of `steps`: all, or the first lowest and first highest in each of BUCKETS equal stretches of
-    time, and both ends (after Jugel et al., "M4", VLDB 2014).
+def thinned(at_ms: np.ndarray, running: np.ndarray) -> np.ndarray:
+    """The places of at most LONGEST of the steps: all, or the first lowest and first highest in each of BUCKETS equal
+    stretches of time, and both ends (after Jugel et al., "M4", VLDB 2014).
     """
-    if len(steps) <= LONGEST:
-        return list(steps)
-    start, length = steps[0][0], steps[-1][0] - steps[0][0]
-    buckets: dict[int, list[int]] = {}
-    for index, (at, _) in enumerate(steps):
-        buckets.setdefault(min((at - start) * BUCKETS // length, BUCKETS - 1), []).append(index)
-    kept = {0, len(steps) - 1}
-    for indices in buckets.values():
-        kept |= {min(indices, key=lambda i: steps[i][1]), max(indices, key=lambda i: steps[i][1])}
-    return [steps[index] for index in sorted(kept)]
+    if len(at_ms) <= LONGEST:
+        return np.arange(len(at_ms))
+    since = at_ms - at_ms[0]
+    buckets = np.minimum(since * BUCKETS // since[-1], BUCKETS - 1)
+    firsts = np.flatnonzero(np.diff(buckets, prepend=-1))
+    kept = {0, len(at_ms) - 1}
+    for first, part in zip(firsts.tolist(), np.split(running, firsts[1:]), strict=True):
+        kept |= {first + int(part.argmin()), first + int(part.argmax())}
+    return np.array(sorted(kept))

@@ -90,13 +90,15 @@ class _Words:
                 short.append(f"{found['most_at_once']:,} of {n:,} with {named}")
             elif found["most_at_once"] > n:
                 over.append(f"{found['most_at_once']:,} with {named}")
-            if 0 < found["reached_full"] < found["repeats"]:
-                partly.append(f"in {found['reached_full']} of {found['repeats']} repeats with {named}")
+            floods = found.get("rounds", found["repeats"])
+            if 0 < found["reached_full"] < floods:
+                of = "rounds" if "rounds" in found else "repeats"
+                partly.append(f"in {found['reached_full']} of {floods} {of} with {named}")
         sentences = [
             f"{begins}: {some(cells, NAMED)}."
             for begins, cells in (
                 ("Not every cell reached its N; peak concurrency", short),
-                ("Not every repeat reached its N", partly),
+                ("N wasn’t reached every time", partly),
                 ("More than N ran at once", over),
             )
             if cells
@@ -121,12 +123,13 @@ class _Words:
             found.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             found.append("Where this ran is not on record.")
-        found += [*self._failed(), *sdks.several_versions(self._run), *self._apart(), *self._seldom_full()]
+        found += [*self._failed(), *self._disturbed(), *sdks.several_versions(self._run)]
+        found += [*self._apart(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             found.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
         found += [*self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
-            found.append(rules.independence(self._run.experiment))
+            found.append(rules.independence(self._run.experiment, self._cells))
         return found
 
     def _failed(self) -> list[str]:
@@ -139,6 +142,11 @@ class _Words:
         )
         where = [f"{cell['client']['failed']:,} with {self._named(cell)}" for cell in worst]
         return [f"{whole}: {some(where, NAMED, '; ')}."]
+
+    def _disturbed(self) -> list[str]:
+        """Where messages of other cells came back while a cell had its round."""
+        found = [f"{cell['intruders']:,} with {self._named(cell)}" for cell in self._cells if cell.get("intruders")]
+        return [f"Redelivered messages of other cells ran during its rounds: {some(found, NAMED)}."] if found else []
 
     def _apart(self) -> list[str]:
         apart = [

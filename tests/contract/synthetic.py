@@ -10,8 +10,9 @@ from typing import Any
 from experiments import Experiment
 from loader import cost
 from loader.cost.demand import Demand, demands
+from loader.cost.rounds import with_rounds
 from loader.infra_variables import infra_defaults
-from loader.run.plan import make_plan
+from loader.run.plan import make_plan, share_of_round
 from model.parameters import CALIBRATION
 from report.cells import header
 from tests.contract.declaration import RECORD, ROOT, kinds
@@ -50,8 +51,9 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
         before.append(demand.values[one.variable] if one.variable else one.default_of(before))
     values |= {one.record_field: value or None for one, value in zip(experiment.axes, before, strict=True)}
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
-    values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "warm_up": 0, "cold_start": 0, "status": "ok"}
-    values |= {"sdk": SDK, "message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
+    values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
+    values |= {"status": "ok", "sdk": SDK}
+    values |= {"message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
     values |= {"started_at_ms": STARTED_MS, "finished_at_ms": STARTED_MS + 1000}
     values |= {"bytes": demand.usage.moved_mb * 2**20} | changes
     if values["status"] == "error":
@@ -68,20 +70,24 @@ def write(
     takes: Callable[[Demand], float] | None = None,
     per_n: int = PER_N,
     repeats: int = 1,
+    rounds: int = 1,
     **told: Any,
 ) -> Path:
     """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
     message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
     The first `predicted` cells were predicted. `takes` gives the seconds of a cell's operations, else each cell's are
-    longer than those of the one before; run.json says also what is `told`."""
+    longer than those of the one before; cells of one stack ran in at most `rounds`. run.json says also what is
+    `told`."""
     folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
+    plan = with_rounds(plan, infra_defaults({}), rounds) if rounds > 1 else plan
     cells = demands(plan, infra_defaults({}))
     measured = cells[: len(cells) - unmeasured]
     dice, made = random.Random(1), []
     for number, demand in enumerate(measured):
         factor = takes(demand) if takes else 1 + number / 4
-        made += [one | {"run_id": folder.name} for one in _flood(experiment, demand, factor, dice)]
+        flood = (one | {"run_id": folder.name} for one in _flood(experiment, demand, factor, dice))
+        made += _in_rounds(flood, demand, number) if demand.rounds > 1 else flood
     sent = [{"cell": one.name, "seq": seq, "message_id": f"{one.name}-{seq}", "warm_up": 0}
             for one in measured for seq in range(one.messages)]  # fmt: skip
     counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
@@ -146,6 +152,19 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
         if at == 0:
             happened |= {"status": "error", "error_type": "ThrottlingError", "error_message": "slow down", "bytes": 0}
         yield record(experiment, demand, seq, 2 if seq == 0 and at else 1, **happened)
+
+
+def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> Iterator[dict[str, Any]]:
+    """The records of a cell as they are when other cells ran between its rounds."""
+    shares = [share_of_round(demand.messages, demand.rounds, at + 1) for at in range(demand.rounds)]
+    for one in flood:
+        at = next(at for at, share in enumerate(shares) if one["seq"] in share)
+        later_ms = at * 3_600_000 + number * 60_000
+        yield one | {
+            "round": at + 1,
+            "started_at_ms": one["started_at_ms"] + later_ms,
+            "finished_at_ms": one["finished_at_ms"] + later_ms,
+        }
 
 
 def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:

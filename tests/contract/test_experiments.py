@@ -24,7 +24,7 @@ from tests.unit.loader.predicted_cells import AT_HALF
 
 TARGETS = ("aws", "local")
 # What the loader says in every work order.
-RESERVED = {"run_id", "cell", "seq", "start_at_ms", "warm_up"}
+RESERVED = {"run_id", "cell", "seq", "start_at_ms", "round", "warm_up"}
 
 
 @pytest.fixture(params=EXPERIMENTS)

@@ -128,7 +128,7 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     )
 
     run = SweepRun(plan, folder, type("Cost", (), {"as_dict": lambda self: {}})(), None, None)
-    run._cell(aws, cell)
+    run._block(aws, [cell])
     preparing, flood = send.floods
     assert len(preparing) == 1 and preparing[0]["empty_first"] == 1
     assert flood[0]["seq"] > preparing[0]["seq"] > 3 + 900

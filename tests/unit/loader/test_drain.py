@@ -74,12 +74,12 @@ def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
 def test_the_lines_are_columns_too_when_a_cell_ends_and_not_before(aws, folder):
     send(folder, 0)
     aws.log(record(0), at_s=1)
-    wait(aws, folder, cell="a", quiet=True)  # a warm-up
+    wait(aws, folder, cells=["a"], quiet=True)  # a warm-up
     assert not (folder.path / "log_events.parquet").exists()
     for count, cell in enumerate("ab", start=1):
         send(folder, count, cell=cell, at_s=count * 20)
         aws.log(record(count, cell=cell), at_s=count * 20 + 1)
-        wait(aws, folder, cell=cell)
+        wait(aws, folder, cells=[cell])
         columns = log_columns.stored(folder.path / "log_events.jsonl")
         assert evaluate("stats count(*) as n", columns).rows == [{"n": count + 1}]
 
@@ -101,7 +101,7 @@ def test_only_the_cell_that_is_asked_for_is_waited_for_and_all_are_accounted_for
     send(folder, 0, cell="b")
     send(folder, 0)
     aws.log(record(0), at_s=1)
-    accounts = wait(aws, folder, cell="a").accounts
+    accounts = wait(aws, folder, cells=["a"]).accounts
     assert [(one.cell, one.succeeded, one.unaccounted) for one in accounts] == [("b", 0, 1), ("a", 1, 0)]
 
 

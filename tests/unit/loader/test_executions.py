@@ -27,6 +27,7 @@ RECORD = {
     "concurrency_limit": 1, "elapsed_seconds": 3.0, "memory_size": 512, "experiment_tag": "a tag", "run_id": "r",
     "cell": "a", "seq": 0, "message_id": "q0", "request_id": "r1", "sandbox_id": None, "cold_start": 0, "attempt": 1,
     "started_at_ms": EPOCH_MS, "finished_at_ms": EPOCH_MS + 3000, "bytes": 700, "method": "athena", "status": "ok",
+    "round": 0,
     "warm_up": 0, "operation": "count", "parallel_limit": 1, "object_count": 7, "objects": 7, "objects_per_s": 2.333,
     "set_seconds": 3.0, "queue_seconds": 0.12, "planning_seconds": 0.08, "engine_seconds": 2.7, "service_seconds": 0.1,
     "scanned_bytes": 700, "execution_id": "q0", "retry_mode": "standard", "retry_attempts": 6,
@@ -224,6 +225,7 @@ def killed(aws, folder, cell, state):
             "message_id": known,
             "sent_at_ms": EPOCH_MS,
             "possible_duplicate": 0,
+            "round": 1,
             "warm_up": 0,
         }
         folder.append("sent.jsonl", [row])

@@ -52,7 +52,16 @@ def test_repeats_are_one_row_in_the_table_and_a_row_each_for_programs(dry_run):
 
 def test_csv_has_the_names_of_cells_their_coordinates_and_what_json_has(dry_run):
     rows = list(csv.DictReader(io.StringIO(dry_run("copy", "--format", "csv").out)))
-    assert list(rows[0]) == ["cell", "parallel_limit", "warm_up_messages", "messages", "share_at_n", "avg_s", "binds"]
+    assert list(rows[0]) == [
+        "cell",
+        "parallel_limit",
+        "warm_up_messages",
+        "messages",
+        "rounds",
+        "share_at_n",
+        "avg_s",
+        "binds",
+    ]
 
 
 @pytest.mark.parametrize(

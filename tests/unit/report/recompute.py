@@ -14,7 +14,7 @@ import json
 import math
 import re
 import sys
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from statistics import median
 
@@ -152,6 +152,7 @@ class Recomputation:
         cells = {key: self.cell(key, cell) for key, cell in self.cells.items()}
         of_cells = list(self.cells.values())
         sent = None if self.sent is None else [row for row in self.sent if row.get("warm_up") != 1]
+        colds = sum(one["cold"]["why"] is None for one in cells.values())
         return {
             "format": 1,
             "run_id": self.manifest.get("run_id") or self.directory.name,
@@ -170,7 +171,7 @@ class Recomputation:
                 "sent": None if sent is None else len({identity(row) for row in sent}),
                 "sent_warm_up": None if sent is None else len(self.sent) - len(sent),
             },
-            "cells": list(cells.values()),
+            "cells": [one | {"cold": one["cold"] | {"together": max(1, colds)}} for one in cells.values()],
             "comparisons": self.comparisons(cells),
             "errors": self.error_rows(),
             "prediction": prediction(self.manifest.get("prediction"), lambda name: parsed(name, self.fixed), cells),
@@ -237,24 +238,41 @@ class Recomputation:
         }
 
     def comparisons(self, cells):
-        by_n, by_memory, by_way = [], [], []
+        by_n, by_memory, by_way, pairs_of_ways = [], [], [], set()
         for key in cells:
             alike = [other for other in cells if other[2:] == key[2:]]
             base = (key[0], min(n for memory, n, *_ in alike if memory == key[0]), *key[2:])
             if base != key:
-                by_n.append(self.compared(key, base) | scaling(cells, key, base))
+                by_n.append((key, base))
             base = (min(memory for memory, n, *_ in alike if n == key[1]), *key[1:])
             if base != key:
-                by_memory.append(self.compared(key, base))
+                by_memory.append((key, base))
             ways = [other for other in cells if other[:2] == key[:2]]
             base = (
                 *key[:2],
                 *(("download_file", "tmp") if (*key[:2], "download_file", "tmp") in ways else ways[0][2:]),
             )
+            pairs_of_ways |= {frozenset(pair) for pair in combinations(ways, 2)}
             if base != key:
-                by_way.append(self.compared(key, base) | {"against_fastest": self.against_fastest(key, ways)})
-        found = {"against_smallest_n": by_n, "between_memories": by_memory}
+                by_way.append((key, base, ways))
+        # All of a section hold at once; the embedded AWS ignores memory, and of that nothing is claimed.
+        is_local = self.manifest.get("target") == "local"
+        scales = self.enough(by_n, "downloads") + self.enough(by_n, "inside")
+        scales += 0 if is_local else self.enough(by_memory, "downloads")
+        ways_at_once = self.enough(pairs_of_ways, "downloads")
+        found = {
+            "against_smallest_n": [self.compared(*pair, scales) | scaling(cells, *pair) for pair in by_n],
+            "between_memories": [self.compared(*pair, 1 if is_local else scales) for pair in by_memory],
+        }
+        by_way = [
+            self.compared(key, base, ways_at_once) | {"against_fastest": self.against_fastest(key, ways)}
+            for key, base, ways in by_way
+        ]
         return found | ({"between_ways": by_way} if by_way else {})
+
+    def enough(self, pairs, kind):
+        """How many of the pairs have ten downloads of this kind on both sides."""
+        return sum(min(len(getattr(self.cells[key], kind)) for key in pair) >= 10 for pair in pairs)
 
     def against_fastest(self, key, ways):
         times = {one: [row["download_time_seconds"] for row in self.cells[one].downloads] for one in ways}
@@ -264,13 +282,14 @@ class Recomputation:
         found = effect(self.cells[key].downloads, self.cells[fastest].downloads, True)
         return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
 
-    def compared(self, key, base):
+    def compared(self, key, base, at_once):
         ours, theirs = self.cells[key], self.cells[base]
         sizes = {row.get("bytes") for row in ours.downloads + theirs.downloads}
         same_size = len(sizes) == 1 and all(type(size) is int for size in sizes)
         return {
             **place(key),
             "base": place(base),
+            "together": max(1, at_once),
             "all": effect(ours.downloads, theirs.downloads, same_size),
             "inside_window": effect(ours.inside, theirs.inside, same_size),
         }

@@ -256,7 +256,7 @@ def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_r
 
 
 def test_three_caveats_are_told_at_once_and_the_others_on_request(built_run):
-    folder = built_run(concurrencies=(2, 40), per_n=3, repeats=3, jitter=0.9, ramp_per_s=20, slope=0, base_s=1.0)
+    folder = built_run(concurrencies=(2, 40), per_n=3, repeats=3, jitter=0.9, ramp_per_s=10, slope=0, base_s=1.0)
     page = (folder / "report.html").read_text()
     caveats = json.loads((folder / "statistics.json").read_text())["verdict"]["caveats"]
     assert len(caveats) > 3

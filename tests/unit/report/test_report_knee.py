@@ -10,6 +10,7 @@ from experiments import EXPERIMENTS
 from experiments.copy import COPY
 from report import compare_runs, published, statistics
 from report.cell_key import Key
+from report.statistics.bootstrap import Sample
 from report.statistics.knee import _Series
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
@@ -151,9 +152,8 @@ def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.2
     dice, held, named = np.random.default_rng(2), 0, 0
     keys = [Key((limit,), "", (AXIS,)) for limit in LIMITS]
     for _ in range(runs):
-        found = _Series(
-            COPY, keys, [dice.lognormal(0, spread, 5) * one for one in speeds], frozenset(), (), ()
-        ).figures()
+        samples = [Sample(dice.lognormal(0, spread, 5) * one, key.words) for key, one in zip(keys, speeds, strict=True)]
+        found = _Series(COPY, keys, samples, frozenset(), (), ()).figures()
         held += found["range"]["low"] <= true <= (found["range"]["high"] or LIMITS[-1])
         named += found["knee"] == true
     assert held >= 0.95 * runs

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from report.statistics.bootstrap import Sample, interval, student_quantile, tail_probability
+from report.statistics.bootstrap import MANY, Sample, interval, student_quantile, tail_probability
 from report.statistics.distribution import p99_interval
 from report.statistics.rules import MINIMUM_FOR_P99_INTERVAL
 
@@ -46,6 +46,17 @@ def test_quantiles_of_resamples_are_distributed_like_those_of_whole_resamples(si
     everywhere = np.union1d(quick, whole)
     distance = np.abs(np.searchsorted(quick, everywhere, "right") - np.searchsorted(whole, everywhere, "right"))
     assert distance.max() / 2000 < 0.062
+
+
+def test_means_of_many_values_are_distributed_like_those_of_whole_resamples():
+    rng = np.random.default_rng(6)
+    values = rng.lognormal(sigma=0.25, size=MANY) * np.where(rng.random(MANY) < 0.01, 30, 1)
+    quick = np.sort(Sample(values, "cell").means)
+    whole = np.sort([values[rng.integers(0, MANY, MANY)].mean() for _ in range(2000)])
+    everywhere = np.union1d(quick, whole)
+    distance = np.abs(np.searchsorted(quick, everywhere, "right") - np.searchsorted(whole, everywhere, "right"))
+    assert distance.max() / 2000 < 0.062
+    assert quick[[50, 1949]] == pytest.approx(whole[[50, 1949]], rel=0.02)
 
 
 def covered(draws, statistic, truth):

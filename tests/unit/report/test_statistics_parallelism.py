@@ -3,6 +3,7 @@
 import json
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from loader.cost.demand import demands
 from loader.infra_variables import infra_defaults
 from loader.run.plan import make_plan
 from report import load, statistics
-from report.overlap import timeline as steps_of
+from report.overlap import timeline as sweep_line
 from report.statistics import parallelism, timeline
 from report.statistics.selection import Cell
 from tests.contract import synthetic
@@ -23,9 +24,13 @@ def cell(n, downloads, errors=(), duplicates=()):
     return Cell(key(1024, n), *columns(list(downloads), list(duplicates), list(errors), [], []))
 
 
+def steps_of(times):
+    return sweep_line(*np.array(times).T)
+
+
 def measured(n, downloads, **others):
     found = parallelism.measure(cell(n, downloads, **others))
-    return found, parallelism.combined([found] if found else [])
+    return found, parallelism.combined([[found]] if found else [])
 
 
 def test_two_that_start_and_end_together_are_at_full_n_all_the_time():
@@ -87,7 +92,7 @@ def test_failed_and_duplicate_attempts_occupy_functions_and_move_bytes_but_have_
 def test_repeats_are_counted_apart_and_then_summed():
     together = parallelism.measure(cell(2, [record(0, 1000, n=2), record(0, 1000, n=2, seq=1)]))
     apart = parallelism.measure(cell(2, [record(0, 1000, n=2), record(1000, 4000, n=2, seq=1)]))
-    figures = parallelism.combined([together, apart])
+    figures = parallelism.combined([[together], [apart]])
     assert figures["repeats"] == 2
     assert figures["reached_full"] == 1
     assert figures["most_at_once"] == 2
@@ -121,7 +126,7 @@ def test_a_download_of_unknown_size_leaves_the_bandwidth_unknown():
 
 def test_a_repeat_says_when_it_began_and_times_are_relative_to_that():
     found, _ = measured(1, [record(50, 60), record(70, 90, seq=1)])
-    figures = parallelism.repeat_figures(found)
+    figures = parallelism.repeat_figures([found])
     assert figures["started_at_ms"] == ORIGIN_MS + 50
     assert figures["window"] | {"mbit_per_s": 0} == {
         "from_ms": 0, "to_ms": 40, "length_ms": 40, "mean_at_once": 0.75, "mbit_per_s": 0}  # fmt: skip
@@ -162,13 +167,14 @@ def test_whatever_ran_the_figures_stay_within_their_bounds(times, n):
 def test_with_n_1_the_window_is_the_whole_span_and_holds_every_byte(times):
     found, figures = measured(1, [record(*pair, seq=seq) for seq, pair in enumerate(times)])
     assert found.window_ms == (0, found.span_ms)
-    assert found.shares == [1] * len(times)
+    assert found.shares.tolist() == [1] * len(times)
     assert len(found.inside) == len(times)
     assert figures["window"]["mbit_per_s"] == pytest.approx(figures["mbit_per_s"])
 
 
 def test_a_timeline_has_one_step_a_change_and_ends_at_zero_and_no_duration_is_no_step():
-    assert steps_of([(0, 10), (10, 20), (5, 8), (9, 9), (7, 3)]) == [(0, 1), (5, 2), (8, 1), (20, 0)]
+    at, running = steps_of([(0, 10), (10, 20), (5, 8), (9, 9), (7, 3)])
+    assert (at.tolist(), running.tolist()) == ([0, 5, 8, 20], [1, 2, 1, 0])
 
 
 @pytest.mark.hypothesis
@@ -177,13 +183,12 @@ def test_a_thinned_timeline_is_short_and_loses_neither_maximum_nor_ends(seed):
     for _ in range(rng.randrange(401, 3000)):
         at += rng.randrange(1, 30)
         times.append((at, at + rng.randrange(1, 200)))
-    steps = steps_of(times)
-    kept = timeline.thinned(steps)
-    assert len(kept) <= timeline.LONGEST < len(steps)
-    assert kept[0] == steps[0] and kept[-1] == steps[-1]
-    assert set(kept) <= set(steps)
-    assert kept == sorted(kept)
-    assert max(running for _, running in kept) == max(running for _, running in steps)
+    at, running = steps_of(times)
+    kept = timeline.thinned(at, running)
+    assert len(kept) <= timeline.LONGEST < len(at)
+    assert (kept[0], kept[-1]) == (0, len(at) - 1)
+    assert (np.diff(kept) > 0).all()
+    assert running[kept].max() == running.max()
 
 
 def test_what_ran_in_one_planned_cell_overlaps_whatever_its_records_call_it(tmp_path):

@@ -333,7 +333,7 @@ func TestWrongSettingsBecomeRecordsThatNameThem(t *testing.T) {
 func TestABodyThatIsNoWorkOrderIsARecord(t *testing.T) {
 	s3test.Start(t, key, nil)
 	for body, key := range map[string]string{
-		"hello": "JSON", ordered(`"speed": 1`): "known are run_id, cell, seq, start_at_ms, object_bytes, warm_up, checksum",
+		"hello": "JSON", ordered(`"speed": 1`): "known are run_id, cell, seq, start_at_ms, round, object_bytes, warm_up, checksum",
 		ordered(`"object_bytes": -1`): "object_bytes", ordered(`"warm_up": 2`): "warm_up", ordered(`"checksum": "md5:00"`): "checksum",
 	} {
 		record, _ := start(t).invoke(body, time.Minute)

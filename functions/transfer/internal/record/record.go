@@ -29,6 +29,7 @@ type Labels struct {
 	ColdStart        int64
 	Attempt          int64
 	Method           *string
+	Round            *int64
 }
 
 // Outcome is how the operation of one message went. Err is nil when it succeeded; TimeKey is the operation's name for the
@@ -76,6 +77,7 @@ func Format(labels Labels, outcome Outcome) string {
 	} else {
 		l.add("status", "error")
 	}
+	l.add("round", labels.Round)
 	for _, own := range outcome.Own {
 		l.add(own.Key, own.Value)
 	}

@@ -142,7 +142,7 @@ func (s *Sandbox) labels(ctx context.Context, message sqsevent.Message, order *w
 		labels.ExperimentTag, labels.Method = &function.ExperimentTag, &function.Method
 	}
 	if order != nil {
-		labels.RunID, labels.Cell, labels.Seq = &order.RunID, &order.Cell, &order.Seq
+		labels.RunID, labels.Cell, labels.Seq, labels.Round = &order.RunID, &order.Cell, &order.Seq, &order.Round
 	}
 	return labels
 }

@@ -23,15 +23,17 @@ const (
 
 var (
 	required = []string{"run_id", "cell", "seq"}
-	common   = append(required[:3:3], "start_at_ms")
+	common   = append(required[:3:3], "start_at_ms", "round")
 )
 
-// Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then; nil: at once.
+// Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then; nil: at once. Round is
+// the round of the sweep in which it was sent, from 1; 0: in none.
 type Order struct {
 	RunID     string
 	Cell      string
 	Seq       int64
 	StartAtMs *int64
+	Round     int64
 }
 
 // Reader takes the values of an order out of a body. Err keeps the first thing that is wrong, of the type WorkOrder.
@@ -46,13 +48,17 @@ type Reader struct {
 func Open(body string, own ...string) (*Reader, Order) {
 	values, keys, err := object(body)
 	if err == nil {
-		err = checkKeys(values, keys, append(common[:4:4], own...))
+		err = checkKeys(values, keys, append(common[:5:5], own...))
 	}
 	if err != nil {
 		return &Reader{Err: err}, Order{}
 	}
 	r := &Reader{values: values}
-	return r, Order{RunID: r.name("run_id"), Cell: r.name("cell"), Seq: r.integer("seq"), StartAtMs: r.Optional("start_at_ms")}
+	order := Order{RunID: r.name("run_id"), Cell: r.name("cell"), Seq: r.integer("seq"), StartAtMs: r.Optional("start_at_ms")}
+	if round := r.Optional("round"); round != nil {
+		order.Round = *round
+	}
+	return r, order
 }
 
 func checkKeys(values map[string]json.RawMessage, keys, known []string) error {

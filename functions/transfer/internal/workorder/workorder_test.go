@@ -17,16 +17,16 @@ func parse(body string) (Order, *int64, int64, string, error) {
 }
 
 func TestAWorkOrderIsReadWithTheCommonKeysAndItsOwn(t *testing.T) {
-	order, number, warm, word, err := parse(`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "number": 0, "warm": 1,
+	order, number, warm, word, err := parse(`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1,
 		"word": "ab"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if order.RunID != "r" || order.Cell != "c é" || order.Seq != LargestInteger || *order.StartAtMs != 1 || *number != 0 || warm != 1 || word != "ab" {
+	if order.RunID != "r" || order.Cell != "c é" || order.Seq != LargestInteger || *order.StartAtMs != 1 || order.Round != 3 || *number != 0 || warm != 1 || word != "ab" {
 		t.Errorf("%+v %d %d %s", order, *number, warm, word)
 	}
 	order, number, warm, word, err = parse(`{"run_id": "r", "cell": "c", "seq": 0}`)
-	if err != nil || order.StartAtMs != nil || number != nil || warm != 0 || word != "" {
+	if err != nil || order.StartAtMs != nil || order.Round != 0 || number != nil || warm != 0 || word != "" {
 		t.Errorf("%+v %v", order, err)
 	}
 }
@@ -51,6 +51,7 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 		`{` + valid + `, "number": null}`:     "number",
 		`{` + valid + `, "start_at_ms": 1.0}`: "start_at_ms",
 		`{` + valid + `, "start_at_ms": 1e3}`: "start_at_ms",
+		`{` + valid + `, "round": -1}`:        "round",
 		`{` + valid + `, "start_at_ms": 9007199254740992}`:                        "start_at_ms",
 		`{` + valid + `, "word": "abc"}`:                                          "word must be two letters",
 		`{` + valid + `, "word": 1}`:                                              "word",

@@ -90,7 +90,7 @@ def test_a_key_of_the_experiments_own_without_a_default_must_be_there(deliver):
 
 def test_a_key_of_another_experiments_is_unknown(deliver):
     [record], _ = deliver(Sandbox(Copy()), order(dataset="small", object_bytes=5))
-    said = "unknown key 'object_bytes': known are run_id, cell, seq, start_at_ms, dataset, threads"
+    said = "unknown key 'object_bytes': known are run_id, cell, seq, start_at_ms, round, dataset, threads"
     assert said in record["error_message"]
 
 

@@ -20,12 +20,12 @@ def refusal(body: str) -> str:
 
 
 def test_a_minimal_work_order_is_read():
-    assert parse_download_order(json.dumps(ORDER)) == DownloadOrder("run-1", NAMES["cell"], 0, None, None)
+    assert parse_download_order(json.dumps(ORDER)) == DownloadOrder("run-1", NAMES["cell"], 0)
 
 
 def test_a_full_work_order_is_read():
-    body = json.dumps({**ORDER, "seq": 41, "start_at_ms": 1_735_689_600_000, "object_bytes": 2**30})
-    assert parse_download_order(body) == DownloadOrder("run-1", NAMES["cell"], 41, 1_735_689_600_000, 2**30)
+    body = json.dumps({**ORDER, "seq": 41, "start_at_ms": 1_735_689_600_000, "round": 3, "object_bytes": 2**30})
+    assert parse_download_order(body) == DownloadOrder("run-1", NAMES["cell"], 41, 1_735_689_600_000, 3, 2**30)
 
 
 @pytest.mark.parametrize("key", ["run_id", "cell", "seq"])
@@ -70,7 +70,7 @@ json_values = st.recursive(
     lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(), children, max_size=3),
     max_leaves=8,
 )
-known_keys = st.sampled_from(["run_id", "cell", "seq", "start_at_ms", "object_bytes"])
+known_keys = st.sampled_from(["run_id", "cell", "seq", "start_at_ms", "round", "object_bytes"])
 nearly_orders = st.dictionaries(known_keys | st.text(max_size=5), json_values, max_size=6).map(
     lambda changes: json.dumps({**ORDER, **changes})
 )
@@ -99,6 +99,7 @@ def test_any_body_is_either_read_or_refused_in_one_printable_line(body):
         },
         optional={
             "start_at_ms": st.integers(0, LARGEST_INTEGER),
+            "round": st.integers(0, LARGEST_INTEGER),
             "object_bytes": st.integers(0, LARGEST_INTEGER),
         },
     )

@@ -1,0 +1,279 @@
+"""How often Stampede claims a difference where there is none: sweeps of two equal variants, on this machine.
+
+`aa_express`: the two storage classes, which are both a general purpose bucket on the embedded AWS. `aa_download`: the
+repeats of one cell, of which each pair is named method A and method B by lot. Of these a local page claims nothing, or
+compares nothing; so each run is read again as one that does, with its classes taken for S3's, or its repeats for those
+of two methods. Each is swept quietly and beside load that comes and goes. The runs stay in results/aa: what was
+interrupted goes on, and
+
+    python -m bench.aa
+
+counts them again, without a sweep, and writes the table into docs/.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from bench.errors import BenchError
+from bench.measure import Entry
+from bench.process import stop
+from emulator.process import end_with_parent
+from loader.progress import say
+from report.run import load
+from report.statistics import rules, statistics, together
+from report.statistics.crossing import UNCLEAR
+
+FOLDER = Path("results/aa")
+DOCUMENTS = (Path("docs/benchmarks.md"), Path("docs/results.md"))
+# Of five runs, as every entry has them, twenty sweeps.
+SWEEPS_A_RUN = 4
+LONGEST_SWEEP_S = 600
+METHODS = ("download_file", "stream")
+Lines = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is swept, with which options, which comparison is of equals, and how a run is read as one that claims."""
+
+    name: str
+    options: Sequence[str]
+    compare: str
+    read_as: Callable[[dict[str, Any], Lines], None]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the page of a run of equals claims: how many intervals it has, how many of them leave 1 out, each taken
+    alone and as they hold together, and whether anything is claimed at all."""
+
+    intervals: int
+    alone_out: int
+    out: int
+    claims: bool
+    headline: str
+
+
+def as_storage_classes(manifest: dict[str, Any], lines: Lines) -> None:
+    """Take the stand-in for what it replaced: a run on AWS."""
+    manifest["target"] = "aws"
+
+
+def as_methods(manifest: dict[str, Any], lines: Lines) -> None:
+    """Name the two repeats of each pair, one after the other as they ran, A and B by lot."""
+    draw, named = random.Random(manifest["run_id"]), {}
+    order = [one["cell"] for one in manifest["cells"]]
+    for repeat, pair in enumerate(zip(order[::2], order[1::2], strict=True), start=1):
+        for cell, method in zip(pair, draw.sample(METHODS, 2), strict=True):
+            name = re.sub(r"repeat=\d+", f"repeat={repeat}", f"method={method},{cell}")
+            named[cell] = {"cell": name, "method": method, "repeat": repeat}
+    plan = manifest["plan"]
+    plan["swept"]["method"], plan["repeats"] = list(METHODS), len(order) // 2
+    plan["order"] = [named[cell]["cell"] for cell in plan["order"]]
+    for one in (*plan.get("cells", ()), *manifest["cells"]):
+        one |= named[one["cell"]]
+    manifest["settings"] = {
+        named[cell]["cell"]: values | {"method": named[cell]["method"]}
+        for cell, values in manifest.get("settings", {}).items()
+    }
+    for line in lines:
+        method = {"method": named[line["cell"]]["method"]} if "method" in line else {}
+        line |= {"cell": named[line["cell"]]["cell"]} | method
+
+
+EXPRESS = Kind(
+    "express",
+    ("express", "--set", "operation=download", "--set", "object_bytes=1000,10000,100000,1000000",
+     "--set", "parallel_limit=1"),
+    "between_classes",
+    as_storage_classes,
+)  # fmt: skip
+DOWNLOAD = Kind(
+    "download",
+    ("download", "--set", "memory_size=1024", "--set", "concurrency_value=1", "--set", "object_size_mb=16",
+     "--repeats", "10"),
+    "between_ways",
+    as_methods,
+)  # fmt: skip
+KINDS = (EXPRESS, DOWNLOAD)
+
+
+def entry(kind: Kind, *, loaded: bool, runs: int) -> tuple[Entry, str]:
+    """Sweep what is missing of so many runs, and count them all. Raises BenchError."""
+    name, folder = name_of(kind, loaded), FOLDER / name_of(kind, loaded)
+    wanted = SWEEPS_A_RUN * runs
+    if len(finished(folder)) < wanted:
+        _built()
+        with _emulator() as environment:
+            while (number := len(finished(folder)) + 1) <= wanted:
+                say(f"{name}: sweep {number} of {wanted} (about 40 s; the first of an entry a minute more)")
+                _sweep(kind, folder, number, loaded, environment)
+    found = [judged(kind, one) for one in finished(folder)]
+    inside = 1 - sum(one.alone_out for one in found) / sum(one.intervals for one in found)
+    ratio = inside / rules.CONFIDENCE
+    return Entry(name, inside, rules.CONFIDENCE, "of intervals", ratio, len(found)), sentence(found)
+
+
+def name_of(kind: Kind, loaded: bool) -> str:
+    """That of the entry, and of its folder."""
+    return f"aa_{kind.name}_load" if loaded else f"aa_{kind.name}"
+
+
+ENTRIES = {
+    name_of(kind, loaded): partial(lambda kind, loaded, runs: entry(kind, loaded=loaded, runs=runs), kind, loaded)
+    for kind in KINDS
+    for loaded in (False, True)
+}
+
+
+def finished(folder: Path) -> list[Path]:
+    """The runs there that came to their end, the oldest first."""
+    found = sorted(folder.glob("*/run.json"))
+    return [path.parent for path in found if json.loads(path.read_text()).get("finished_at")]
+
+
+def judged(kind: Kind, run: Path) -> Judged:
+    """What the page of this run claims, where it is one that claims anything."""
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+        copy = Path(folder) / run.name
+        _read_again(kind, run, copy)
+        numbers = statistics(load(copy))
+        with patch.object(together, "confidence", lambda among: rules.CONFIDENCE):
+            alone = statistics(load(copy))
+    out = sum(map(_leaves_1_out, _intervals(kind, numbers)))
+    crosses = any(one["time"]["level"] != UNCLEAR for one in numbers.get("by_size", ()))
+    return Judged(
+        intervals=len(_intervals(kind, numbers)),
+        alone_out=sum(map(_leaves_1_out, _intervals(kind, alone))),
+        out=out,
+        claims=out > 0 or crosses,
+        headline=numbers["verdict"]["headline"],
+    )
+
+
+def sentence(found: Sequence[Judged]) -> str:
+    """What all of them claim."""
+    intervals, alone_out, out = (sum(getattr(one, name) for one in found) for name in ("intervals", "alone_out", "out"))
+    claiming = [one.headline for one in found if one.claims]
+    told = f"; it says: {' / '.join(claiming[:3])}" if claiming else ""
+    return (
+        f"{alone_out} of {intervals} intervals leave 1 out, each taken alone, and {out} as they hold together; "
+        f"{len(claiming)} of {len(found)} pages claim anything{told}"
+    )
+
+
+def table() -> str:
+    """The rows of docs/, of what was swept."""
+    heads = ("entry", "sweeps", "intervals", "leave 1 out, each alone", "as they hold together", "pages that claim")
+    rows = [f"| {' | '.join(heads)} |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for kind in KINDS:
+        for loaded in (False, True):
+            if found := [judged(kind, one) for one in finished(FOLDER / name_of(kind, loaded))]:
+                count = sum(one.intervals for one in found)
+                alone, held = (sum(getattr(one, name) for one in found) for name in ("alone_out", "out"))
+                shares = " | ".join(f"{out} ({100 * out / count:.1f} %)" for out in (alone, held))
+                claiming = sum(one.claims for one in found)
+                rows.append(f"| `{name_of(kind, loaded)}` | {len(found)} | {count} | {shares} | {claiming} |")
+    return "\n".join(rows)
+
+
+def _intervals(kind: Kind, numbers: dict[str, Any]) -> Lines:
+    found = [one["all"]["ratio_of_medians"] for one in numbers["comparisons"].get(kind.compare, ())]
+    if not found or None in found:
+        raise BenchError(f"{kind.compare}: {numbers['run_id']} has a comparison without an interval; remove that run")
+    return found
+
+
+def _leaves_1_out(interval: dict[str, float]) -> bool:
+    return not interval["low"] <= 1 <= interval["high"]
+
+
+def _read_again(kind: Kind, run: Path, copy: Path) -> None:
+    """Write what a report needs of `run`, as a run that claims something."""
+    copy.mkdir()
+    manifest = json.loads((run / "run.json").read_text())
+    files = {name: [json.loads(line) for line in (run / name).read_text().splitlines()]
+             for name in ("records.jsonl", "sent.jsonl")}  # fmt: skip
+    kind.read_as(manifest, [line for lines in files.values() for line in lines])
+    manifest.pop("prediction", None)
+    (copy / "run.json").write_text(json.dumps(manifest))
+    for name, lines in files.items():
+        (copy / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def _built() -> None:
+    """Have the Go program that express runs; seconds where Go has built it before."""
+    if subprocess.run(("make", "--no-print-directory", "go-function"), stdout=subprocess.DEVNULL).returncode != 0:
+        raise BenchError("`make go-function` failed")
+
+
+@contextmanager
+def _emulator() -> Iterator[dict[str, str]]:
+    """The environment of sweeps that leave their stack to the next one; it goes when the block ends."""
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as state:
+        environment = os.environ | {"STAMPEDE_STATE_DIR": state}
+        try:
+            yield environment
+        finally:
+            _stampede(("emulator", "stop"), environment)
+
+
+def _sweep(kind: Kind, folder: Path, number: int, loaded: bool, environment: dict[str, str]) -> None:
+    """One sweep on the stack of the one before, its report without what is drawn."""
+    before = set(folder.glob("*"))
+    with _load(number) if loaded else ExitStack():
+        options = ("--keep", "--seed", str(number), "--results-dir", str(folder))
+        _stampede(("sweep", *kind.options, *options), environment)
+    for run in set(folder.glob("*")) - before:
+        shutil.rmtree(run / "figures", ignore_errors=True)
+        (run / "report.html").unlink(missing_ok=True)
+
+
+@contextmanager
+def _load(seed: int) -> Iterator[None]:
+    """As many processes as there are processors, which come and go together."""
+    command = [sys.executable, "-m", "bench.coming_load", str(seed)]
+    with ExitStack() as started:
+        for _ in range(os.cpu_count() or 1):
+            one = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent())
+            started.callback(stop, one)
+        yield
+
+
+def _stampede(arguments: Sequence[str], environment: dict[str, str]) -> None:
+    command = [str(Path(sys.executable).parent / "stampede"), *arguments]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST_SWEEP_S)
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"stampede {' '.join(arguments)} didn't end within {LONGEST_SWEEP_S} s") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        raise BenchError(f"stampede {' '.join(arguments)} failed: {last[:300]}")
+
+
+def main() -> None:
+    """Count the stored runs again, and write the table into docs/."""
+    rows = table()
+    print(rows)
+    for path in DOCUMENTS:
+        text = re.sub(r"(?s)(<!-- aa -->\n).*?(\n<!-- /aa -->)", rf"\g<1>{rows}\g<2>", path.read_text())
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

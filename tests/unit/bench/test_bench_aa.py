@@ -1,0 +1,54 @@
+"""`aa_*`: runs of two variants that are one are read as runs that claim something; a clear difference is counted."""
+
+import json
+import shutil
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+from bench import aa
+from bench.measure import Entry
+from tests.unit.report import synthetic_run
+
+REPEATED = synthetic_run.Synthetic(memories=(1024,), concurrencies=(1,), repeats=10)
+CHOSEN = replace(REPEATED, repeats=1, methods=("download_file", "stream"), factors={"stream": 2.0})
+
+
+def test_repeats_of_one_cell_are_named_as_two_methods_of_which_nothing_is_claimed(tmp_path):
+    run = synthetic_run.write(tmp_path / "run", REPEATED)
+    manifest = json.loads((run / "run.json").read_text())
+    lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    # Its records don't tell their repeat.
+    lines = [one | {"cell": manifest["cells"][at // 10]["cell"]} for at, one in enumerate(lines)]
+    (run / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    found = aa.judged(aa.DOWNLOAD, run)
+    assert (found.intervals, found.out, found.claims) == (1, 0, False)
+    assert "no method is clearly faster than" in found.headline
+
+
+def test_a_difference_that_is_there_is_counted(tmp_path):
+    run = synthetic_run.write(tmp_path / "run", CHOSEN)
+    found = aa.judged(replace(aa.DOWNLOAD, read_as=lambda manifest, lines: None), run)
+    assert (found.intervals, found.alone_out, found.out, found.claims) == (1, 1, 1, True)
+
+
+@pytest.mark.parametrize("there", [0, 3])
+def test_what_was_swept_is_not_swept_again(tmp_path, monkeypatch, there):
+    run, swept = synthetic_run.write(tmp_path / "run", CHOSEN), []
+    kind = replace(aa.DOWNLOAD, read_as=lambda manifest, lines: None)
+
+    def sweep(kind, folder, number, loaded, environment):
+        swept.append((number, loaded))
+        shutil.copytree(run, folder / str(number))
+
+    for name, instead in {"FOLDER": tmp_path / "aa", "_sweep": sweep, "_emulator": lambda: nullcontext({}),
+                          "_built": lambda: None}.items():  # fmt: skip
+        monkeypatch.setattr(aa, name, instead)
+    for number in range(1, there + 1):
+        sweep(kind, tmp_path / "aa" / "aa_download_load", number, True, {})
+    swept.clear()
+    entry, words = aa.entry(kind, loaded=True, runs=1)
+    assert swept == [(number, True) for number in range(there + 1, 5)]
+    assert entry == Entry("aa_download_load", 0.0, 0.95, "of intervals", 0.0, 4)
+    assert words.startswith("4 of 4 intervals leave 1 out, each taken alone, and 4 as they hold together; 4 of 4 pages")
