@@ -132,7 +132,7 @@ def test_a_drain_on_aws_checks_what_it_meets_and_one_of_another_cell_adds_to_it(
     stack.log('{"concurrency_limit": 5, "run_', at_s=3)
     for cell in "ab":
         stack.log(record(int(cell == "b"), run_id=folder.run_id, cell=cell), at_s=stack.now_s + 5)
-        drain(stack, folder, cell=cell, clock=stack.clock, sleep=stack.sleep)
+        drain(stack, folder, cells=[cell], clock=stack.clock, sleep=stack.sleep)
     found = {row["check"]: row for row in rows(folder.read_json(FILE))}
     counts = {name: (found[name]["held"], found[name]["contradicted"]) for name in ("lambda-lines", "record-keys")}
     assert counts == {"lambda-lines": (3, 1), "record-keys": (3, 1)}
