@@ -175,10 +175,10 @@ def test_the_records_say_what_was_copied_and_how(swept):
     assert {one["read_order"] for one in records} == {1, 2, 3}
 
 
-def test_cells_that_differ_in_their_work_orders_share_an_apply(swept):
+def test_cells_that_differ_in_their_work_orders_share_an_apply_and_take_turns(swept):
     lines = swept[1].splitlines()
-    assert sum(": terraform apply" in line for line in lines) == 2
-    assert sum(": on the same stack" in line for line in lines) == 2
+    assert sum(", interleaved in 3 rounds: terraform apply" in line for line in lines) == 2
+    assert [line for line in lines if line.startswith("round ")] == 2 * [f"round {at} of 3" for at in (1, 2, 3)]
     assert sum("seeding what is missing" in line for line in lines) == 2
 
 
