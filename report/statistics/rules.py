@@ -86,9 +86,10 @@ WORDS = {
         "full overlap, the bytes of each attempt are assumed to arrive evenly over its duration."
     ),
     "repeats": (
-        "The {many} of all repeats are pooled. Overlap is counted for each repeat separately and then combined: times, "
-        "{many} and bytes are summed before they are divided, the peak is the highest of any repeat, and the time to N "
-        "is the median of the repeats that reached it."
+        "The {many} of all repeats and rounds are pooled. Overlap is counted for each of these separately and then "
+        "combined: times, {many} and bytes are summed before they are divided, the peak is the highest of all, and the "
+        "time to N is the median of those that reached it. The time between two rounds, when other cells ran, is in "
+        "none of it."
     ),
     "prediction": (
         "What the model expected before the run, with the range that its parameters allow. A miss is a figure whose "
