@@ -111,8 +111,8 @@ IN_ROUNDS = (
 
 def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]]) -> str:
     """What the intervals of `cells` leave out."""
-    in_rounds = all("rounds" in cell for cell in cells if cell["count"])
-    return _named(IN_ROUNDS if in_rounds else WORDS["independence"], experiment)
+    rounds = [cell.get("rounds") for cell in cells if cell["count"] >= MINIMUM_FOR_INTERVAL]
+    return _named(IN_ROUNDS if rounds and None not in rounds else WORDS["independence"], experiment)
 
 
 def _named(words: str, experiment: Experiment) -> str:
