@@ -32,7 +32,7 @@ UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
 MOST_KEPT = 1000
 
 # Of a cell that is sent in rounds: what each round has for itself, and what adds up.
-OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once", "ramp")
+OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once")
 OF_ALL_ROUNDS = ("span_s", "drain_s")
 
 # What a prediction for this machine is worth that is made before a run.
@@ -158,6 +158,7 @@ def prediction(question: Question, ranged: bool = True) -> Prediction:
         whole,
         **{name: getattr(a_round, name) for name in OF_A_ROUND},
         **{name: rounds * getattr(a_round, name) for name in OF_ALL_ROUNDS},
+        ramp=tuple((at * a_round.span_s + at_s, running) for at in range(rounds) for at_s, running in a_round.ramp),
         ranges={**whole.ranges, **ranges},
     )
 

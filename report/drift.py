@@ -26,4 +26,6 @@ def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str,
             f"interleaved in {ends} rounds. The cells of the others {others}."
         )
     few = f"{repeats} repeats are too few" if repeats > 1 else "there were no repeats"
-    return f"Drift isn’t in these intervals: the compared cells {others}; {few} (--repeats {MINIMUM_ROUNDS})."
+    return (
+        f"Drift between cells isn’t in these intervals: the compared ones {others}; {few} (--repeats {MINIMUM_ROUNDS})."
+    )

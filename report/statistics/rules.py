@@ -92,9 +92,10 @@ WORDS = {
         "full overlap, the bytes of each attempt are assumed to arrive evenly over its duration."
     ),
     "repeats": (
-        "The {many} of all repeats are pooled. Overlap is counted for each repeat separately and then combined: times, "
-        "{many} and bytes are summed before they are divided, the peak is the highest of any repeat, and the time to N "
-        "is the median of the repeats that reached it."
+        "The {many} of all repeats and rounds are pooled. Overlap is counted for each of these separately and then "
+        "combined: times, {many} and bytes are summed before they are divided, the peak is the highest of all, and the "
+        "time to N is the median of those that reached it. The time between two rounds, when other cells ran, is in "
+        "none of it."
     ),
     "prediction": (
         "What the model expected before the run, with the range that its parameters allow. A miss is a figure whose "
@@ -116,8 +117,8 @@ IN_ROUNDS = (
 
 def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]]) -> str:
     """What the intervals of `cells` leave out."""
-    in_rounds = all("rounds" in cell for cell in cells if cell["count"])
-    return _named(IN_ROUNDS if in_rounds else WORDS["independence"], experiment)
+    rounds = [cell.get("rounds") for cell in cells if cell["count"] >= MINIMUM_FOR_INTERVAL]
+    return _named(IN_ROUNDS if rounds and None not in rounds else WORDS["independence"], experiment)
 
 
 def _named(words: str, experiment: Experiment) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.experiment import is_of_n, n_axis
-from report import sdks
+from report import drift, sdks
 from report.cell_key import Key, told_apart
 from report.evidence import contradictions
 from report.phrases import listed, some
@@ -44,7 +44,7 @@ def verdict(
         "headline": headline(run, cells, comparisons, own),
         "per_memory": per_place,
         "reached": words.reached(),
-        "caveats": words.caveats(against, predicted),
+        "caveats": words.caveats(against, predicted, _told(comparisons, own)),
     }
 
 
@@ -67,6 +67,13 @@ def _per_place(run: Run, cells: Sequence[Figures], against: Sequence[Figures]) -
         if still_holds[place]:
             found[place]["holds_up_to"] = one[name_of_n]
     return list(found.values())
+
+
+def _told(comparisons: Mapping[str, Sequence[Figures]], own: Figures) -> list[Figures]:
+    """What compares cells, and isn't unknown."""
+    rows = [one for group in comparisons.values() for one in group if one["all"]["level"] != "cant_tell"]
+    points = [point for one in own.get("by_size", ()) for point in one["points"] if point["speedup"]["low"] is not None]
+    return [*rows, *points, *own.get("knees", {}).get("series", ())]
 
 
 class _Words:
@@ -108,8 +115,8 @@ class _Words:
             sentences.append(f"{everywhere} reached its N.")
         return " ".join(sentences)
 
-    def caveats(self, against: Sequence[Figures], predicted: Figures | None) -> list[str]:
-        """What must be said with the figures, the weightiest first."""
+    def caveats(self, against: Sequence[Figures], predicted: Figures | None, compared: Sequence[Figures]) -> list[str]:
+        """What must be said with the figures, the weightiest first; `compared` are rows of which something is said."""
         found = contradictions(self._run.directory)
         if self._run.target == "local":
             ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
@@ -129,7 +136,8 @@ class _Words:
             found.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
         found += [*self._pooled(), *self._otherwise_inside(against)]
         if any(cell["count"] for cell in self._cells):
-            found.append(rules.independence(self._run.experiment, self._cells))
+            left_out = rules.independence(self._run.experiment, self._cells)
+            found.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
         return found
 
     def _failed(self) -> list[str]:
