@@ -333,6 +333,15 @@ def test_hints_name_the_program_as_it_was_started_where_it_is_not_on_the_path(st
     assert stampede("sweep", "--foo").stderr.endswith(f"see `{started} sweep --help`\n")
     (tmp_path / "stampede").touch(mode=0o755)
     assert "; start one with `stampede flood`" in stampede("drain", cwd=tmp_path).stderr
+    (tmp_path / "stampede").unlink()
+    monkeypatch.setattr(sys, "argv", ["/my clone/bin/stampede"])
+    assert "; start one with `'/my clone/bin/stampede' flood`" in stampede("drain", cwd=tmp_path).stderr
+
+
+def test_a_closed_stdout_is_no_traceback():
+    program = Path(sys.executable).with_name("stampede")
+    done = subprocess.run(["sh", "-c", '"$0" --version >&-', program], stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
