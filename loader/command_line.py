@@ -32,7 +32,7 @@ VERBS = {
     "query": "run a Logs Insights query over a run, in CloudWatch or offline",
     "report": "rebuild a run's report from its records, or compare two runs",
     "prices": "print the prices behind the estimates, or update them from AWS",
-    "emulator": "start, stop or show the embedded AWS",
+    "emulator": "start or stop the embedded AWS, or print its status",
 }
 DESCRIPTION = (
     "Measure the S3 throughput of N concurrent Lambda functions: deploy an experiment, flood its queue, and account "

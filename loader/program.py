@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 
 NAME = "stampede"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def as_typed(text: str) -> str:
-    """`text` with the commands in its backticks as the user can type them, for example `.venv/bin/stampede`."""
+    """`text` with the commands in its backticks as the user can type them in this folder, for example
+    `.venv/bin/stampede`."""
+    if Path.cwd() != ROOT:
+        text = text.replace("`terraform -chdir=infra ", f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} ")
     started = sys.argv[0]
     if Path(started).name != NAME or os.sep not in started or shutil.which(NAME):
         return text
@@ -25,8 +29,8 @@ def _reopen_closed_streams() -> None:
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)
-    sys.stdout = sys.stdout or open(1, "w", closefd=False)
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def main() -> int:
