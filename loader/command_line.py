@@ -33,7 +33,7 @@ VERBS = {
     "report": "rebuild a run's report from its records, or compare two runs",
     "evidence": "print what a run on AWS showed of Stampede's assumptions",
     "prices": "print the prices behind the estimates, or update them from AWS",
-    "emulator": "start, stop or show the embedded AWS",
+    "emulator": "start or stop the embedded AWS, or print its status",
 }
 DESCRIPTION = (
     "Measure the S3 throughput of N concurrent Lambda functions: deploy an experiment, flood its queue, and account "

@@ -58,7 +58,7 @@ def _print_table(rows: Sequence[dict[str, Any]], names: Sequence[str], headings:
         table.add_row(*row)
     terminal.show(table)
     if missing := names[len(shown) :]:
-        print(terminal.left_out(width, missing))
+        print(terminal.left_out(width, [" ".join(heads[name].split()) for name in missing]))
 
 
 def _widths(bounds: Mapping[str, tuple[int, int]], width: int) -> dict[str, int]:

@@ -99,9 +99,12 @@ class Target:
 
     @cached_property
     def _session(self) -> boto3.Session:
-        own = LOCAL_CREDENTIALS if self.kind == "local" else {}
+        if self.kind == "local":
+            # AWS_PROFILE may name a profile that exists elsewhere: only an account needs one.
+            without_profile = botocore.session.Session({"profile": (None, None, None, None)})
+            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region, botocore_session=without_profile)
         try:
-            return boto3.Session(**own, region_name=self.region)
+            return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
             raise UsageError(_no_profile(error.kwargs["profile"])) from None
 

@@ -61,7 +61,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     if len(run_dirs) < 2:
         raise NoReport("a comparison needs at least two results folders; name the baseline first.")
     if len({path.resolve() for path in run_dirs}) < len(run_dirs):
-        raise NoReport("a results folder is named twice; name different ones.")
+        raise NoReport("a results folder is named twice; name two different runs")
     if len(run_dirs) > 26:
         raise NoReport(f"{len(run_dirs)} results folders are too many for a comparison; name at most 26.")
     sides = [_side(chr(ord("A") + at), path) for at, path in enumerate(run_dirs)]

@@ -191,7 +191,8 @@ def load(run_dir: Path) -> Run:
     if not run_dir.is_dir():
         raise NoReport(f"{run_dir}: there is no such results folder; `ls {run_dir.parent}` lists those that exist.")
     if not any((run_dir / name).exists() for name in FILES):
-        raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {', '.join(FILES)}.")
+        names = ", ".join(FILES)
+        raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of results/.")
     warnings: list[str] = []
     manifest, experiment = _manifest(run_dir, warnings)
     if manifest.get("target") == "local":

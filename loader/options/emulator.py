@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-DESCRIPTION = """Start, stop or show the embedded AWS (MiniStack, on loopback only).
+DESCRIPTION = """Start or stop the embedded AWS (MiniStack, on loopback), or print its status.
 
 `start --apply` also applies the local copy of infra/, so that you can try
 dataset, flood, drain and query by hand. `stop` deletes everything in it.

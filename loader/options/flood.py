@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many messages to send (default: the experiment's number x the stack's concurrency_value)",
     )
     add_order_option(parser)
-    parser.add_argument("--run", metavar="RUN_ID", help="add to this run (default: a new run)")
+    parser.add_argument(
+        "--run", metavar="RUN_ID", help="add to this run, or give a new run this id (default: a new run)"
+    )
     parser.add_argument(
         "--cell",
         metavar="NAME",

@@ -58,8 +58,7 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
     for found in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
         if is_at(found.read_json("run.json", {}), target.place) and _is_of(target, found):
-            if found.name != newest.name:
-                say(f"run {found.name}: the newest of the applied stack")
+            say(f"run {found.name}: the newest{' of the applied stack' if found.name != newest.name else ''}")
             return found
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.run_id, stored, target.place)

@@ -128,6 +128,8 @@ def _path(name: str, experiment: str | None) -> Path:
         if not meant:
             near = difflib.get_close_matches(name, [*saved, *(one.partition("/")[2] for one in saved)], n=1)
             hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
+            if path.suffix:
+                raise UsageError(f"NAME|FILE: there is no file {name!r}; {hint}")
             raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
         if len(meant) > 1:
             raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(meant)}")

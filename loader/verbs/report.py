@@ -83,4 +83,7 @@ def _refusing(make: Callable[[], T], place: Path) -> T:
         raise UsageError(str(error)) from None
     except OSError as error:
         why = error.strerror or error
-        raise RunError(f"the report {place} can't be written: {why}; free that disk or use another place") from None
+        is_folder = isinstance(error, IsADirectoryError)
+        fix = "remove or rename that folder" if is_folder else "free that disk or use another place"
+        where = error.filename2 or error.filename if is_folder else place
+        raise RunError(f"the report {where} can't be written: {why}; {fix}") from None

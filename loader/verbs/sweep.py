@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 
 from experiments import EXPERIMENTS
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             folder.remove_if_empty()
     build_and_print(folder.path, arguments.format)
-    say(f"rebuild it with `stampede report {folder.path}`", style="dim")
+    say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)

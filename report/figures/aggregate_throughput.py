@@ -40,7 +40,7 @@ def draw(drawn: Drawn) -> Figure | None:
     groups, known = drawn.chosen(_whole), drawn.concurrencies
     if not groups or len(known) == 1:
         return None
-    highest = max(filter(None, (_whole(cell) for one in groups for _, cell in one.cells)))
+    highest = max(speed for one in groups for _, cell in one.cells if (speed := _whole(cell)))
     factor, unit = (1000, "Gbit/s") if highest >= 10_000 else (1, "Mbit/s")
     ideals, label = _ideals(drawn), f"{unit} for all functions"
 
@@ -77,7 +77,8 @@ def _log_scale(axes: Axes) -> None:
 
 
 def _whole(cell: Cell) -> float | None:
-    return cell["parallelism"] and cell["parallelism"]["mbit_per_s"]
+    """The aggregate throughput in Mbit/s; None where nothing arrived, which a logarithmic axis can't show."""
+    return (cell["parallelism"] or {}).get("mbit_per_s") or None
 
 
 def _in_window(cell: Cell) -> float | None:

@@ -10,7 +10,7 @@ from report.run import Run
 from report.sections.page import Block, Page
 
 GROUPS = (("machine", "Machine"), ("versions", "Versions"), ("account", "Account"), ("plan", "Plan"))
-TARGETS = {"local": "local: the embedded emulator on this machine", "aws": "AWS"}
+TARGETS = {"local": "local: the embedded AWS on this machine", "aws": "AWS"}
 
 
 def render(page: Page) -> Block:
@@ -46,11 +46,12 @@ def _without_end(run: Run) -> str:
 
 
 def _short(part: object) -> object:
-    """`part` without the lists of the cells and of their settings, which are as long as the run, and run.json has them;
-    nor what --target was: the run's own says more."""
+    """`part` without the lists of the cells and of their settings, which are as long as the run, and run.json has them,
+    without what --target was (the run's own says more), and without an empty list of further products."""
     if not isinstance(part, Mapping):
         return part
-    return {name: value for name, value in part.items() if name not in ("order", "cells", "rest", "target")}
+    left_out = {"order", "cells", "rest", "target"} | ({"also"} if not part.get("also") else set())
+    return {name: value for name, value in part.items() if name not in left_out}
 
 
 def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:

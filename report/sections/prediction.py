@@ -16,7 +16,7 @@ from report.statistics.prediction import between, percent, text
 UNSURE = ("guessed", "fitted")
 TIMES = {"avg_s": ("seconds", "s"), "span_s": ("elapsed time", "s")}
 OVERLAP = {"most_at_once": ("peak concurrency", ""), "time_to_n_s": ("time to N", "s"),
-           "share_at_n": ("time at full N", "%")}  # fmt: skip
+           "share_at_n": ("time in full overlap", "%")}  # fmt: skip
 OWNERS = {
     "aws": "the parameters for AWS",
     "local": "the parameters of another machine, because this one wasn’t calibrated",
@@ -105,7 +105,7 @@ def _known(parameters: Sequence[Parameter]) -> str:
     if not parameters:
         return "The parameters aren’t stored with this run."
     counts = [f"{count} {known}" for known in KNOWN if (count := sum(one.known == known for one in parameters))]
-    return f"The prediction uses {len(parameters)} parameters: {listed(counts)}."
+    return f"The model has {len(parameters)} parameters: {listed(counts)}. Not every run uses all of them."
 
 
 def _unsure(parameters: Sequence[Parameter]) -> Grid | None:

@@ -141,7 +141,7 @@ class _Series:
 
     def _too_few(self) -> str:
         """Why there is no knee, and between which speeds it would lie."""
-        unknown = f"up to where more {self._what} give a gain is unknown"
+        unknown = f"how many {self._what} are worth making is unknown"
         words = [key.value_words(self._axis) for key in self._keys]
         if 0 in self._medians:
             return f"{unknown}: nothing got through with {words[self._medians.index(0)]}"

@@ -22,14 +22,14 @@ Figures = Mapping[str, Any]
 RESOLUTION_S = 0.001
 # Below it nothing can be told in proportion.
 LEAST = {"time_to_n_s": RESOLUTION_S, "span_s": RESOLUTION_S}
-# So much of the span earlier or later decides nothing, nor so much of the time at full N: clocks and hand-overs do it.
+# So much of the span earlier or later decides nothing, nor of the time in full overlap: clocks and hand-overs do it.
 EARLY_OR_LATE = 0.01
 NEVER = "never"
 SENTENCES = {
     "avg_s": "{measured} s for one {one} ({predicted} s predicted{off})",
     "most_at_once": "a peak concurrency of {measured} ({predicted} predicted{off})",
     "time_to_n_s": "N reached after {measured} s ({predicted} s predicted{off})",
-    "share_at_n": "{measured} % of the {one} time at full N ({predicted} % predicted{off})",
+    "share_at_n": "{measured} % of the {one} time in full overlap ({predicted} % predicted{off})",
     "span_s": "{measured} s elapsed ({predicted} s predicted{off})",
 }
 
@@ -167,8 +167,10 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     outside = [row for row in timed if not row["avg_s"]["inside"]]
     worst = max(outside or timed, key=lambda row: _apart("avg_s", row))
     figures, held = worst["avg_s"], len(timed) - len(outside)
+    own, is_off = figures["interval"], not figures["low"] <= figures["measured"] <= figures["high"]
+    around = f" (interval {between('avg_s', own)})" if own and is_off and figures["inside"] else ""
     told = [f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
-            f"{text('avg_s', figures['measured'])} s measured"]  # fmt: skip
+            f"{text('avg_s', figures['measured'])} s measured{around}"]  # fmt: skip
     told += [] if figures["difference"] is None else [percent(figures["difference"])]
     if len(timed) == 1:
         says = "matches" if held else "misses"

@@ -100,10 +100,10 @@ WORDS = {
     "prediction": (
         "What the model expected before the run, with the range that its parameters allow. A miss is a figure whose "
         "own interval doesn't overlap that range. For the mean of the {many} this is the interval above, widened to "
-        "the means of the repeats; for the other figures it is the range of the repeats. Time at full N is here the "
-        "share of all attempts' time that lies within full overlap, 0 where N never ran at once. A peak above N "
+        "the means of the repeats; for the other figures it is the range of the repeats. Time in full overlap is the "
+        "share of all attempts' time that lies within it, 0 where N never ran at once. A peak above N "
         "counts as N. Clocks and hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of "
-        "the records, the time to N by a hundredth of the elapsed time, and the time at full N by one percentage "
+        "the records, the time to N by a hundredth of the elapsed time, and the time in full overlap by one percentage "
         "point. With repeats, the elapsed time is their mean."
     ),
 }

@@ -282,7 +282,7 @@ def test_what_was_predicted_stands_beside_what_was_measured(default, everything)
     assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
     said = "Predicted with the parameters of this machine on 2026-05-01 10:00:00 UTC, seed 1; 2 of them"
     assert said in default.page.text
-    assert "The prediction uses 2 parameters: 1 measured and 1 guessed." in default.page.text
+    assert "The model has 2 parameters: 1 measured and 1 guessed." in default.page.text
     assert any(row[0] == "guessed_s" for row in default.page.rows)
     assert everything.numbers["prediction"] is None
     assert "Nothing was predicted for this run" in everything.page.text

@@ -27,6 +27,7 @@ from experiments.key_plan import KeyPlanError
 from loader.checks import plan as plan_checks
 from loader.command_line import EXAMPLES, VERBS, build_parser, main
 from loader.errors import RunError, UsageError
+from loader.program import ROOT, as_typed
 from loader.run.stack_lock import holding
 from loader.verbs import doctor
 from loader.verbs.plan_options import plan_of
@@ -333,6 +334,22 @@ def test_hints_name_the_program_as_it_was_started_where_it_is_not_on_the_path(st
     assert stampede("sweep", "--foo").stderr.endswith(f"see `{started} sweep --help`\n")
     (tmp_path / "stampede").touch(mode=0o755)
     assert "; start one with `stampede flood`" in stampede("drain", cwd=tmp_path).stderr
+    (tmp_path / "stampede").unlink()
+    monkeypatch.setattr(sys, "argv", ["/my clone/bin/stampede"])
+    assert "; start one with `'/my clone/bin/stampede' flood`" in stampede("drain", cwd=tmp_path).stderr
+
+
+def test_hints_find_infra_from_another_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert as_typed("`terraform -chdir=infra apply`") == f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} apply`"
+    monkeypatch.chdir(ROOT)
+    assert as_typed("`terraform -chdir=infra apply`") == "`terraform -chdir=infra apply`"
+
+
+def test_a_closed_stdout_is_no_traceback():
+    program = Path(sys.executable).with_name("stampede")
+    done = subprocess.run(["sh", "-c", '"$0" --version >&-', program], stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_only_verbs_that_read_or_write_runs_take_a_results_dir():

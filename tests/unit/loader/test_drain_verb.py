@@ -93,6 +93,6 @@ def test_ctrl_c_says_that_the_run_goes_on_and_how_to_resume(drained, applied, ca
     applied("copy")
     assert main(["drain"]) == 130
     assert capsys.readouterr().err == (
-        "stampede drain: interrupted; the messages in the queue are still being processed; "
+        "run of_copy: the newest\nstampede drain: interrupted; the messages in the queue are still being processed; "
         "`stampede drain --run of_copy` resumes\n"
     )

@@ -176,6 +176,11 @@ def test_nothing_is_drawn_without_records(built_run):
     assert cold_starts.draw(nothing) is None
 
 
+def test_cells_to_which_no_byte_came_have_no_aggregate_to_draw(numbers):
+    empty = [one | {"parallelism": one["parallelism"] | {"mbit_per_s": 0.0}} for one in numbers["cells"]]
+    assert aggregate_throughput.draw(changed(numbers, cells=empty)) is None
+
+
 def test_more_series_than_colours_still_draw(numbers):
     of_many = changed(numbers, cells=many(numbers, 8))
     assert drawing.svg(seconds.draw(of_many, {})).count("fill-opacity: 0.22") == 24

@@ -91,7 +91,7 @@ def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     [series] = found["knees"]["series"]
     assert (series["level"], series["knee"], series["range"]) == ("cant_tell", None, None)
     assert found["verdict"]["headline"] == (
-        "On this machine, up to where more parallel calls give a gain is unknown: 1 copy run per cell, of 5 needed; "
+        "On this machine, how many parallel calls are worth making is unknown: 1 copy run per cell, of 5 needed; "
         "690 calls/s with a limit of 100 to 3,050 calls/s with a limit of 800."
     )
     page = Page(report.build(folder).read_text())

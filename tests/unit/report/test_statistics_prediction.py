@@ -88,7 +88,7 @@ def test_the_miss_that_a_caveat_names_is_the_one_with_the_largest_difference_tha
     cells = {CELL.format(2): forecast(share_at_n=0.5, avg_s=1 / 1.6)}
     numbers, _ = predicted(tmp_path, waves(), cells)
     [words] = misses(numbers)
-    assert "100 % of the download time at full N (45 to 55 % predicted, +100 %) with 1,024 MB, N = 2." in words
+    assert "100 % of the download time in full overlap (45 to 55 % predicted, +100 %) with 1,024 MB, N = 2." in words
 
 
 def test_a_mean_whose_own_interval_touches_the_range_is_no_miss(tmp_path):
@@ -219,3 +219,11 @@ def test_what_only_records_tell_apart_was_predicted_together(tmp_path):
     [row] = numbers["prediction"]["cells"]
     assert (row["avg_s"]["measured"], row["span_s"]["measured"]) == (5.5, 5.0)
     assert "read" not in row
+
+
+def test_a_mean_outside_the_range_that_matches_it_is_shown_with_its_interval(tmp_path):
+    wide = lasting([0.5, 1.5, 0.7, 1.3, 1.0, 0.6, 1.4, 0.8, 1.2, 1.1])
+    numbers, _ = predicted(tmp_path, wide, {CELL.format(1): forecast(avg_s=0.85)})
+    row = numbers["prediction"]["cells"][0]["avg_s"]
+    assert row["inside"] and row["measured"] > row["high"]
+    assert f"s measured (interval {row['interval']['low']:.3f} to " in numbers["prediction"]["words"]
