@@ -27,12 +27,12 @@ help: ## Show this list
 run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, then remove it all (about 3 minutes)
 	$(BIN)/stampede sweep download
 
-# Five at once, even on two cores: the tests that come first mostly wait for Terraform.
+# Four at once, even on two cores: the tests that come first mostly wait for Terraform.
 .PHONY: test
 test: $(READY) ## Every test (under 6 minutes on 2 cores once the providers are built)
 	$(BIN)/python -m emulator.providers
 	@$(MAKE) --no-print-directory chromium
-	$(BIN)/pytest --numprocesses=5 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 RUNS ?= 12
 BUSY ?= 2
