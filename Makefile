@@ -29,7 +29,7 @@ run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, th
 
 # Four at once, even on two cores: the tests that come first mostly wait for Terraform.
 .PHONY: test
-test: $(READY) ## Every test (under 6 minutes on 2 cores once the providers are built)
+test: $(READY) ## Every test (about 6½ minutes on 2 cores once the providers are built)
 	$(BIN)/python -m emulator.providers
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder
