@@ -2,50 +2,19 @@ package s3
 
 import (
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/recorded"
 )
 
-// answer is a row of tests/data/aws_answers/services.json: what AWS was recorded to answer.
-type answer struct {
-	ID     string `json:"id"`
-	Answer struct {
-		Status  int            `json:"status"`
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Fields  map[string]any `json:"fields"`
-	} `json:"answer"`
-}
-
-func recorded(t *testing.T, id string) answer {
-	t.Helper()
-	text, err := os.ReadFile("../../../../tests/data/aws_answers/services.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []answer
-	if err := json.Unmarshal(text, &rows); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if row.ID == id {
-			return row
-		}
-	}
-	t.Fatalf("no recorded answer %s", id)
-	return answer{}
-}
-
-// write sends the answer as S3 does.
-func (a answer) write(w http.ResponseWriter) {
+// write sends a recorded answer as S3 does.
+func write(w http.ResponseWriter, a recorded.Row) {
 	if a.Answer.Code != "" {
 		w.WriteHeader(a.Answer.Status)
 		if a.Answer.Status == http.StatusNotModified {
@@ -95,8 +64,8 @@ func TestWhatS3WasRecordedToAnswerIsWhatACopyTakesItFor(t *testing.T) {
 		"s3-97": failure.S3, "s3-98": "done", "s3-100": failure.NoSuchKey, "s3-102": "done", "s3-103": failure.S3, "s3p-104": "exists",
 		"s3-107": "done", "s3-108": "done", "s3a-113": "exists",
 	} {
-		row := recorded(t, id)
-		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { row.write(w) })
+		row := recorded.Answer(t, id)
+		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { write(w, row) })
 		_, err := client.Copy(context.Background(), counter{}, "b", "k", "k2")
 		if got := judged(err); got != wanted {
 			t.Errorf("%s: %s instead of %s: %v", id, got, wanted, err)
@@ -111,15 +80,15 @@ func TestWhatS3WasRecordedToAnswerIsWhatAReadTakesItFor(t *testing.T) {
 	for id, wanted := range map[string]string{
 		"s3-116": failure.S3, "s3-119": failure.ObjectChanged, "s3-120": failure.S3, "s3-123": failure.S3,
 	} {
-		row := recorded(t, id)
-		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { row.write(w) })
+		row := recorded.Answer(t, id)
+		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { write(w, row) })
 		_, _, err := client.Get(context.Background(), counter{}, Get{Key: "k", First: 1024, Last: 4096})
 		if got := judged(err); got != wanted {
 			t.Errorf("%s: %s instead of %s: %v", id, got, wanted, err)
 		}
 	}
-	row := recorded(t, "s3-116")
-	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { row.write(w) })
+	row := recorded.Answer(t, "s3-116")
+	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { write(w, row) })
 	if _, _, err := client.Get(context.Background(), counter{}, Get{Key: "k", Last: 4096}); judged(err) != "no bytes" {
 		t.Error(err)
 	}
@@ -127,13 +96,13 @@ func TestWhatS3WasRecordedToAnswerIsWhatAReadTakesItFor(t *testing.T) {
 
 // S3 looks at a condition once more when a copy ends, and then has answered 200 already.
 func TestAConditionThatFailsBehindThe200IsTakenForTheSameAsBeforeIt(t *testing.T) {
-	row := recorded(t, "s3a-113")
+	row := recorded.Answer(t, "s3a-113")
 	for code, wanted := range map[string]string{
 		row.Answer.Code: "exists", "ConditionalRequestConflict": failure.S3 + ", tried again", "OperationAborted": failure.S3 + ", tried again",
 	} {
 		late := row
 		late.Answer.Code, late.Answer.Status = code, http.StatusOK
-		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { late.write(w) })
+		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { write(w, late) })
 		if _, err := client.Copy(context.Background(), counter{}, "b", "k", "k2"); judged(err) != wanted {
 			t.Errorf("%s: %v", code, err)
 		}
@@ -141,8 +110,8 @@ func TestAConditionThatFailsBehindThe200IsTakenForTheSameAsBeforeIt(t *testing.T
 }
 
 func TestKeysThatAreListedAsDeletedAreGone(t *testing.T) {
-	row := recorded(t, "s3-130")
-	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { row.write(w) })
+	row := recorded.Answer(t, "s3-130")
+	client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { write(w, row) })
 	left, err := client.Delete(context.Background(), counter{}, []string{"a", "b", "c", "d", "e"})
 	if err != nil || left != nil {
 		t.Error(left, err)
@@ -152,7 +121,7 @@ func TestKeysThatAreListedAsDeletedAreGone(t *testing.T) {
 // A copy of parts has a plain ETag, and of KMS another one, but the checksum of the whole object that its source has.
 func TestACopyIsKnownByTheChecksumThatItKeeps(t *testing.T) {
 	for id, algorithm := range map[string]string{"s3-107": "ChecksumCRC64NVME", "s3-108": "ChecksumCRC32"} {
-		result := recorded(t, id).Answer.Fields["CopyObjectResult"].(map[string]any)
+		result := recorded.Answer(t, id).Answer.Fields["CopyObjectResult"].(map[string]any)
 		header := http.Header{}
 		header.Set("X-Amz-Checksum-"+strings.TrimPrefix(algorithm, "Checksum"), result[algorithm].(string))
 		header.Set("X-Amz-Checksum-Type", result["ChecksumType"].(string))
