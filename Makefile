@@ -30,7 +30,7 @@ run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, th
 # Four at once, even on two cores: the tests that come first mostly wait for Terraform.
 .PHONY: test
 test: $(READY) ## Every test (about 6½ minutes on 2 cores once the providers are built)
-	$(BIN)/python -m emulator.providers
+	$(BIN)/python -m stampede.emulator.providers
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
@@ -50,7 +50,7 @@ evidence: $(READY) ## Write docs/evidence.md anew: what Stampede assumes of AWS,
 
 .PHONY: test-slow
 test-slow: $(READY) go-function ## What make test leaves out: N = 500, sweeps with AWS's manners, a stack changed by hand (about 12 minutes)
-	$(BIN)/python -m emulator.providers
+	$(BIN)/python -m stampede.emulator.providers
 	$(BIN)/pytest -m slow tests/emulator tests/terraform
 
 # Each round has a seed of its own, which repeats it; a round that fails is the last one. Go's fuzzing keeps what it finds.
@@ -70,7 +70,7 @@ fuzz: $(READY) ## The property tests on random examples, for an hour (less with 
 # Like the linters, in an environment of its own, kept with the providers: 500 MB.
 .PHONY: test-localstack
 test-localstack: $(READY) $(LOCALSTACK)/ready ## The loader, doctor and modules against LocalStack and moto, too (about 3 minutes)
-	$(BIN)/python -m emulator.providers
+	$(BIN)/python -m stampede.emulator.providers
 	STAMPEDE_LOCALSTACK_PYTHON=$(LOCALSTACK)/bin/python $(BIN)/pytest tests/localstack
 
 $(LOCALSTACK)/ready: tests/localstack/requirements.txt
@@ -97,6 +97,7 @@ chromium:
 check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Python, Go and Terraform
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/pytest tests/terraform/test_configuration.py -k "formatted or configuration_is_valid"
 	$(BIN)/pytest tests/unit/test_go_sources.py -k "vet or formatted or go_mod"
 	for module in functions/transfer bench/front; do (cd $$module && GOOS=darwin CGO_ENABLED=0 go vet ./...); done
@@ -164,7 +165,7 @@ bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-ma
 
 .PHONY: setup
 setup: $(READY) ## Only set up: the Python environment, the Terraform providers, and OpenTofu where there is no Terraform
-	$(BIN)/python -m emulator.providers
+	$(BIN)/python -m stampede.emulator.providers
 
 .PHONY: clean
 clean: ## Stop the embedded AWS and remove what was built here (results and the cache folder stay)

@@ -28,7 +28,7 @@ from bench import (
 from bench.measure import Entry, save
 from bench.other_work import Watch
 from bench.table import print_entries
-from loader.progress import say
+from stampede.progress import say
 
 OUTPUT = Path("results/bench.json")
 _AGAINST_DOWNLOAD_FILE = {

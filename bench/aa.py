@@ -32,11 +32,11 @@ from unittest.mock import patch
 from bench.errors import BenchError
 from bench.measure import Entry
 from bench.process import stop
-from emulator.process import end_with_parent
-from loader.progress import say
-from report.run import load
-from report.statistics import rules, statistics, together
-from report.statistics.crossing import UNCLEAR
+from stampede.emulator.process import end_with_parent
+from stampede.progress import say
+from stampede.report.statistics import rules, statistics, together
+from stampede.report.statistics.crossing import UNCLEAR
+from stampede.runs.run import load
 
 FOLDER = Path("results/aa")
 DOCUMENTS = (Path("docs/benchmarks.md"), Path("docs/results.md"))

@@ -15,19 +15,19 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from experiments import EXPERIMENTS, Experiment
-from experiments.experiment import Published
-from experiments.knowledge import OWN
-from loader.cost.demand import demands
-from loader.infra_variables import declared
-from loader.predicting import parameters_of, scenario_of
-from loader.run.plan import make_plan
-from model import operation
-from model import parameters as known
-from model.parameters import Parameters
-from model.scenario import evaluate
-from report.cell_key import Key
-from report.published import Theirs, every_cell
-from report.statistics.bootstrap import student_quantile
+from stampede.experiment.declaration import Published
+from stampede.experiment.parameters import files
+from stampede.model import operations
+from stampede.model import parameters as known
+from stampede.model.parameters import Parameters
+from stampede.model.scenario import evaluate
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.planning.predicting import parameters_of, scenario_of
+from stampede.report.published import Theirs, every_cell
+from stampede.report.statistics.bootstrap import student_quantile
+from stampede.runs.cell_key import Key
+from stampede.stacks.infra_variables import declared
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
@@ -91,7 +91,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
         work = theirs.published.work(demand.values, parameters)
-        return operation.of(work, scenario.memory_mb, parameters)[0].mean_s
+        return operations.of(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
@@ -159,9 +159,8 @@ def _figure(value: float) -> str:
 
 def _parameters() -> str:
     """The files of parameters, AWS's and each experiment's, and the same for a machine of one's own."""
-    files = [known.AWS, *(OWN / f"{name}.json" for name in EXPERIMENTS)]
-    files += [path.with_name(f"{path.stem}_local.json") for path in files]
-    return "\n".join(_parameters_of(path) for path in files if path.exists())
+    paths = [path for place in ("aws", "local") for name in EXPERIMENTS for path in files(name, place)]
+    return "\n".join(map(_parameters_of, dict.fromkeys(paths)))
 
 
 def _parameters_of(path: Path) -> str:

@@ -17,8 +17,8 @@ from bench import copy_clients, download, machine, session
 from bench.errors import BenchError
 from bench.front import front
 from bench.measure import Entry, Samples
-from loader.arguments import positive_int
-from loader.progress import say
+from stampede.cli.arguments import positive_int
+from stampede.progress import say
 
 SMALL, LARGE, LARGEST = 10_000, 1_000_000, 10_000_000
 PARALLEL_LIMIT = 100

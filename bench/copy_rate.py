@@ -19,7 +19,7 @@ from bench.copies import LATENCY_MS
 from bench.download import BUCKET, Gateway
 from bench.front import front
 from bench.measure import Entry, Samples
-from loader.progress import say
+from stampede.progress import say
 
 RUN_SECONDS, SETTLING_SECONDS = 60, 10
 MOST_RUNS = 3  # a minute each

@@ -24,7 +24,7 @@ from bench import invoke, peers, servers, tools
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.measure import Entry, Samples, alternate
-from loader.progress import say
+from stampede.progress import say
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 BUCKET, KEY = "stampede-bench", "sample_large_file.dat"

@@ -18,12 +18,12 @@ from botocore.config import Config
 from bench import raw_http, servers, tools
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
-from loader.progress import say
-from loader.run.flood import orders, sent_log
-from loader.run.folder import RunFolder
+from loader.flood import orders, sent_log
 from loader.sqs import sending
 from loader.sqs.signing import Signer, request_body
-from loader.target import Target
+from stampede.progress import say
+from stampede.runs.folder import RunFolder
+from stampede.stacks.target import Target
 
 NAME = "flood_latency_15ms"
 NAME_LOOPBACK = "flood_loopback"

@@ -18,12 +18,12 @@ from bench import machine, servers, session
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.flood import CELL, EXTRAS, Queue, made_queue, run_folder
-from loader.arguments import positive_int
-from loader.progress import say
-from loader.run.accounting import account
-from loader.run.flood import flood
-from loader.run.folder import RunFolder
-from loader.target import Target
+from loader.flood import flood
+from stampede.cli.arguments import positive_int
+from stampede.progress import say
+from stampede.runs.accounting import account
+from stampede.runs.folder import RunFolder
+from stampede.stacks.target import Target
 
 COUNTS = (10_000, 100_000, 1_000_000)
 HEAP_MB = 4096  # ElasticMQ keeps all messages

@@ -25,7 +25,7 @@ from typing import Any
 from bench.child import RSS_UNIT_BYTES
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
-from loader.progress import say
+from stampede.progress import say
 
 NAME = "insights_summary_1m"
 NAME_PARQUET = "insights_summary_1m_parquet"
@@ -68,7 +68,7 @@ def write_events(path: Path, records: int, seed: int = SEED) -> None:
 
 def ours(logs: Path) -> list[Row]:
     """The summary by the evaluator."""
-    from queries.insights import evaluate
+    from stampede.insights import evaluate
 
     return [tuple(row.values()) for row in evaluate(QUERY.read_text(), logs).rows]
 
@@ -101,8 +101,8 @@ def _percentile(ordered: list[float], percent: int) -> float:
 
 def stored(logs: Path) -> list[Row]:
     """Stores the lines of a run as columns, as a drain does; gives how large they are (bytes), or nothing."""
-    from loader.run import log_columns
-    from loader.run.folder import RunFolder
+    from stampede.insights import log_columns
+    from stampede.runs.folder import RunFolder
 
     log_columns.store(RunFolder(logs.parent), at_end=True)
     columns = log_columns.stored(logs)
@@ -111,14 +111,14 @@ def stored(logs: Path) -> list[Row]:
 
 def of_run(logs: Path) -> list[Row]:
     """The summary over the stored lines of a run, or its columns, as `stampede query --run` asks it."""
-    from loader.query_backends import Local
+    from stampede.insights.backends import Local
 
     return [tuple(row.values()) for row in Local.of_run(logs).ask(QUERY.read_text()).rows]
 
 
 def compiled(logs: Path) -> list[Row]:
     """Compiles the query without looking at the events: how long it takes at first and later (ms)."""
-    from queries.insights import check
+    from stampede.insights import check
 
     text, times_ms = QUERY.read_text(), []
     for _ in range(1 + _LATER_COMPILES):
@@ -130,7 +130,7 @@ def compiled(logs: Path) -> list[Row]:
 
 def reported(run: Path) -> list[Row]:
     """Builds the report of a stored run; no rows."""
-    import report
+    from stampede import report
 
     report.build(run)
     return []
@@ -226,7 +226,7 @@ def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
 def main(side: str, logs: str) -> None:
     """Run one side and print its report as JSON."""
     if side != "peer":
-        import loader.query_backends  # noqa: F401 - imported before the clock starts, as queries.insights is with it
+        pass
 
     started = time.perf_counter()
     rows = SIDES[side](Path(logs))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import abilities
 from bench.other_work import MOST_SHARE, Watch, counts
-from loader.progress import say
+from stampede.progress import say
 
 
 def describe() -> str:

@@ -19,7 +19,7 @@ from bench.errors import BenchError
 from bench.matrix_table import Matrix, Row, keep, markdown
 from bench.other_work import Watch, counts
 from bench.small_set import LARGEST_BYTES, OBJECTS, SMALLEST_BYTES, small_set
-from loader.progress import say
+from stampede.progress import say
 
 OUTPUT = Path("results/bench-matrix.json")
 GO_WAYS = [("stream", "discard"), ("stream", "tmp"), ("ranges", "memory"), ("ranges", "tmp")]

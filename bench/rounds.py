@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bench.download import Side
 from bench.measure import Entry, Samples
-from loader.progress import say
+from stampede.progress import say
 
 
 def in_turn(sides: Sequence[Side], runs: int, seconds_a_round: int) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from bench.errors import BenchError
-from loader.errors import RunError, UsageError
-from loader.progress import say
+from stampede.errors import RunError, UsageError
+from stampede.progress import say
 
 DEFAULT_RUNS = 5
 

@@ -17,9 +17,11 @@ import numpy as np
 from bench.child import run_child
 from bench.errors import BenchError
 from bench.measure import Entry, Samples, alternate
-from loader.progress import say
-from model.flood import Flood, Trigger, run
-from model.operation import Operation
+from stampede.model.flood import Flood
+from stampede.model.operation import Operation
+from stampede.model.simulation import run
+from stampede.model.trigger import Trigger
+from stampede.progress import say
 
 NAME, NAME_MEMORY = "simulate_10k", "simulate_memory"
 MESSAGES, WORKERS, AT_ONCE, PER_MINUTE = 100_000, 10_000, 1_000, 1_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import download
 from bench.errors import BenchError
-from loader.progress import say
+from stampede.progress import say
 
 OBJECTS = 1_000
 SMALLEST_BYTES, LARGEST_BYTES = 10_000, 100_000

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import BenchError
-from loader.progress import say
+from stampede.progress import say
 
 POM = Path(__file__).with_name("pom.xml")
 FETCH_TIMEOUT_S = 600

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.copy import COPY
-from experiments.copy_host import COPY_HOST
-from experiments.download import DOWNLOAD
-from experiments.experiment import Axis, Experiment, Matrix
-from experiments.express import EXPRESS
-from experiments.filesystem import FILESYSTEM
+from experiments.copy.declaration import COPY
+from experiments.copy_host.declaration import COPY_HOST
+from experiments.download.declaration import DOWNLOAD
+from experiments.express.declaration import EXPRESS
+from experiments.filesystem.declaration import FILESYSTEM
+from stampede.experiment.declaration import Axis, Experiment, Matrix
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS)}
 # What a run of before there was a choice doesn't name.

@@ -1,1 +1,1 @@
-"""Drives load: the `stampede` command line, one verb a file."""
+"""The loader: the data set, the flood, the drain, and queries that Athena runs instead of functions."""

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from experiments.experiment import Execution
-from loader.errors import one_line
-from loader.progress import say
-from loader.target import Target, is_final, is_gone
+from stampede.errors import one_line
+from stampede.experiment.declaration import Execution
+from stampede.progress import say
+from stampede.stacks.target import Target, is_final, is_gone
 
 Answer = TypeVar("Answer")
 

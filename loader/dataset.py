@@ -23,14 +23,14 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from experiments.key_plan import MOST_COPY_BYTES
-from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
-from loader import target as targets
-from loader.errors import UsageError, one_line
 from loader.in_flight import in_flight
-from loader.progress import bar, say
-from loader.target import Target
-from report.phrases import size_words
+from stampede.errors import UsageError, one_line
+from stampede.experiment.key_plan import MOST_COPY_BYTES
+from stampede.experiment.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
+from stampede.phrases import size_words
+from stampede.progress import bar, say
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
 
 UPLOADS_AT_ONCE = 8
 # Heads and copies: S3 works and this machine waits. Far below what a prefix takes.

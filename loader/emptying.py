@@ -13,12 +13,12 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader import target as targets
 from loader.dataset import abort
-from loader.errors import RunError
 from loader.in_flight import in_flight
-from loader.progress import say
-from loader.target import Target
+from stampede.errors import RunError
+from stampede.progress import say
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
 
 # Requests of 1,000 keys each, DeleteObjects' most.
 DELETES_AT_ONCE = 8

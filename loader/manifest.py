@@ -15,13 +15,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from experiments.key_plan import KeyPlan
-from loader import target as targets
 from loader.dataset import crc32, head
-from loader.errors import UsageError
 from loader.in_flight import in_flight
-from loader.progress import bar, say
-from loader.target import Target
+from stampede.errors import UsageError
+from stampede.experiment.key_plan import KeyPlan
+from stampede.progress import bar, say
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
 
 PUTS_AT_ONCE = 8
 ABSENT = -1

@@ -28,7 +28,7 @@ CITATION = re.compile(
     r"\((?:Lambda|SQS|S3|IAM|EFS|VPC|EC2|STS|KMS|CloudWatch|Athena|AWS|API)\b[^)]*(?:[Gg]uide|[Rr]eference|quotas)"
     "|quotas page"
 )
-SOURCES = ("loader", "functions", "emulator", "experiments", "queries", "report", "model", "infra", "docs", "*.md")
+SOURCES = ("loader", "functions", "experiments", "queries", "stampede", "infra", "docs", "*.md")
 WEIGHTS = ("figures", "data", "handling")
 
 
@@ -150,7 +150,7 @@ def citing() -> Iterator[str]:
     """Every source of the product that cites a page of AWS, but those of the query language, whose page lists them."""
     for file, text in _texts():
         is_source = file.endswith((".py", ".go", ".tf")) and not file.endswith("_test.go")
-        if is_source and not file.startswith("queries/") and CITATION.search(text):
+        if is_source and not file.startswith("stampede/insights/") and CITATION.search(text):
             yield file
 
 

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import botocore.session
 
-from loader.endpoints import shown
 from loader.sqs.signing import Endpoint, Signer, request_body
 from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
+from stampede.stacks.endpoints import shown
 
 # SendMessageBatch takes 10 entries and 1 MiB in all (SQS quotas); JSON escaping is counted with a margin.
 MAX_ENTRIES = 10
@@ -121,7 +121,7 @@ def send(
     *,
     in_flight: int = IN_FLIGHT,
 ) -> Outcome:
-    """Send every order to `queue_url` of `target` (loader.target.Target) and return the outcome; never raises for SQS.
+    """Send every order to `queue_url` of `target` (a `Target`) and return the outcome; never raises for SQS.
 
     `on_accepted` is called with each batch's confirmed messages; what it raises ends the flood. Memory does not grow
     with the number of orders. After a refusal that retries can't mend (or MAX_ATTEMPTS failures of one batch) nothing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import report
+from stampede import report
 from tests.browser.chromium import Chromium, Tab, find
 from tests.unit.report import synthetic_run
 from tests.unit.report.sketches import pictures

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 
-import report
+from stampede import report
 from tests.browser.chromium import Chromium, Tab, find
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"

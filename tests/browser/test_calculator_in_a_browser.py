@@ -5,10 +5,10 @@ from dataclasses import astuple
 
 import pytest
 
-import report
 from experiments import EXPERIMENTS
-from report.phrases import dollars
-from report.sections.calculator import Numbers, answer, bill
+from stampede import report
+from stampede.phrases import dollars
+from stampede.report.sections.calculator import Numbers, answer, bill
 from tests.unit.report import sized_run
 
 

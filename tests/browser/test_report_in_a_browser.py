@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-import report
 from experiments import EXPERIMENTS
+from stampede import report
 from tests.contract import synthetic
 from tests.unit.report import copied_run
 from tests.unit.report.sketches import pictures

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from experiments import Axis, Matrix
-from experiments.experiment import Compare, Metric, Published
-from experiments.usage import Usage
+from stampede.experiment.declaration import Compare, Metric, Published
+from stampede.experiment.usage import Usage
 from tests.unit.loader.reads_experiment import DOWNLOAD, ORDER_AXES, READS
 
 DATASET, THREADS = ORDER_AXES

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments import Experiment
-from loader.infra_variables import declared
-from report.objects import COUNTS as OBJECTS
-from report.phrases import listed
+from stampede.phrases import listed
+from stampede.report.objects import COUNTS as OBJECTS
+from stampede.stacks.infra_variables import declared
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
@@ -31,7 +31,12 @@ def outputs() -> list[str]:
 
 def _places(experiment: Experiment) -> Iterator[str]:
     name = experiment.name
-    for place in (f"experiments/{name}.py", f"infra/{name}.tf", f"infra/variables_{name}.tf", f"queries/{name}"):
+    for place in (
+        f"experiments/{name}/declaration.py",
+        f"infra/{name}.tf",
+        f"infra/variables_{name}.tf",
+        f"queries/{name}",
+    ):
         if not (ROOT / place).exists():
             yield f"{place} isn't there"
     known = re.search(r"contains\(\[([^]]*)\], var\.experiment\)", (ROOT / "infra/variables.tf").read_text())
@@ -40,9 +45,9 @@ def _places(experiment: Experiment) -> Iterator[str]:
 
 
 def _outputs(experiment: Experiment) -> Iterator[str]:
-    named = [*([experiment.placing.function] if experiment.placing else []), *experiment.emptied_before_destroy]
+    named = [*([experiment.seeding.function] if experiment.seeding else []), *experiment.emptied_before_destroy]
     for name in sorted(set(named) - set(outputs())):
-        yield f"infra/ has no output {name}, which placing or emptied_before_destroy names"
+        yield f"infra/ has no output {name}, which seeding or emptied_before_destroy names"
 
 
 def kinds(experiment: Experiment) -> list[str]:
@@ -68,7 +73,7 @@ def _axes(experiment: Experiment) -> Iterator[str]:
         if axis.record_field not in _fields(experiment):
             yield f"axis {axis.name}: no record has {axis.record_field}"
         if not axis.variable:
-            if not axis.is_way:
+            if not axis.is_variant:
                 yield f"axis {axis.name}: without a variable it must have a default, for cells that have no record yet"
             continue
         # The work order may say what is another experiment's variable.
@@ -108,7 +113,7 @@ def _matrices(experiment: Experiment) -> Iterator[str]:
         for name in sorted(set().union(*matrix.also) - matrix.swept.keys()):
             yield f"matrix for {target}: {name} is in a product of `also` and not in the first"
         for name in sorted(experiment.order_axes.keys() - told):
-            if not experiment.order_axes[name].is_way:
+            if not experiment.order_axes[name].is_variant:
                 yield f"matrix for {target}: the axis {name} of the work order has no value"
 
 
@@ -145,8 +150,8 @@ def _query(experiment: Experiment) -> Iterator[str]:
 
 def _published(experiment: Experiment) -> Iterator[str]:
     for table in experiment.published:
-        file = ROOT / f"experiments/published/{table.file}.csv"
-        if not file.is_file():
+        file = next((ROOT / "experiments").glob(f"*/published/{table.file}.csv"), None)
+        if file is None:
             yield f"there is no published table {table.file}"
             continue
         rows = list(csv.DictReader(file.read_text().splitlines()))
@@ -158,7 +163,7 @@ def _published(experiment: Experiment) -> Iterator[str]:
         for name in sorted(set(table.beside_any) - {axis.name for axis in experiment.axes}):
             yield f"published {table.file}: beside any {name}, which is no axis"
         ours = {axis.name for axis in experiment.axes} | SPREAD | {metric.name for metric in experiment.metrics}
-        needed = {axis.name for axis in experiment.axes if not axis.is_way} - table.fixed.keys() - told
+        needed = {axis.name for axis in experiment.axes if not axis.is_variant} - table.fixed.keys() - told
         for name in sorted((table.columns.keys() | table.fixed.keys()) - ours):
             yield f"published {table.file}: {name} is no column of ours"
         for column in sorted({table.columns.get(name, name) for name in needed | table.columns.keys()} - header):

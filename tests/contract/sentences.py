@@ -22,12 +22,13 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-import report
 from experiments import EXPERIMENTS
-from loader import cost
-from loader.cost.demand import Demand
-from loader.run.plan import make_plan
-from report.figures import drawing
+from stampede import report
+from stampede.checkout import ROOT
+from stampede.planning import cost
+from stampede.planning.demand import Demand
+from stampede.planning.plan import make_plan
+from stampede.report.figures import drawing
 from tests.contract import synthetic
 from tests.unit.report.page_parser import VOID
 
@@ -369,7 +370,7 @@ def _stored(value: Any) -> Iterator[tuple[str, str]]:
 
 def _in_code() -> Iterator[str]:
     """What else the code of the report can say, as it stands there."""
-    for path in sorted(Path(report.__file__).parent.rglob("*.py")):
+    for path in sorted(path for folder in ("report", "runs") for path in (ROOT / "stampede" / folder).rglob("*.py")):
         tree = ast.parse(path.read_text())
         whole = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
         parts = {id(part) for node in whole for part in ast.walk(node) if part is not node}

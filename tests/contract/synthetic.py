@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Experiment
-from loader import cost
-from loader.cost.demand import Demand, demands
-from loader.cost.rounds import with_rounds
-from loader.infra_variables import infra_defaults
-from loader.run.plan import make_plan, share_of_round
-from model.parameters import CALIBRATION
-from report.cells import header
+from stampede.model.parameters import CALIBRATION
+from stampede.planning import cost
+from stampede.planning.cost.rounds import with_rounds
+from stampede.planning.demand import Demand, demands
+from stampede.planning.plan import make_plan, share_of_round
+from stampede.runs.cells import header
+from stampede.stacks.infra_variables import infra_defaults
 from tests.contract.declaration import RECORD, ROOT, kinds
 
 STARTED_MS = 1_760_000_000_000

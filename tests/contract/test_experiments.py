@@ -6,19 +6,19 @@ from dataclasses import fields, replace
 import pytest
 
 from experiments import EXPERIMENTS
-from experiments.by_size import BySize
-from experiments.experiment import Axis, Compare, Matrix, Metric, Placing, Published
-from experiments.finding import BUILD, PROBLEM
-from experiments.key_plan import KeyPlan
-from loader import checks, cost, predicting
-from loader.command_line import main
-from loader.cost.demand import demands
-from loader.cost.foreseen import foreseen
-from loader.cost.prices import read_prices
-from loader.infra_variables import infra_defaults
-from loader.predicting import prediction, questions
-from loader.run.plan import make_plan
-from queries.insights import check
+from stampede.cli.command_line import main
+from stampede.experiment.by_size import BySize
+from stampede.experiment.declaration import Axis, Compare, Matrix, Metric, Published, Seeding
+from stampede.experiment.key_plan import KeyPlan
+from stampede.finding import BUILD, PROBLEM
+from stampede.insights import check
+from stampede.planning import checks, cost, predicting
+from stampede.planning.cost.foreseen import foreseen
+from stampede.planning.cost.prices import read_prices
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.planning.predicting import prediction, questions
+from stampede.stacks.infra_variables import infra_defaults
 from tests.contract.declaration import ROOT, outputs, wrong
 from tests.unit.loader.predicted_cells import AT_HALF
 
@@ -93,7 +93,7 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
         ({"published": [Published("download", "", "", beside_any=("colour",))]}, "beside any colour, which is no axis"),
         ({"objects_account": True}, "so already_there, copied, failed and planned must be metrics"),
         ({"knee": ("method", "methods")}, "knee: there is no axis of numbers method"),
-        ({"placing": Placing("placer", lambda values: ())}, "infra/ has no output placer, which placing"),
+        ({"seeding": Seeding("placer", lambda values: ())}, "infra/ has no output placer, which seeding"),
         ({"emptied_before_destroy": ("trunk",)}, "infra/ has no output trunk"),
         (
             {"by_size": BySize("method", "colour", ("sink", {"tmp": "burn"}), lambda prices: None)},

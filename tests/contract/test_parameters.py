@@ -4,18 +4,20 @@ import json
 
 import pytest
 
-from experiments import EXPERIMENTS, copy_work
-from experiments.knowledge import OWN, files, knowledge
-from loader.cost.demand import demands
-from loader.infra_variables import infra_defaults
-from loader.predicting import scenario_of
-from loader.run import calibration
-from loader.run.plan import make_plan
-from model import operation
-from model.parameters import AWS, Parameters, read
-from model.scenario import flood_of
+from experiments import EXPERIMENTS
+from experiments.copy import work as copy_work
+from stampede.checkout import ROOT
+from stampede.experiment.parameters import files, known_parameters
+from stampede.model import operations
+from stampede.model.parameters import AWS, Parameters, read
+from stampede.model.scenario import flood_of
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.planning.predicting import scenario_of
+from stampede.stacks.infra_variables import infra_defaults
+from stampede.sweep import calibration
 
-FILES = [*AWS.parent.glob("parameters*.json"), *OWN.glob("*.json")]
+FILES = [*AWS.parent.glob("parameters*.json"), *(ROOT / "experiments").glob("*/parameters*.json")]
 # What a default matrix doesn't come to, as the plans that do.
 WAYS = {
     "download": [
@@ -59,7 +61,7 @@ def ask(experiment, place, asked, settings=()):
     for demand in demands(plan, infra_defaults({})):
         work = experiment.work(demand.values, asked)
         for quota in (False, True):
-            operation.of(work, demand.memory_mb, asked, quota)
+            operations.of(work, demand.memory_mb, asked, quota)
         flood_of(scenario_of(experiment, plan, demand), work, asked)
         for published in experiment.published if place == "aws" else ():
             if published.work:
@@ -70,23 +72,23 @@ def ask(experiment, place, asked, settings=()):
 def test_every_row_is_asked_for_by_a_work_or_a_part(place):
     unasked = {}
     for name, experiment in EXPERIMENTS.items():
-        asked = Asked(knowledge(name, place))
+        asked = Asked(known_parameters(name, place))
         for settings in ([], *WAYS[name]):
             ask(experiment, place, asked, settings)
         for path in files(name, place):
             names = {row.name for row in read(path)}
-            unasked[path.name] = unasked.get(path.name, names) & names - asked.names
+            unasked[path] = unasked.get(path, names) & names - asked.names
     # What the checks ask, and what a calibration.
     if place == "aws":
         busy = {"concurrency_value": 9, "parallel_limit": 900, "object_bytes": 1000, "pace": "fixed", "calls_per_s": 0,
                 "retry_mode": "standard", "retry_attempts": 5}  # fmt: skip
-        asked = Asked(knowledge("copy"))
+        asked = Asked(known_parameters("copy"))
         copy_work.turned_down(busy, asked)
         copy_work.turned_down(busy | {"pace": "adaptive"}, asked)
-        unasked[AWS.name] -= asked.names
+        unasked[AWS] -= asked.names
     else:
         took = calibration.Took(1, 1.0, 1.0)
-        asked = Asked(knowledge("download", "local"))
+        asked = Asked(known_parameters("download", "local"))
         calibration.parameters(calibration.Measured(took, took, took, 2), asked, 2)
-        unasked["parameters_local.json"] -= asked.names
+        unasked[AWS.with_name("parameters_local.json")] -= asked.names
     assert {name: rows for name, rows in unasked.items() if rows} == {}

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-import report
 from experiments import EXPERIMENTS, Experiment
-from experiments.experiment import Compare, n_axis
-from experiments.place import IGNORED_LOCALLY
-from loader.cost.demand import demands
-from loader.infra_variables import infra_defaults
-from loader.run.plan import make_plan
-from queries import insights
-from report import cells, sections, summary, table
-from report.cell_settings import CellSettings
-from report.records import Group, Names, Reader
-from report.statistics.headline import LONGEST
+from stampede import insights, report
+from stampede.experiment.declaration import Compare, n_axis
+from stampede.experiment.place import IGNORED_LOCALLY
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.report import sections, summary, table
+from stampede.report.statistics.headline import LONGEST
+from stampede.runs import cells
+from stampede.runs.cell_settings import CellSettings
+from stampede.runs.records import Group, Names, Reader
+from stampede.stacks.infra_variables import infra_defaults
 from tests.contract import synthetic
 from tests.contract.copies_experiment import COPIES
 from tests.contract.declaration import ROOT, kinds, wrong
@@ -50,7 +50,7 @@ def saved(experiment, tmp_path_factory):
     """The folder above its saved queries, where the report looks for them."""
     folder = synthetic.queries(experiment, tmp_path_factory.mktemp("package") / "queries")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(summary, "files", lambda package: folder.parent / package)
+        patch.setattr(summary, "QUERIES", folder.parent / "queries")
         yield folder
 
 
@@ -155,7 +155,7 @@ def test_its_records_are_records_to_the_report(experiment):
 
 
 def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment):
-    needed = [axis.record_field for axis in experiment.axes if not axis.is_way]
+    needed = [axis.record_field for axis in experiment.axes if not axis.is_variant]
     for name in (experiment.time_field, *needed):
         reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
         assert not reader.add(synthetic.record(experiment, first_cell(experiment)) | {name: None})
@@ -245,7 +245,7 @@ def test_its_headline_is_one_short_sentence_about_its_own_operation(experiment, 
 @pytest.mark.parametrize("run", ["default", "everything"])
 def test_its_cells_csv_has_its_axes_first_and_a_line_a_cell(experiment, request, run):
     found = request.getfixturevalue(run)
-    plain = [axis.name for axis in experiment.axes if not axis.is_way]
+    plain = [axis.name for axis in experiment.axes if not axis.is_variant]
     assert list(found.rows()[0])[: len(plain) + 6] == [*plain, "count", *cells.SECONDS]
     assert set(found.rows()[0]) >= {axis.name for axis in experiment.axes}
     planned = json.loads((found.folder / "run.json").read_text())["plan"]["order"]
@@ -359,7 +359,7 @@ def sketched():
 @pytest.fixture
 def copies(tmp_path, monkeypatch, sketched):
     """Makes a run of copies, their declaration changed where it is said, and builds its report."""
-    monkeypatch.setattr(summary, "files", lambda package: tmp_path / package)
+    monkeypatch.setattr(summary, "QUERIES", tmp_path / "queries")
     synthetic.queries(COPIES, tmp_path / "queries")
 
     def build(*settings, **changed):

@@ -8,13 +8,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from loader import embedded
-from loader import target as targets
-from loader.command_line import main
-from loader.target import Target
+from stampede.cli.command_line import main
+from stampede.stacks import embedded
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
 
 OBJECT_MB = 2
-STAMPEDE = [sys.executable, "-m", "loader.command_line"]
+STAMPEDE = [sys.executable, "-m", "stampede.cli.command_line"]
 
 
 @dataclass

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from emulator import ministack, stack
-from loader import embedded
-from loader import target as targets
 from loader.dataset import put_objects
+from stampede.emulator import ministack, stack
+from stampede.stacks import embedded
+from stampede.stacks import target as targets
 from tests.emulator.applied_stack import VARIABLES, LocalStack
 
 

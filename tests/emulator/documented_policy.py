@@ -7,7 +7,7 @@ from typing import Any
 
 import boto3
 
-from emulator import ministack
+from stampede.emulator import ministack
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator import function_memory, ministack
-from experiments import download_usage
-from loader.checks import machine
-from loader.cost.demand import Demand
-from loader.run.folder import RunFolder
+from experiments.download import usage as download_usage
+from stampede.emulator import function_memory, ministack
+from stampede.planning.checks import machine
+from stampede.planning.demand import Demand
+from stampede.runs.folder import RunFolder
 from tests.emulator.applied_stack import STAMPEDE
 
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from emulator import ministack
 from experiments import EXPERIMENTS
-from loader import target as targets
-from loader.run.drain import drain
-from loader.run.executions import carry_out
-from loader.run.folder import RunFolder
+from loader.drain import drain
+from loader.executions import carry_out
+from stampede.emulator import ministack
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
 from tests.unit.loader.queries_experiment import QUERIES, QUERY, SQL
 
 OBJECTS, ROWS = 7, 3

@@ -10,12 +10,12 @@ from collections import Counter
 import boto3
 import pytest
 
-from emulator import ministack
-from experiments.objects import MEBIBYTE
-from loader import target as targets
 from loader.dataset import put_objects
-from loader.run.folder import RunFolder
-from loader.verbs.query import QUERIES
+from stampede.cli.verbs.query import QUERIES
+from stampede.emulator import ministack
+from stampede.experiment.objects import MEBIBYTE
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
 from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from emulator import ministack
+from stampede.emulator import ministack
 
 CONNECTIONS = 600
 

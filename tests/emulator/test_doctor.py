@@ -6,14 +6,15 @@ import json
 import boto3
 import pytest
 
-from emulator import ministack, stack
 from experiments import EXPERIMENTS
-from experiments.finding import OK, PROBLEM, WARNING
-from loader import checks, endpoints
-from loader.errors import UsageError
-from loader.options import doctor as options
-from loader.run.plan import make_plan
-from loader.verbs import doctor
+from stampede.cli.options import doctor as options
+from stampede.cli.verbs import doctor
+from stampede.emulator import ministack, stack
+from stampede.errors import UsageError
+from stampede.finding import OK, PROBLEM, WARNING
+from stampede.planning import checks
+from stampede.planning.plan import make_plan
+from stampede.stacks import endpoints
 
 
 def plan(*settings, target="aws"):

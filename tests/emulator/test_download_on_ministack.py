@@ -13,7 +13,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from emulator import ministack
+from stampede.emulator import ministack
 from tests.unit.functions.lambda_sandbox import ENVIRONMENT, LambdaSandbox, order, set_environment, sqs_record
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from emulator import hosts, ministack
+from stampede.emulator import hosts, ministack
 from tests.emulator.test_download_on_ministack import client
 from tests.unit.functions.transfer.transfer_program import transfer_program
 

@@ -62,7 +62,7 @@ def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
     assert status == 0, said[-3000:]
     assert "0 dead-lettered" in said
     answered = (work / "state" / "emulator.log").read_text()
-    assert "emulator.manners" in answered, "nothing was refused: it ran without manners"
+    assert "stampede.emulator.manners" in answered, "nothing was refused: it ran without manners"
 
 
 def test_a_function_leaves_its_network_in_one_apply(sweeps):

@@ -13,13 +13,13 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from emulator import ministack, providers, stack
-from loader import endpoints
-from loader.command_line import main
-from loader.errors import RunError
-from loader.run import patience
-from loader.run.folder import RunFolder
-from loader.target import aws_terraform
+from loader import patience
+from stampede.cli.command_line import main
+from stampede.emulator import ministack, providers, stack
+from stampede.errors import RunError
+from stampede.runs.folder import RunFolder
+from stampede.stacks import endpoints
+from stampede.stacks.target import aws_terraform
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
 
 VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
@@ -67,7 +67,7 @@ def user(tmp_path_factory):
             shell.setattr(stack, "ROOT", root)
             shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
             shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
-            shell.setenv("HTTP_PROXY", emulator.endpoint_url)  # for the provider, as emulator/stack.py has it
+            shell.setenv("HTTP_PROXY", emulator.endpoint_url)  # for the provider, as stampede/emulator/stack.py has it
             shell.setenv("NO_PROXY", "127.0.0.1")
             shell.setenv("AWS_DEFAULT_REGION", REGION)
             shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loader.run.folder import RunFolder
+from stampede.runs.folder import RunFolder
 from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
 STACK = (

@@ -12,7 +12,7 @@ import zlib
 
 import pytest
 
-from emulator import ministack
+from stampede.emulator import ministack
 from tests.emulator.test_download_on_ministack import (
     assert_redelivered_soon,
     client,

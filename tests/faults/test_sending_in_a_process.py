@@ -8,7 +8,7 @@ import sys
 import time
 
 from bench.child import run_child
-from loader.run.folder import RunFolder
+from stampede.runs.folder import RunFolder
 from tests.faults.faulty_sqs import FaultySqs
 
 IN_FLIGHT = 8
@@ -17,8 +17,8 @@ FLOOD = f"""
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from loader.run.flood import orders, sent_log
-from loader.run.folder import RunFolder
+from loader.flood import orders, sent_log
+from stampede.runs.folder import RunFolder
 from loader.sqs.sending import send_to
 from loader.sqs.signing import Endpoint
 

@@ -16,8 +16,8 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from emulator import ministack
-from emulator.process import Process, end_with_parent, start_ticks
+from stampede.emulator import ministack
+from stampede.emulator.process import Process, end_with_parent, start_ticks
 
 # The Python of an environment with LocalStack and moto, which `make test-localstack` sets up. Without: MiniStack alone.
 PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from experiments.finding import OK, PROBLEM, WARNING
-from loader.command_line import main
+from stampede.cli.command_line import main
+from stampede.finding import OK, PROBLEM, WARNING
 from tests.localstack import starting
 
 # Of `express`, which needs most. Whether LocalStack's functions run depends on the machine's Docker.

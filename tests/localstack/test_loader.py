@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
-from loader import target as targets
-from loader.command_line import main
 from loader.dataset import put_objects
-from loader.run import stack_lock
-from loader.run.folder import RunFolder
-from loader.run.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
+from loader.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
+from stampede.cli.command_line import main
+from stampede.experiment.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
+from stampede.runs.folder import RunFolder
+from stampede.stacks import stack_lock
+from stampede.stacks import target as targets
 from tests.localstack.stacks import MAX_RECEIVE_COUNT, Stack, Worker, stack_at
 from tests.localstack.starting import KEY
 

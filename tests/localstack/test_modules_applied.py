@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator import providers, stack
+from stampede.emulator import providers, stack
 from tests.localstack import starting
 
 MODULES = Path(__file__).resolve().parents[2] / "infra/modules"

@@ -12,7 +12,7 @@ from typing import Any
 
 import boto3
 
-from emulator import hosts, ministack
+from stampede.emulator import hosts, ministack
 from tests.emulator.applied_stack import STAMPEDE
 from tests.emulator.documented_policy import NAMES, make_user
 
@@ -89,7 +89,7 @@ def stack_to_apply(folder: Path, terraform: Any, state_dir: Path, variables: Map
 
     It is where the command line looks for the local stack with this state folder. The embedded AWS goes at the end.
     """
-    shutil.copytree(ROOT / "emulator/local_override", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "stampede/emulator/local_override", folder, dirs_exist_ok=True)
     (state_dir / "local").symlink_to(folder.parent)
     emulator = ministack.start(state_dir, follow_parent=True)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator import providers
+from stampede.emulator import providers
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")

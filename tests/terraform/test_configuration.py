@@ -31,7 +31,7 @@ OUTPUTS = """
 
 
 def test_every_file_is_formatted(terraform):
-    for folder in ("infra", "emulator/local_override"):
+    for folder in ("infra", "stampede/emulator/local_override"):
         result = terraform(ROOT / folder, "fmt", "-check", "-recursive", "-diff")
         assert (result.returncode, result.stdout) == (0, "")
 
@@ -45,7 +45,7 @@ def test_the_configuration_is_valid(infra, terraform):
 
 def test_the_local_overrides_fit_the_configuration(copy_of_the_tree, terraform):
     folder = copy_of_the_tree("overridden")
-    shutil.copytree(ROOT / "emulator/local_override", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "stampede/emulator/local_override", folder, dirs_exist_ok=True)
     assert terraform(folder, "init", "-backend=false", "-input=false").returncode == 0
 
     result = terraform(folder, "validate", "-json")

@@ -31,7 +31,7 @@ def clone(tmp_path_factory, transfer_program) -> Path:
     The embedded AWS drops the tags of an object that is put in parts.
     """
     tree = tmp_path_factory.mktemp("clone")
-    for name in ("emulator", "experiments", "functions", "infra", "loader", "queries", "report"):
+    for name in ("experiments", "functions", "infra", "loader", "queries", "stampede"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__", ".*", "build"))
     for architecture in ("x86_64", "arm64"):
         program = tree / BUILD / architecture / "bootstrap"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from loader import hcl
-from loader.infra_variables import infra_defaults
+from stampede.stacks import hcl
+from stampede.stacks.infra_variables import infra_defaults
 
 DECLARED = """
 variable "size" {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator import build_cache, providers, stack
-from loader.target import aws_terraform
+from stampede.emulator import build_cache, providers, stack
+from stampede.stacks.target import aws_terraform
 
 REGISTRY = {"aws": ("6.34.0", "6.99.0"), "archive": ("1.3.0", "2.9.0")}  # 6.34.0 and 1.3.0 are other builds than ours
 

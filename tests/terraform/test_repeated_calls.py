@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import boto3
 import pytest
 
-from emulator import ministack
+from stampede.emulator import ministack
 
 # A group that is made twice is refused the second time, and a gateway is there twice.
 MAIN = """

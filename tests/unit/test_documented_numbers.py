@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from emulator import go_build
 from experiments import EXPERIMENTS
-from experiments.knowledge import knowledge
-from loader.checks.account import UNRESERVED
-from loader.command_line import build_parser, main
-from loader.cost.estimates import estimate
-from loader.verbs.plan_options import plan_of
+from stampede.cli.command_line import build_parser, main
+from stampede.cli.verbs.plan_options import plan_of
+from stampede.emulator import go_build
+from stampede.experiment.parameters import known_parameters
+from stampede.planning.cost.estimates import estimate
+from stampede.planning.rules import UNRESERVED
 from tests import measured
 from tests.commands import DOCUMENTS, ROOT
 
@@ -67,7 +67,8 @@ def published_numbers(name: str) -> set[str]:
     """Every figure of the tables behind an experiment, as a page may write it: with thousands, or rounded."""
     numbers: set[float] = set()
     for published in EXPERIMENTS[name].published:
-        rows = list(csv.DictReader((ROOT / "experiments" / "published" / f"{published.file}.csv").open()))
+        file = ROOT / "experiments" / name / "published" / f"{published.file}.csv"
+        rows = list(csv.DictReader(file.open()))
         numbers |= {float(value) for row in rows for value in row.values() if re.fullmatch(r"[\d.]+", value)}
         if name == "express":
             numbers |= {round(float(row["standard"]) / float(row["express"]), 2) for row in rows}
@@ -92,7 +93,7 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
     assert f"{downloads:,} downloads of 1 GiB" in README
     assert f"{n * per_n:,} messages" in README
     assert f"{UNRESERVED} must stay unreserved, so N = {n} needs an account limit of {n + UNRESERVED}" in README
-    ramps = [int(knowledge("download")[name]) for name in ("provisioned_per_minute", "sqs_per_minute")]
+    ramps = [int(known_parameters("download")[name]) for name in ("provisioned_per_minute", "sqs_per_minute")]
     assert f"{ramps[0]:,} more functions a minute instead of {ramps[1]}" in README
     python = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text())[1]
     terraform = re.search(r'required_version = ">= (.*)"', (ROOT / "infra" / "terraform.tf").read_text())[1]

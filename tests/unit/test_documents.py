@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.command_line import VERBS, build_parser
-from loader.verbs.plan_options import plan_of
+from stampede.cli.command_line import VERBS, build_parser
+from stampede.cli.verbs.plan_options import plan_of
 from tests.commands import every_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +18,7 @@ DECLARED = set(
     re.findall(r'(?m)^variable "(\w+)"', "".join(path.read_text() for path in (ROOT / "infra").glob("variables*.tf")))
 )
 # Where a message of a program may be written.
-SOURCES = ("loader", "emulator", "experiments", "queries", "functions", "model", "report")
+SOURCES = ("experiments", "functions", "loader", "stampede")
 # The name of its first column, and its rows.
 TABLE = r"(?m)^\| (\w+) \|.*\n\| ---.*\n((?:\|.*\n)+)"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

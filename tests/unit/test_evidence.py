@@ -18,7 +18,7 @@ REPLAYS = {
     "go": [f"functions/transfer/internal/{package}/recorded_test.go" for package in ("s3", "express", "worker")],
     "fakes": ["tests/unit/loader/test_recorded_answers.py", "functions/transfer/internal/s3test/recorded_test.go"],
     "limits": ["tests/unit/test_evidence.py"],
-    "evaluator": ["tests/unit/queries/insights/test_insights_recorded_lines.py"],
+    "evaluator": ["tests/unit/insights/test_insights_recorded_lines.py"],
 }
 SYMBOL = {
     ".py": r"(?m)(?:^\s*(?:async )?(?:def|class) {0}\b|^\s*(?:\w+, )?{0}\b.*=)",

@@ -1,7 +1,9 @@
-"""The house: an experiment lives in places that carry its name, and arrows between the folders have no circle."""
+"""The house: an experiment lives in places that carry its name, and the packages import downwards only."""
 
 import ast
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -10,9 +12,8 @@ import pytest
 from experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("experiments", "model", "loader", "queries", "report", "emulator")
 # `go mod download` is a command of Go's, and a request of ASGI has a `method`.
-EXCUSED = {"emulator/go_build.py", "emulator/manners/calls.py", "emulator/repeated_calls.py"}
+EXCUSED = {"stampede/emulator/go_build.py", "stampede/emulator/manners/calls.py", "stampede/emulator/repeated_calls.py"}
 
 
 def modules(*folders):
@@ -72,8 +73,9 @@ def namings(text, name, variables=()):
 def test_no_module_of_the_common_folders_names_an_experiment(name):
     found = {
         path: namings_of_it
-        for path, file in modules("loader", "model", "queries", "report", "emulator").items()
-        if (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
+        for path, file in modules("loader", "stampede").items()
+        if not path.startswith("stampede/experiment/")
+        and (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
     }
     assert {path: what for path, what in found.items() if path not in EXCUSED} == {}
 
@@ -81,10 +83,10 @@ def test_no_module_of_the_common_folders_names_an_experiment(name):
 @pytest.mark.parametrize(
     "code",
     [
-        "from experiments.download import DOWNLOAD",
+        "from experiments.download.declaration import DOWNLOAD",
         "from experiments import download_usage",
         "from experiments import DOWNLOAD",
-        "import experiments.download",
+        "import experiments.download.declaration",
         "x = experiments.DOWNLOAD",
         'NAMES = ["download"]',
         'x = "functions/download/build"',
@@ -109,30 +111,14 @@ def test_a_module_that_names_the_download_is_found(code):
         'x = "the download of a part failed"',
         'x = "another method is taken"',
         "from experiments import EXPERIMENTS",
-        "from experiments.experiment import Axis",
+        "from stampede.experiment.declaration import Axis",
     ],
 )
 def test_an_english_word_is_no_name(code):
     assert list(namings(code, "download", ["object_size_mb", "method"])) == []
 
 
-def arrows():
-    """Which folder imports which, imports inside functions too."""
-    found = {folder: set() for folder in FOLDERS}
-    for path, file in modules(*FOLDERS).items():
-        imported = {what.partition(".")[0] for _, kind, what in said(file.read_text()) if kind == "import"}
-        found[path.partition("/")[0]] |= imported
-    return {folder: (to & set(FOLDERS)) - {folder} for folder, to in found.items()}
-
-
-def test_the_arrows_between_the_folders_have_no_circle():
-    left = arrows()
-    while free := {folder for folder, to in left.items() if not to & left.keys()}:
-        left = {folder: to for folder, to in left.items() if folder not in free}
-    assert left == {}
-
-
-def test_the_model_imports_no_other_folder_the_experiments_the_model_alone_and_the_report_not_the_loader():
-    found = arrows()
-    assert (found["model"], found["experiments"]) == (set(), {"model"})
-    assert "loader" not in found["report"] | found["queries"] | found["emulator"]
+def test_the_packages_import_downwards_only():
+    lint = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout

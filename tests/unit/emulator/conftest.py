@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator import provider_build, providers
+from stampede.emulator import provider_build, providers
 
 TERRAFORM = '#!/bin/sh\necho "Terraform v1.11.4"\necho "on linux_amd64"\n'
 OPENTOFU = TERRAFORM.replace("Terraform v1.11.4", "OpenTofu v1.10.7")

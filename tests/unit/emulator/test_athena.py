@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from ministack.services import athena, glue
 
-from emulator.athena import behave
+from stampede.emulator.athena import behave
 
 TABLE = {
     "Parameters": {"projection.enabled": "true", "projection.bytes.type": "injected"},

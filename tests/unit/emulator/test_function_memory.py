@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator import function_memory, ministack
-from experiments import download_usage
-from loader.checks import machine
-from loader.cost.demand import Demand
+from experiments.download import usage as download_usage
+from stampede.emulator import function_memory, ministack
+from stampede.planning.checks import machine
+from stampede.planning.demand import Demand
 
 BALLAST_MB = 40
 GO = download_usage.usage({"object_size_mb": 1, "method": "go_stream", "ephemeral_storage_mb": 512})

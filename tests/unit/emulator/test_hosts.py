@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from emulator import hosts
-from emulator.ministack import EmulatorError
+from stampede.emulator import hosts
+from stampede.emulator.ministack import EmulatorError
 
 ENDPOINT = "http://127.0.0.1:9"
 ROLE = {"AWS_ACCESS_KEY_ID": "ASIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}
@@ -131,7 +131,7 @@ def test_stop_ends_the_hosts_that_another_command_started_and_no_stranger(ensure
 def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, tmp_path):
     script = (
         "import json, os, pathlib, signal, sys\n"
-        "from emulator import hosts\n"
+        "from stampede.emulator import hosts\n"
         "hosts.BUILD, hosts._role_of_the_instances = pathlib.Path(sys.argv[1]), lambda *_: {}\n"
         f"hosts.ensure(pathlib.Path(sys.argv[2]), {outputs()!r}, 'x', follow_parent=sys.argv[3] == 'follow')\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -16,7 +16,7 @@ from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import lambda_svc, s3, sqs
 
-from emulator import keeper
+from stampede.emulator import keeper
 
 
 @pytest.fixture

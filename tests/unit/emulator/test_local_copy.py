@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator import stack
+from stampede.emulator import stack
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator import opentofu, providers
-from emulator.go_build import ProviderError
+from stampede.emulator import opentofu, providers
+from stampede.emulator.go_build import ProviderError
 
 
 def _prepare() -> list[str]:
@@ -116,7 +116,7 @@ def test_another_kind_of_machine_with_the_same_cache_builds_its_own(bare_machine
 def test_a_source_that_go_sum_does_not_pin_is_refused(bare_machine, monkeypatch):
     monkeypatch.setenv("GO_ADDS_A_CHECKSUM", "1")
 
-    with pytest.raises(ProviderError, match=r"emulator/opentofu/go\.sum doesn't pin every module"):
+    with pytest.raises(ProviderError, match=r"stampede/emulator/opentofu/go\.sum doesn't pin every module"):
         _prepare()
 
 

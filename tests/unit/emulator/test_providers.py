@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator import build_cache, provider_build, providers
-from emulator.go_build import ProviderError
-from emulator.provider_build import AWS_FORK, PINS
+from stampede.emulator import build_cache, provider_build, providers
+from stampede.emulator.go_build import ProviderError
+from stampede.emulator.provider_build import AWS_FORK, PINS
 
 
 def _prepare(lines: list[str] | None = None) -> Path | None:

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from emulator import repeated_calls
-from emulator.repeated_calls import AnsweredOnce
+from stampede.emulator import repeated_calls
+from stampede.emulator.repeated_calls import AnsweredOnce
 
 PROVIDER = b"APN/1.0 HashiCorp/1.0 Terraform/1.11.4 (+https://www.terraform.io) terraform-provider-aws/6.34.0"
 

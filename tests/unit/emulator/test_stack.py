@@ -1,6 +1,6 @@
 """The local copy of infra/ holds what infra/ holds now."""
 
-from emulator import stack
+from stampede.emulator import stack
 
 
 def test_a_tfvars_file_that_was_removed_is_gone_from_the_copy_and_its_state_stays(tmp_path, monkeypatch):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments import go_program
-from experiments.copy_checks import advice, checks, host_advice, host_checks
-from experiments.finding import OK, PROBLEM, WARNING
+from experiments.copy.checks import advice, checks, host_advice, host_checks
+from stampede.experiment import go_program
+from stampede.finding import OK, PROBLEM, WARNING
 from tests.unit.experiments.copy_values import function, host, slices
 
 PRICES = {"s3_put": 0.000005, "s3_batch_job": 0.25, "s3_batch_object": 0.000001, "kms_request": 0.000003}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.copy_usage import host_usage, usage
-from experiments.copy_work import emptying_s
-from experiments.knowledge import knowledge
+from experiments.copy.usage import host_usage, usage
+from experiments.copy.work import emptying_s
+from stampede.experiment.parameters import known_parameters
 from tests.unit.experiments.copy_values import function, host, slices
 
 
@@ -35,7 +35,7 @@ def test_a_manifest_is_billed_by_its_slices_and_emptied_once_a_cell():
     assert each(used)["GET of slices"] == 1
     assert once(used)["PUT and COPY of the data set"] == 2 + 3 + 3 + 1  # the master, three slices, complete.json
     assert {use.what: use.per_cell for use in used.uses if use.per_cell} == {"LIST": 4}
-    assert used.preparation_s["aws"] == emptying_s(2500, knowledge("copy"))
+    assert used.preparation_s["aws"] == emptying_s(2500, known_parameters("copy"))
     assert (used.data_mb, used.sized_by) == (20, "slice_rows")  # 20 MB and 225 kB
 
 

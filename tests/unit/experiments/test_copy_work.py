@@ -7,10 +7,11 @@ from statistics import mean, stdev
 
 import pytest
 
-from experiments import copy_host_work, copy_work
-from experiments.knowledge import knowledge
-from model import operation
-from model.scenario import Scenario, flood_of
+from experiments.copy import work as copy_work
+from experiments.copy_host import work as copy_host_work
+from stampede.experiment.parameters import known_parameters
+from stampede.model import operations
+from stampede.model.scenario import Scenario, flood_of
 from tests.unit.experiments.copy_values import function, host, slices
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
@@ -22,16 +23,17 @@ RATE_MISSED = {("m5a.8xlarge", 1000): 0.31, ("m5a.12xlarge", 800): -0.19, ("m5a.
                ("m5a.12xlarge", 1500): 0.24}  # fmt: skip
 
 
-FUNCTIONS, HOSTS = knowledge("copy"), knowledge("copy_host")
+FUNCTIONS, HOSTS = known_parameters("copy"), known_parameters("copy_host")
 
 
 def rows(name):
-    with (EXPERIMENTS / f"published/{name}.csv").open(newline="") as file:
+    experiment = "copy" if name == "copy_lambda" else "copy_host"
+    with (EXPERIMENTS / experiment / "published" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def seconds(work, known_as, memory_mb=512):
-    return operation.of(work, memory_mb, known_as)[0].mean_s
+    return operations.of(work, memory_mb, known_as)[0].mean_s
 
 
 @pytest.mark.parametrize("row", rows("copy_lambda"), ids=lambda row: row["parallel_limit"])
@@ -71,7 +73,7 @@ def test_the_two_published_programs_are_met_within_15_percent(row):
 def test_our_program_on_a_host_is_held_by_s3_where_boto3_is_held_by_its_processors():
     cell = host(parallel_limit=800, instance_type="m5a.4xlarge")
     ours, theirs = (one(cell, HOSTS) for one in (copy_host_work.work, copy_host_work.published))
-    demand = operation.of(ours, 512, HOSTS)[0].demands["S3's PUT and COPY rate"]
+    demand = operations.of(ours, 512, HOSTS)[0].demands["S3's PUT and COPY rate"]
     assert demand > HOSTS["s3_put_per_s"] > 219_120 / seconds(theirs, HOSTS)
 
 
@@ -92,7 +94,7 @@ def test_a_message_has_its_slice_of_the_manifest_and_no_more_calls_at_once_than_
 def test_a_thousand_functions_want_more_than_a_prefix_takes():
     """At 3,500/s a hundred million objects take 28,571 s: what a function asks for is 160 times its share of that."""
     cell = slices(object_count=100_000_000, object_bytes=1000, concurrency_value=1000)
-    wanted, limits = operation.of(copy_work.work(cell, FUNCTIONS), 512, FUNCTIONS)
+    wanted, limits = operations.of(copy_work.work(cell, FUNCTIONS), 512, FUNCTIONS)
     (limit,) = limits
     assert limit.per_s[0] == 3500 and wanted.demands[limit.name] > 100 * 3.5
     taken = wanted.demands[limit.name] * wanted.mean_s  # of the limit, by one message

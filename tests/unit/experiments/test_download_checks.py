@@ -5,15 +5,17 @@ import re
 import pytest
 
 from download.methods import METHODS
-from experiments import EXPERIMENTS, download_checks, download_usage
-from experiments.download import default_sink
-from experiments.finding import OK, PROBLEM, WARNING
-from loader import checks
-from loader.cost.demand import complete
-from loader.errors import UsageError
-from loader.infra_variables import INFRA, infra_defaults
-from loader.run.plan import make_plan
-from loader.verbs import doctor
+from experiments import EXPERIMENTS
+from experiments.download import checks as download_checks
+from experiments.download import usage as download_usage
+from experiments.download.declaration import default_sink
+from stampede.cli.verbs import doctor
+from stampede.errors import UsageError
+from stampede.finding import OK, PROBLEM, WARNING
+from stampede.planning import checks
+from stampede.planning.demand import complete
+from stampede.planning.plan import make_plan
+from stampede.stacks.infra_variables import INFRA, infra_defaults
 
 BUILDS = [
     ("crt", "x86_64", "functions/download/build/x86_64/python/awscrt/__init__.py"),

@@ -2,10 +2,10 @@
 
 import pytest
 
-from experiments.download import DOWNLOAD
-from experiments.download_checks import SINKS
-from experiments.download_work import work
-from loader.predicting import parameters_of
+from experiments.download.checks import SINKS
+from experiments.download.declaration import DOWNLOAD
+from experiments.download.work import work
+from stampede.planning.predicting import parameters_of
 
 PARAMETERS = parameters_of(DOWNLOAD, "aws")
 VALUES = {"object_size_mb": 1024, "sink": "memory", "range_parallel": 8, "range_part_mb": 16}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from experiments import go_program
-from experiments.express_checks import advice, checks
-from experiments.finding import OK, PROBLEM, WARNING
-from loader.checks import account
-from loader.checks import plan as plan_checks
-from loader.cost.prices import read_prices
+from experiments.express.checks import advice, checks
+from stampede.experiment import go_program
+from stampede.finding import OK, PROBLEM, WARNING
+from stampede.planning import rules as plan_checks
+from stampede.planning.checks import account
+from stampede.planning.cost.prices import read_prices
 from tests.unit.experiments.express_values import LARGE, cell
 from tests.unit.experiments.test_express_usage import demand
 

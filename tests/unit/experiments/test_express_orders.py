@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import EXPERIMENTS, express_orders, express_work
-from loader.run.plan import make_plan
-from report.published import every_cell
+from experiments import EXPERIMENTS
+from experiments.express import orders as express_orders
+from experiments.express import work as express_work
+from stampede.planning.plan import make_plan
+from stampede.report.published import every_cell
 from tests.unit.experiments import express_values
 
 EXPRESS = EXPERIMENTS["express"]
@@ -82,7 +84,7 @@ def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_i
     [(10_000, 700_000, 2), (10_000, 77_577, 1), (100_000_000, 100, 1), (1_000_000_000, 100, 4), (100, 1, 1)],
 )
 def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(object_bytes, count, parts):
-    events = express_orders.placing(values("count", object_bytes=object_bytes, object_count=count))
+    events = express_orders.seeding(values("count", object_bytes=object_bytes, object_count=count))
     assert json.loads(json.dumps(events)) == events
     orders = [event["place"] for event in events]
     ends = [order["first_object"] + order["objects"] for order in orders]
@@ -94,7 +96,7 @@ def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(object
 
 
 def test_nothing_is_placed_before_an_upload_and_it_is_no_query():
-    assert list(express_orders.placing(values("upload"))) == []
+    assert list(express_orders.seeding(values("upload"))) == []
     assert express_orders.execution(values("upload")) is express_orders.execution(values("download")) is None
 
 

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments.express import EXPRESS
-from experiments.express_usage import tariffs, usage
-from loader import cost
-from loader.cost.bill import bill_items
-from loader.cost.demand import Demand
-from loader.cost.durations import around_s, cell_s
-from loader.cost.prices import read_prices
-from loader.run.plan import make_plan
+from experiments.express.declaration import EXPRESS
+from experiments.express.usage import tariffs, usage
+from stampede.planning import cost
+from stampede.planning.cost.bill import bill_items
+from stampede.planning.cost.durations import around_s, cell_s
+from stampede.planning.cost.prices import read_prices
+from stampede.planning.demand import Demand
+from stampede.planning.plan import make_plan
 from tests.unit.experiments.express_values import LARGE, SMALL, cell
 
-PUBLISHED = Path(__file__).parents[3] / "experiments/published/express.csv"
+PUBLISHED = Path(__file__).parents[3] / "experiments/express/published/express.csv"
 GETS = 13_709_261
 GIB, TIB = 2**30, 2**40
 

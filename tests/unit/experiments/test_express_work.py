@@ -2,16 +2,16 @@
 
 import pytest
 
-from experiments import express_work
-from experiments.knowledge import knowledge
-from model import operation
+from experiments.express import work as express_work
+from stampede.experiment.parameters import known_parameters
+from stampede.model import operations
 from tests.unit.experiments.express_values import LARGE, cell
 
-P = knowledge("express")
+P = known_parameters("express")
 
 
 def of(*kind, memory_mb=2048, **values):
-    return operation.of(express_work.work(cell(*kind, **values), P), memory_mb, P)
+    return operations.of(express_work.work(cell(*kind, **values), P), memory_mb, P)
 
 
 @pytest.mark.parametrize("operation_name", ["upload", "download"])
@@ -66,4 +66,4 @@ def test_a_query_takes_longer_for_more_objects_and_beyond_ten_gb_for_more_bytes(
 
 def test_the_published_loop_is_bound_by_its_hosts_network_where_objects_are_large():
     loop = express_work.published(cell("download", object_bytes=LARGE, object_count=100), P)
-    assert operation.of(loop, 2048, P)[0].mean_s == pytest.approx(100 * LARGE / P["host_bytes_per_s"], rel=0.03)
+    assert operations.of(loop, 2048, P)[0].mean_s == pytest.approx(100 * LARGE / P["host_bytes_per_s"], rel=0.03)

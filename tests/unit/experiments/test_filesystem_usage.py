@@ -2,11 +2,11 @@
 
 import pytest
 
-from experiments.filesystem import FILESYSTEM
-from experiments.filesystem_usage import a_month, checks, objects, order, usage
-from experiments.finding import PROBLEM
-from experiments.objects import part_count
+from experiments.filesystem.declaration import FILESYSTEM
+from experiments.filesystem.usage import a_month, checks, objects, order, usage
 from filesystem.copy_order import MOST_THREADS
+from stampede.experiment.objects import part_count
+from stampede.finding import PROBLEM
 
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {

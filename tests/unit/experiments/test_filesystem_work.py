@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.filesystem import FILESYSTEM
-from experiments.filesystem_work import work
-from loader.predicting import parameters_of
+from experiments.filesystem.declaration import FILESYSTEM
+from experiments.filesystem.work import work
+from stampede.planning.predicting import parameters_of
 
 PARAMETERS = parameters_of(FILESYSTEM, "aws")
 VALUES = {

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from experiments import EXPERIMENTS
-from loader.cost.demand import Demand, demands
-from loader.infra_variables import infra_defaults
-from loader.run.plan import make_plan
+from stampede.planning.demand import Demand, demands
+from stampede.planning.plan import make_plan
+from stampede.stacks.infra_variables import infra_defaults
 
 
 def cells_of(experiment: str, *settings: str, target: str = "aws") -> list[Demand]:

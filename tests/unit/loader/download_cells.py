@@ -1,8 +1,8 @@
 """Cells of the download experiment in numbers, as the checks and the bill take them."""
 
 from experiments import EXPERIMENTS
-from loader.cost.demand import Demand, complete
-from loader.infra_variables import infra_defaults
+from stampede.planning.demand import Demand, complete
+from stampede.stacks.infra_variables import infra_defaults
 
 DOWNLOAD = EXPERIMENTS["download"]
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from loader import predicting
+from stampede.planning import predicting
 
 
 def each_takes(monkeypatch: pytest.MonkeyPatch, one_s: float) -> None:

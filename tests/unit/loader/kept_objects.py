@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from loader.dataset import crc32
-from loader.target import Target
+from stampede.stacks.target import Target
 
 
 class KeptObjects(Target):

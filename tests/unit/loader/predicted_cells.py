@@ -1,6 +1,6 @@
 """What the model says of a cell, made by hand."""
 
-from model.prediction import Prediction
+from stampede.model.prediction import Prediction
 
 AT_HALF = Prediction(
     count=5000,

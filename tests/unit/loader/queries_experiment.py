@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from experiments import EXPERIMENTS, Axis
-from experiments.experiment import Execution, Metric
+from stampede.experiment.declaration import Execution, Metric
 from tests.unit.loader import shares_experiment
 
 DOWNLOAD = EXPERIMENTS["download"]

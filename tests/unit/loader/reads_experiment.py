@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from experiments import EXPERIMENTS, Axis, Matrix
-from experiments.objects import DataObject
+from stampede.experiment.objects import DataObject
 
 DOWNLOAD = EXPERIMENTS["download"]
 ORDER_AXES = (

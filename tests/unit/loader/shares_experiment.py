@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from experiments import EXPERIMENTS, Axis, Matrix
-from experiments.key_plan import KeyPlan
-from experiments.objects import DataObject
+from stampede.experiment.key_plan import KeyPlan
+from stampede.experiment.objects import DataObject
 
 DOWNLOAD = EXPERIMENTS["download"]
 PARALLEL = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel", in_order=True)

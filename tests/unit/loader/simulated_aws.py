@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from loader.target import Target
+from stampede.stacks.target import Target
 
 EPOCH_MS = 1_700_000_000_000
 OUTPUTS = {

@@ -5,18 +5,18 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
-from experiments.objects import DataObject
-from loader.command_line import main
-from loader.errors import RunError
-from loader.run import cell_load, collecting
-from loader.run.cell_load import CellLoad, prepare
-from loader.run.drain import drain
-from loader.run.flood import first_seq, orders
-from loader.run.folder import RunFolder
-from loader.run.plan import Plan, make_plan
-from loader.run.sweep import SweepRun
+from loader import cell_load, collecting
+from loader.cell_load import CellLoad, prepare
+from loader.drain import drain
+from loader.flood import first_seq, orders
 from loader.sqs.sending import Outcome
-from loader.verbs import flood as flood_verb
+from stampede.cli.command_line import main
+from stampede.cli.verbs import flood as flood_verb
+from stampede.errors import RunError
+from stampede.experiment.objects import DataObject
+from stampede.planning.plan import Plan, make_plan
+from stampede.runs.folder import RunFolder
+from stampede.sweep.sweep import SweepRun
 from tests.unit.loader.shares_experiment import PLAN, SHARES
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
@@ -54,7 +54,7 @@ def send(monkeypatch):
             return Outcome(sent=len(bodies))
 
     sending = Sending()
-    monkeypatch.setattr("loader.run.flood.send", sending)
+    monkeypatch.setattr("loader.flood.send", sending)
     return sending
 
 
@@ -118,9 +118,9 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
     [cell] = plan.cells()
     folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1, "warm_up": 0} for seq in range(3)])
-    monkeypatch.setattr("loader.run.sweep.drain", drained)
+    monkeypatch.setattr("stampede.sweep.sweep.drain", drained)
     waits = []
-    monkeypatch.setattr("loader.run.sweep.time.sleep", waits.append)
+    monkeypatch.setattr("stampede.sweep.sweep.time.sleep", waits.append)
     monkeypatch.setattr(SimulatedAws, "purge_queue", lambda self, QueueUrl: None, raising=False)
     send.answer = does(aws, parallel_limit=10)
     aws.outputs.update(
@@ -212,7 +212,7 @@ def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words)
 
 def test_messages_for_each_n_are_refused_where_they_share_a_list(monkeypatch, capsys):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    monkeypatch.setattr("loader.verbs.sweep.EXPERIMENTS", EXPERIMENTS)
+    monkeypatch.setattr("stampede.cli.verbs.sweep.EXPERIMENTS", EXPERIMENTS)
     status = main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages-per-concurrency", "3"])
     assert status == 2
     assert "takes 4 messages, which share one list of keys; leave it out, and use --repeats" in capsys.readouterr().err

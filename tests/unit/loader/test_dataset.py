@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import EXPERIMENTS, objects
-from experiments.objects import MEBIBYTE, DataObject
+from experiments import EXPERIMENTS
 from loader.dataset import METADATA_KEY, content_name, put_objects
-from loader.errors import RunError, UsageError
-from loader.target import Target
+from stampede.errors import RunError, UsageError
+from stampede.experiment import objects
+from stampede.experiment.objects import MEBIBYTE, DataObject
+from stampede.stacks.target import Target
 from tests.unit.loader.kept_objects import KeptObjects
 from tests.unit.loader.s3_stub import S3Stub, completed_checksums, crc32, serving
 from tests.unit.loader.shares_experiment import SHARES

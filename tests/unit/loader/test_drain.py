@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from loader.errors import RunError
-from loader.run import collecting, log_columns
-from loader.run.drain import drain
-from loader.run.folder import RunFolder
-from queries.insights import evaluate
+from loader import collecting
+from loader.drain import drain
+from stampede.errors import RunError
+from stampede.insights import evaluate, log_columns
+from stampede.runs.folder import RunFolder
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 

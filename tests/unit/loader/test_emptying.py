@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from loader.emptying import empty
-from loader.errors import RunError
-from loader.target import Target
+from stampede.errors import RunError
+from stampede.stacks.target import Target
 
 BUCKET = "b--use1-az4--x-s3"
 

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from loader.command_line import main
-from loader.run import collecting, evidence
-from loader.run.drain import drain
-from loader.run.folder import RunFolder
-from loader.run.log_events import LinesSeen
-from report.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
+from loader import collecting, evidence
+from loader.drain import drain
+from loader.log_events import LinesSeen
+from stampede.cli.command_line import main
+from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
+from stampede.runs.folder import RunFolder
 from tests.evidence import BOOK
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 

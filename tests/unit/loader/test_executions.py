@@ -6,19 +6,19 @@ import botocore
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.errors import RunError
-from loader.run import collecting, execution_records, executions
-from loader.run import sweep as sweep_run
-from loader.run.drain import drain
-from loader.run.executions import carry_out, stop_left_running, token_of
-from loader.run.folder import RunFolder
-from loader.run.plan import make_plan
-from loader.run.sweep import SweepRun
+from loader import collecting, execution_records, executions
+from loader.drain import drain
+from loader.executions import carry_out, stop_left_running, token_of
+from stampede.errors import RunError
+from stampede.planning.plan import make_plan
+from stampede.runs.folder import RunFolder
+from stampede.sweep import sweep as sweep_run
+from stampede.sweep.sweep import SweepRun
 from tests.aws_answers import ANSWERS
 from tests.unit.loader.queries_experiment import QUERIES, QUERY, SQL
 from tests.unit.loader.simulated_athena import SimulatedAthena
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS
-from tests.unit.loader.test_sweep_run import Cost, Stack
+from tests.unit.sweep.test_sweep_run import Cost, Stack
 
 STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512, "concurrency_value": 1}
 STACK |= {"experiment_tag": "a tag", "queue_name": "q", "object_count": None}
@@ -255,7 +255,7 @@ def test_a_query_of_a_killed_run_whose_stack_is_gone_is_said_and_no_error(aws, f
 @pytest.mark.parametrize("state", ["beginning", "begun"])
 def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(state, aws, folder, monkeypatch):
     settings = ["operation=count", "parallel_limit=1", "object_count=7", "concurrency_value=1", "memory_size=512"]
-    monkeypatch.setattr("loader.run.plan.declared", lambda: dict.fromkeys(["operation", *STACK]))
+    monkeypatch.setattr("stampede.planning.plan.declared", lambda: dict.fromkeys(["operation", *STACK]))
     plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
     [cell] = plan.cells()
     killed(aws, folder, cell.name, state)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loader.run import log_events
-from loader.run.log_events import LogEvents
+from loader import log_events
+from loader.log_events import LogEvents
 
 OVERLAP_MS = log_events.OVERLAP_MS["aws"]
 

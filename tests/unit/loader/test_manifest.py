@@ -7,9 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.errors import RunError, UsageError
 from loader.in_flight import in_flight
 from loader.manifest import check_manifest, put_manifest
+from stampede.errors import RunError, UsageError
 from tests.unit.loader.kept_objects import KeptObjects
 from tests.unit.loader.shares_experiment import PLAN, SHARES
 

@@ -8,10 +8,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from experiments import EXPERIMENTS
-from loader.errors import RunError
-from loader.run.cell_load import CellLoad
-from loader.run.permission import wait_for_permission
-from loader.target import Target
+from loader.cell_load import CellLoad
+from loader.permission import wait_for_permission
+from stampede.errors import RunError
+from stampede.stacks.target import Target
 from tests.unit.loader.simulated_aws import record
 
 ALLOWED = {"batchItemFailures": []}

@@ -7,16 +7,15 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from loader import athena, dataset, placing
-from loader import target as targets
-from loader.checks.asking import Account
-from loader.cloudwatch_query import run_on_service
-from loader.run import permission
-from loader.run import sweep as sweep_run
-from loader.run.collecting import message_counts
+from loader import athena, dataset, permission, seeding
+from loader.collecting import message_counts
 from loader.sqs.dead_letters import DeadLetters
 from loader.sqs.sending import Order, send_to
-from loader.target import Target
+from stampede.insights.cloudwatch import run_on_service
+from stampede.planning.checks.asking import Account
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
+from stampede.sweep import sweep as sweep_run
 from tests.aws_answers import ANSWERS, answering, recorded, same_but_names
 from tests.faults.faulty_sqs import FaultySqs
 from tests.faults.sqs_floods import endpoint
@@ -126,8 +125,8 @@ def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a
 @pytest.mark.parametrize("name", ["lam-61", "lam-62"])
 def test_an_invocation_beyond_the_reserved_concurrency_is_made_again(name):
     kind, message = permission._failure(aws(name), b"{}")
-    assert kind.startswith(placing.PASSING[1:]) and message == "Rate Exceeded."
-    assert placing._answer(aws(name), "f", {}) == ({}, "TooManyRequestsException: Rate Exceeded.")
+    assert kind.startswith(seeding.PASSING[1:]) and message == "Rate Exceeded."
+    assert seeding._answer(aws(name), "f", {}) == ({}, "TooManyRequestsException: Rate Exceeded.")
 
 
 @pytest.mark.parametrize("name", ["lam-65", "com-67", "lam-69"])
@@ -141,9 +140,9 @@ def test_a_function_that_fails_says_why_and_is_not_asked_again_as_if_it_passed(n
     client = answering("lambda", "lam-63")
     monkeypatch.setattr(client, "invoke", Lambda().invoke)
     monkeypatch.setattr(Target, "client", lambda *_, **__: client)
-    result, why = placing._answer(Target("aws", OUTPUTS), "f", {})
+    result, why = seeding._answer(Target("aws", OUTPUTS), "f", {})
     assert (result, why) == (fields["Payload"], fields["Payload"]["errorMessage"])
-    assert not any(word in why for word in placing.PASSING)
+    assert not any(word in why for word in seeding.PASSING)
 
 
 @pytest.mark.parametrize(("name", "reserved"), [("lam-63", 0), ("lam-64", 3), ("lam-60", 0)])

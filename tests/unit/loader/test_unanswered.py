@@ -2,10 +2,10 @@
 
 import pytest
 
-from loader.run import collecting
-from loader.run.accounting import check, stored_accounts
-from loader.run.drain import drain
-from loader.run.folder import RunFolder
+from loader import collecting
+from loader.drain import drain
+from stampede.runs.accounting import check, stored_accounts
+from stampede.runs.folder import RunFolder
 from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 HIDDEN_S = 5400

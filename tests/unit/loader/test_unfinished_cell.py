@@ -2,8 +2,8 @@
 
 import json
 
-from loader.run.folder import RunFolder
-from loader.run.unfinished_cell import abandoned_keys, set_aside
+from loader.unfinished_cell import abandoned_keys, set_aside
+from stampede.runs.folder import RunFolder
 
 
 def record(cell, seq):

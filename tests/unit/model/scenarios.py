@@ -1,9 +1,9 @@
 """Cells for the model, of operations that take seconds told beforehand."""
 
-from model import parameters as known
-from model.parameters import Parameters
-from model.prediction import Scenario
-from model.work import Step, Work
+from stampede.model import parameters as known
+from stampede.model.parameters import Parameters
+from stampede.model.prediction import Scenario
+from stampede.model.work import Step, Work
 
 AWS = Parameters(known.read(known.AWS))
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from model.advice import advise, sentence
-from model.binding import bindings
-from model.scenario import expect
-from model.work import Step
+from stampede.model.advice import advise, sentence
+from stampede.model.bottleneck import bottlenecks
+from stampede.model.scenario import expect
+from stampede.model.work import Step
 from tests.unit.model.scenarios import AWS, a_cell
 
 POLLERS = r"with provisioned_pollers=\{minimum=(\d+),maximum=(\d+)\}"
@@ -20,7 +20,7 @@ WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
 def asked(cell):
     """What binds, in words, and the changes."""
     found = expect(cell, AWS, 1)
-    bound = bindings(cell, found, 1)
+    bound = bottlenecks(cell, found, 1)
     return [one.words for one in bound], advise(cell, AWS, found, bound, 1)
 
 
@@ -149,7 +149,7 @@ def test_no_advice_has_seconds_of_operations_of_which_most_floods_have_none():
     cell = a_cell(step, concurrency=5, each=1, timeout_s=9.0, visibility_timeout_s=54.0, of_work={"spread": 0.06})
     slow = AWS.with_rows([replace(AWS.row("s3_get_per_s"), value=20, low=20, high=20)])
     found = expect(cell, slow, 1)
-    words = sentence(advise(cell, slow, found, bindings(cell, found, 1), 1))
+    words = sentence(advise(cell, slow, found, bottlenecks(cell, found, 1), 1))
     assert "nan" not in words
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from model.enough import MOST_MESSAGES, WITHIN, NeverEnoughError, fewest
+from stampede.model.enough import MOST_MESSAGES, WITHIN, NeverEnoughError, fewest
 
 
 def ramped(n=500, outside_s=20_000.0, one_s=10.0, most=1_000_000):

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.flood import Flood, Limit, Trigger, run
-from model.operation import Operation
+from stampede.model.flood import Flood
+from stampede.model.limits import Limit
+from stampede.model.operation import Operation
+from stampede.model.simulation import run
+from stampede.model.trigger import Trigger
 
 STANDARD = Trigger(start=5, per_minute=300, most=1250)
 

@@ -5,10 +5,12 @@ from array import array
 
 import pytest
 
-from model.course import RAMP_POINTS, Attempts, course
-from model.flood import Flood, Trigger, run
-from model.operation import Operation
-from model.sharing import Shared
+from stampede.model.course import RAMP_POINTS, Attempts, course
+from stampede.model.flood import Flood
+from stampede.model.operation import Operation
+from stampede.model.sharing import Shared
+from stampede.model.simulation import run
+from stampede.model.trigger import Trigger
 
 NOTHING_SHARED = Shared([], {})
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from model.engine import Engine
-from model.flood import Flood, Limit, run
-from model.operation import Operation
-from model.sharing import Shared
+from stampede.model.engine import Engine
+from stampede.model.flood import Flood
+from stampede.model.limits import Limit
+from stampede.model.operation import Operation
+from stampede.model.sharing import Shared
+from stampede.model.simulation import run
 
 BYTES, REQUESTS = "the VPC", "S3's rate"
 

@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.flood import Flood, Limit, Trigger, run
-from model.machine import EMBEDDED, PROCESSORS, cold_start, operation
-from model.operation import of
-from model.parameters import Parameter, Parameters
-from model.work import Step, Work
+from stampede.model.flood import Flood
+from stampede.model.limits import Limit
+from stampede.model.machine import EMBEDDED, PROCESSORS, cold_start, operation
+from stampede.model.operations import of
+from stampede.model.parameters import Parameter, Parameters
+from stampede.model.simulation import run
+from stampede.model.trigger import Trigger
+from stampede.model.work import Step, Work
 
 GIB, MIB = 2**30, 2**20
 VALUES = {
@@ -35,7 +38,7 @@ def parameters(**changed):
 
 
 def alone(*steps, changed=None, **work):
-    return operation(Work(steps, **work), 1024, parameters(**(changed or {})))[0]
+    return operation(Work(steps, **work), parameters(**(changed or {})))[0]
 
 
 def test_requests_one_at_a_time_take_client_and_embedded_s3_in_turn():
@@ -85,13 +88,13 @@ def test_handing_messages_out_is_work_beside_that_of_the_operations():
 
 
 def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_handing_out():
-    one, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), 1024, parameters())
+    one, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), parameters())
     assert all(one.demands[limit.name] <= limit.per_s[0] + 1e-9 for limit in limits)
 
 
 def test_ten_at_once_share_the_processors():
     work = Work([Step("it", requests=1, rate="s3_get", at_once=9, bytes=GIB, cpu_s=2.0, threads=2)])
-    one, limits = operation(work, 1024, parameters(message_cpu_s=1e-9, message_elsewhere_cpu_s=1e-9))
+    one, limits = operation(work, parameters(message_cpu_s=1e-9, message_elsewhere_cpu_s=1e-9))
     assert limits == [Limit(PROCESSORS, (2.0,)), Limit(EMBEDDED, (1.0,))]
     flood = Flood(100, 10, 1e6, Trigger(10, 0, 10), 900, 900)
     assert run(flood, one, limits, 1).avg_s == pytest.approx(10 * (2.0 + 1.001) / 2, rel=0.02)
@@ -111,7 +114,7 @@ def test_cold_starts_at_once_share_the_processors_and_come_one_after_the_other()
     assert cold_start(0.4, 1, parameters()) == (0.4, 0.0)
     cold_s, spread = cold_start(0.4, 10, parameters())
     flood = Flood(10, 10, 1e6, Trigger(10, 0, 10), 900, 900, cold_start_s=cold_s, cold_spread=spread)
-    one, limits = operation(Work([Step("it", cpu_s=10.0)]), 1024, parameters())
+    one, limits = operation(Work([Step("it", cpu_s=10.0)]), parameters())
     got = run(flood, one, limits, 1)
     assert 0.2 < got.time_to_n_s < 1.2
     assert run(replace(flood, cold_spread=0.0), one, limits, 1).time_to_n_s < 0.001

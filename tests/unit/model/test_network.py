@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model import network
+from stampede.model import network
 
 GIB, MIB = 2**30, 2**20
 SKYRISE = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from model.flood import Limit
-from model.operation import of
-from model.parameters import AWS, ParameterError, Parameters, read
-from model.work import Step, Work
+from stampede.model.limits import Limit
+from stampede.model.operations import of
+from stampede.model.parameters import AWS, ParameterError, Parameters, read
+from stampede.model.work import Step, Work
 
 GIB, MIB = 2**30, 2**20
 PARAMETERS = Parameters(read(AWS))

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from model import ranges
-from model.prediction import OF_KINDS, RANGED, figures, predict
-from model.scenario import enough, evaluate, evaluations, flood_of, part_of
-from model.trigger import kept
-from model.work import Step, Work
+from stampede.model import ranges
+from stampede.model.prediction import OF_KINDS, RANGED, figures, predict
+from stampede.model.scenario import enough, evaluate, evaluations, flood_of, part_of
+from stampede.model.trigger import kept
+from stampede.model.work import Step, Work
 from tests.unit.model.scenarios import AWS, a_cell
 
 WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model import processor
+from stampede.model import processor
 
 LAMBDA = {"vcpu_at_mb": 1769, "most_vcpus": 6}
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from model import parameters as known
-from model.parameters import Parameters
-from model.request_rate import Calls, limit, refusals
-from model.retries import rules_of
+from stampede.model import parameters as known
+from stampede.model.parameters import Parameters
+from stampede.model.request_rate import Calls, limit, refusals
+from stampede.model.retries import rules_of
 
 P = Parameters(known.read(known.AWS))
 # As published: 800 processes of boto3 with 1 MB copies, by retries beside the first try.

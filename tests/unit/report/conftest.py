@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import report
-from report.figures import drawing
+from stampede import report
+from stampede.report.figures import drawing
 from tests.unit.report import synthetic_run
 from tests.unit.report.sketches import DRAWN, pictures
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS
-from loader.cost.demand import demands
-from loader.infra_variables import infra_defaults
-from loader.run.plan import make_plan
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.stacks.infra_variables import infra_defaults
 from tests.contract import synthetic
 
 START_MS = synthetic.STARTED_MS

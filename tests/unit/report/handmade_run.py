@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.download import DOWNLOAD, default_sink
-from report import cells, statistics
-from report.beside import Beside, beside_published
-from report.cell_key import Key
-from report.cell_settings import CellSettings
-from report.measured import metrics, spreads
-from report.records import Group, Names, Reader, Records
-from report.run import Run
+from experiments.download.declaration import DOWNLOAD, default_sink
+from stampede.report import statistics
+from stampede.report.beside import Beside, beside_published
+from stampede.report.measured import metrics, spreads
+from stampede.runs import cells
+from stampede.runs.cell_key import Key
+from stampede.runs.cell_settings import CellSettings
+from stampede.runs.records import Group, Names, Reader, Records
+from stampede.runs.run import Run
 
 ORIGIN_MS = 1_760_000_000_000
 MEGABYTE = 1_000_000

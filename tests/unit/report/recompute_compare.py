@@ -21,13 +21,13 @@ class Around:
     """Stands for an interval {"low", "high"} with `value` in it; `told` when the value stands beside its bounds."""
 
     def __init__(self, value, told=False):
-        self.value, self.told = value, told
+        self.value, self.shown_axes = value, told
 
     def faults(self, path, found):
-        if not isinstance(found, dict) or set(found) != {"low", "high"} | ({"value"} if self.told else set()):
+        if not isinstance(found, dict) or set(found) != {"low", "high"} | ({"value"} if self.shown_axes else set()):
             yield f"{path}: {found} is not an interval"
             return
-        if self.told:
+        if self.shown_axes:
             yield from compare(f"{path}.value", self.value, found["value"])
         slack = 1e-9 * max(1, abs(self.value))
         if not found["low"] - slack <= self.value <= found["high"] + slack:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Axis, Experiment
-from experiments.by_size import BySize, Tariff
-from experiments.download import DOWNLOAD
-from experiments.experiment import LAST_SECTIONS, Compare, Metric, Published, StandIn
+from experiments.download.declaration import DOWNLOAD
+from stampede.experiment.by_size import BySize, Tariff
+from stampede.experiment.declaration import LAST_SECTIONS, Compare, Metric, Published, StandIn
 
 OPERATIONS = {"upload": "write", "download": "read"}
 BASE, QUICK = "standard", "express"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from report.figures import drawing
+from stampede.report.figures import drawing
 
 DRAWN = {"svg": drawing.svg, "png": drawing.png}
 SKETCHED = {"svg": lambda figure: '<svg width="1pt" height="1pt"></svg>', "png": lambda figure: b""}

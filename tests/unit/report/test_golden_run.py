@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from report.rebuild import build
+from stampede.report.rebuild import build
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden" / "download"
 

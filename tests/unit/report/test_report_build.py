@@ -5,13 +5,14 @@ import json
 
 import pytest
 
-import report
-from experiments.download import DOWNLOAD
-from report import cells, consistency
-from report.measured import metrics, spreads
-from report.run import load
-from report.spread import spread
-from report.summary import summarised
+from experiments.download.declaration import DOWNLOAD
+from stampede import report
+from stampede.report import consistency
+from stampede.report.measured import metrics, spreads
+from stampede.report.summary import summarised
+from stampede.runs import cells
+from stampede.runs.run import load
+from stampede.runs.spread import spread
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
 
@@ -123,12 +124,12 @@ def test_without_log_events_and_cells_the_records_are_counted(make_run):
 
 def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run, monkeypatch):
     folder = make_run(**SMALL)
-    from queries import insights
+    from stampede import insights
 
     def refuse(text, events):
         raise insights.QueryError("no such command `frobnicate`", 2, 5)
 
-    monkeypatch.setattr("report.summary.insights.evaluate", refuse)
+    monkeypatch.setattr("stampede.report.summary.insights.evaluate", refuse)
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
     assert "The saved query queries/download/methods.cwli failed: line 2, column 5" in text

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.download import DOWNLOAD
-from report import cells
-from report.spread import spread
+from experiments.download.declaration import DOWNLOAD
+from stampede.runs import cells
+from stampede.runs.spread import spread
 from tests.unit.report.handmade_run import key
 
 ROW = {

@@ -9,9 +9,9 @@ import statistics
 
 import pytest
 
-import report
-from report import compare_runs
-from report.run import load
+from stampede import report
+from stampede.report import compare_runs
+from stampede.runs.run import load
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
 

@@ -3,9 +3,9 @@ a run departs from it."""
 
 import pytest
 
-from experiments.download import DOWNLOAD
-from report.cell_key import SETTINGS, Key, told_apart
-from report.grid import coordinates, head_columns
+from experiments.download.declaration import DOWNLOAD
+from stampede.report.grid import coordinates, head_columns
+from stampede.runs.cell_key import SETTINGS, Key, distinguishing
 from tests.contract.copies_experiment import COPIES
 from tests.unit.report.handmade_run import key
 
@@ -29,7 +29,7 @@ def test_a_cell_says_in_words_what_departs_from_its_default(cell, words):
 
 
 def test_what_is_compared_is_left_out_of_the_words_for_the_place():
-    told = told_apart([copy(), copy(n=4)])
+    told = distinguishing([copy(), copy(n=4)])
     assert told == {"concurrency"}
     assert copy(n=4).words_without(("concurrency",), told) == "s3, large, 1,024 MB"
     assert copy(n=4).words_without(("storage",), told) == "large, 1,024 MB, N = 4"
@@ -38,7 +38,7 @@ def test_what_is_compared_is_left_out_of_the_words_for_the_place():
 
 
 def test_a_way_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_out():
-    told = told_apart([key(), key(method="stream", sink="tmp")])
+    told = distinguishing([key(), key(method="stream", sink="tmp")])
     assert told == {"method", "sink", SETTINGS}
     assert key(method="stream", sink="tmp").words_without(("concurrency",), told) == "1,024 MB, stream to tmp"
     assert key(method="stream", sink="tmp").words_of(("method", "sink")) == "stream to tmp"
@@ -48,15 +48,15 @@ def test_a_way_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_o
 
 
 def test_a_number_has_a_column_of_its_own_and_texts_one_together():
-    told = told_apart([copy(), copy(threads=2)])
+    told = distinguishing([copy(), copy(threads=2)])
     assert [column.label for column in head_columns(COPIES.axes, told)] == ["storage", "data set", "memory", "threads"]
     assert [entry.value for entry in coordinates(copy(threads=2), told)] == [None, None, 1024, 2]
-    told = told_apart([key(), key(method="stream")])
+    told = distinguishing([key(), key(method="stream")])
     assert [column.label for column in head_columns(DOWNLOAD.axes, told)] == ["memory", "N", "method"]
     assert [entry.text for entry in coordinates(key(method="stream"), told)] == ["1,024", "1", "stream"]
 
 
 def test_other_settings_have_a_column_where_no_text_has_a_default():
-    told = told_apart([copy(), copy(settings="prefix=a")])
+    told = distinguishing([copy(), copy(settings="prefix=a")])
     assert head_columns(COPIES.axes, told)[-1].label == "settings"
     assert [coordinates(one, told)[-1].text for one in (copy(), copy(settings="prefix=a"))] == ["–", "prefix=a"]

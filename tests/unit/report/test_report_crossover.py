@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.filesystem import FILESYSTEM
-from report.sections.crossover import _sentences
-from report.statistics.crossover import places
+from experiments.filesystem.declaration import FILESYSTEM
+from stampede.report.sections.crossover import _sentences
+from stampede.report.statistics.crossover import places
 
 COMPARE = FILESYSTEM.compare[0]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-import report
+from stampede import report
 from tests.unit.report import handmade_run
 from tests.unit.report.page_parser import Page
 

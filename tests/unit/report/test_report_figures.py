@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 from matplotlib.figure import Figure
 
-import report
-from experiments.download import DOWNLOAD
-from report import statistics
-from report.figures import (
+from experiments.download.declaration import DOWNLOAD
+from stampede import report
+from stampede.report import statistics
+from stampede.report.figures import (
     aggregate_throughput,
     cold_starts,
     drawing,
@@ -18,8 +18,8 @@ from report.figures import (
     seconds,
     throughput_per_function,
 )
-from report.figures.series import drawn
-from report.run import load
+from stampede.report.figures.series import drawn
+from stampede.runs.run import load
 from tests.unit.report.handmade_run import key
 
 pytestmark = pytest.mark.usefixtures("drawn")

@@ -10,15 +10,15 @@ from dataclasses import replace
 
 import pytest
 
-import report
-from report import sections
-from report.html import page
-from report.run import load
-from report.sections import downloads
-from report.sections.environment import flattened, groups
-from report.statistics import statistics as numbers_of
-from report.summary import Summary
-from tests.unit.queries.insights.nearest_rank import percentile
+from stampede import report
+from stampede.report import sections
+from stampede.report.html import page
+from stampede.report.sections import downloads
+from stampede.report.sections.environment import flattened, groups
+from stampede.report.statistics import statistics as numbers_of
+from stampede.report.summary import Summary
+from stampede.runs.run import load
+from tests.unit.insights.nearest_rank import percentile
 from tests.unit.report.handmade_run import table_of
 from tests.unit.report.page_parser import Page
 

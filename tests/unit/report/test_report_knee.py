@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-import report
 from experiments import EXPERIMENTS
-from experiments.copy import COPY
-from report import compare_runs, published, statistics
-from report.cell_key import Key
-from report.statistics.bootstrap import Sample
-from report.statistics.knee import _Series
+from experiments.copy.declaration import COPY
+from stampede import report
+from stampede.report import compare_runs, published, statistics
+from stampede.report.statistics.bootstrap import Sample
+from stampede.report.statistics.knee import _Series
+from stampede.runs.cell_key import Key
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
 

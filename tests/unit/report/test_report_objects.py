@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-import report
-from report import objects, statistics
-from report.trajectories import trajectories
+from stampede import report
+from stampede.report import objects, statistics
+from stampede.report.trajectories import trajectories
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
 

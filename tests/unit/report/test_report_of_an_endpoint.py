@@ -3,12 +3,13 @@
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import cost as estimates
-from loader.run.plan import make_plan
-from report import compare, html, run, statistics, table
-from report.compare_runs import Pair, Side, differences
-from report.sections import Page, cost, environment, throughput
-from report.summary import summarised
+from stampede.planning import cost as estimates
+from stampede.planning.plan import make_plan
+from stampede.report import compare, html, statistics, table
+from stampede.report.compare_runs import Pair, Side, differences
+from stampede.report.sections import Page, cost, environment, throughput
+from stampede.report.summary import summarised
+from stampede.runs import run
 from tests.unit.report.handmade_run import lasting, table_of, write
 
 URL = "http://127.0.0.1:4566"

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-import report
-from report import phrases, unfinished
-from report.run import load
-from report.sections import cost
+from stampede import phrases, report
+from stampede.report.sections import cost
+from stampede.runs import unfinished
+from stampede.runs.run import load
 from tests.unit.report.page_parser import Page
 
 

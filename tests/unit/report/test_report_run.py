@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from report.accounting import account_book
-from report.rebuild import build
-from report.run import NoReport, load
+from stampede.report.accounting import account_book
+from stampede.report.rebuild import build
+from stampede.runs.run import NoReport, load
 from tests.unit.report.handmade_run import key
 
 

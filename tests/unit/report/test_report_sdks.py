@@ -2,9 +2,9 @@
 
 import pytest
 
-from report import load, statistics
-from report.compare_runs import Pair, Side, differences
-from report.sections import environment
+from stampede.report import load, statistics
+from stampede.report.compare_runs import Pair, Side, differences
+from stampede.report.sections import environment
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import record
 

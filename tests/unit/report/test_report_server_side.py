@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-import report
 from experiments import EXPERIMENTS
-from report.sections import server_side
+from stampede import report
+from stampede.report.sections import server_side
 from tests.unit.report import handmade_run
 from tests.unit.report.page_parser import Page
 

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 
-import report
 from experiments import EXPERIMENTS
-from experiments.by_size import Tariff
-from report import prices
-from report.figures import by_size as figure
-from report.phrases import decimal_size
-from report.sections.calculator import Numbers, answer, bill, even_reads
-from report.statistics import crossing
-from report.statistics.bootstrap import Resampled, Sample, interval
+from stampede import report
+from stampede.experiment.by_size import Tariff
+from stampede.phrases import decimal_size
+from stampede.report import prices
+from stampede.report.figures import by_size as figure
+from stampede.report.sections.calculator import Numbers, answer, bill, even_reads
+from stampede.report.statistics import crossing
+from stampede.report.statistics.bootstrap import Resampled, Sample, interval
 from tests.unit.report import sized_run
 from tests.unit.report.page_parser import Page
 

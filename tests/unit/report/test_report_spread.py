@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.spread import quantile, spread
+from stampede.runs.spread import quantile, spread
 
 
 def test_quartiles_of_four_values_by_hand():

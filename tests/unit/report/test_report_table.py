@@ -7,10 +7,12 @@ import json
 import pytest
 from rich.console import Console
 
-from experiments.download import DOWNLOAD
-from report import cells, phrases, published, table
-from report.measured import mean_bytes, spreads
-from report.run import load
+from experiments.download.declaration import DOWNLOAD
+from stampede import phrases
+from stampede.report import published, table
+from stampede.report.measured import mean_bytes, spreads
+from stampede.runs import cells
+from stampede.runs.run import load
 from tests.unit.report.handmade_run import table_of
 
 

@@ -7,13 +7,14 @@ import re
 import pytest
 from rich.console import Console
 
-import report
-from experiments.download import DOWNLOAD
-from report import cells, consistency, statistics, table
-from report.measured import metrics, metrics_of, spreads
-from report.run import load
-from report.sections import choice
-from report.summary import summarised
+from experiments.download.declaration import DOWNLOAD
+from stampede import report
+from stampede.report import consistency, statistics, table
+from stampede.report.measured import metrics, metrics_of, spreads
+from stampede.report.sections import choice
+from stampede.report.summary import summarised
+from stampede.runs import cells
+from stampede.runs.run import load
 from tests.unit.report import handmade_run, recompute
 from tests.unit.report.handmade_run import columns, key, lasting, table_of
 from tests.unit.report.sketches import pictures
@@ -172,7 +173,7 @@ def test_on_a_narrow_terminal_nothing_is_cut_off(folder):
 
 def test_the_published_line_stands_under_the_published_way_only(folder):
     rows = table_of(load(folder)).rows
-    assert {row.key.way for row in rows if not row.measured} == {("download_file", "tmp")}
+    assert {row.key.variant for row in rows if not row.measured} == {("download_file", "tmp")}
 
 
 def test_markdown_names_the_way(folder, capsys):
@@ -212,4 +213,4 @@ def test_records_of_before_there_was_a_choice_are_of_the_published_way():
 def test_a_cell_in_words_names_any_other_way_than_the_published_one():
     assert key(1024, 5).words == "1,024 MB, N = 5"
     assert key(1024, 5, "crt", "tmp", "object_size_mb=4").words == "1,024 MB, N = 5, crt, object_size_mb=4"
-    assert [key(method="stream", sink=sink).way_words for sink in ("discard", "tmp")] == ["stream", "stream to tmp"]
+    assert [key(method="stream", sink=sink).variant_words for sink in ("discard", "tmp")] == ["stream", "stream to tmp"]

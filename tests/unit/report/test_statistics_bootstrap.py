@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from report.statistics.bootstrap import MANY, Sample, interval, student_quantile, tail_probability
-from report.statistics.distribution import p99_interval
-from report.statistics.rules import MINIMUM_FOR_P99_INTERVAL
+from stampede.report.statistics.bootstrap import MANY, Sample, interval, student_quantile, tail_probability
+from stampede.report.statistics.distribution import p99_interval
+from stampede.report.statistics.rules import MINIMUM_FOR_P99_INTERVAL
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from report import load, statistics
-from report.statistics.bootstrap import Sample
-from report.statistics.distribution import seconds
+from stampede.report import load, statistics
+from stampede.report.statistics.bootstrap import Sample
+from stampede.report.statistics.distribution import seconds
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import error, lasting, record
 

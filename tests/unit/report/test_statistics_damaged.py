@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report import load, statistics
+from stampede.report import load, statistics
 from tests.unit.report.handmade_run import error, lasting, record
 
 ODD = st.sampled_from(

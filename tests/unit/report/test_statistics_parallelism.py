@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.filesystem import FILESYSTEM
-from loader.cost.demand import demands
-from loader.infra_variables import infra_defaults
-from loader.run.plan import make_plan
-from report import load, statistics
-from report.overlap import timeline as sweep_line
-from report.statistics import parallelism, timeline
-from report.statistics.selection import Cell
+from experiments.filesystem.declaration import FILESYSTEM
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.report import load, statistics
+from stampede.report.overlap import timeline as sweep_line
+from stampede.report.statistics import parallelism, timeline
+from stampede.report.statistics.selection import Cell
+from stampede.stacks.infra_variables import infra_defaults
 from tests.contract import synthetic
 from tests.unit.report.handmade_run import MEGABYTE, ORIGIN_MS, columns, error, key, record
 

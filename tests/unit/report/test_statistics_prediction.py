@@ -3,12 +3,12 @@
 import pytest
 
 from experiments import EXPERIMENTS
-from model.parameters import CALIBRATION, Parameter
-from report import load, statistics
-from report.figures import predicted_seconds
-from report.figures.series import drawn
-from report.prediction import Prediction
-from report.sections.prediction import _basis
+from stampede.model.parameters import CALIBRATION, Parameter
+from stampede.report import load, statistics
+from stampede.report.figures import predicted_seconds
+from stampede.report.figures.series import drawn
+from stampede.report.sections.prediction import _basis
+from stampede.runs.prediction import Prediction
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
 

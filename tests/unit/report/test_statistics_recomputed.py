@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from report import load, statistics
+from stampede.report import load, statistics
 from tests.unit.report import handmade_run, recompute, synthetic_run
 from tests.unit.report.handmade_run import error, lasting, record
 
@@ -125,4 +125,4 @@ def test_the_recomputation_imports_nothing_of_ours():
     for module in Path(recompute.__file__).parent.glob("recompute*.py"):
         words = {line.split()[1].split(".")[0] for line in module.read_text().splitlines()
                  if line.startswith(("import ", "from "))}  # fmt: skip
-        assert not words & {"report", "loader", "queries", "emulator", "synthetic_run", "handmade_run"}, module
+        assert not words & {"experiments", "loader", "stampede"}, module

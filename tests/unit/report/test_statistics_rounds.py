@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from experiments import EXPERIMENTS
-from report import load, statistics
-from report.drift import sentence
-from report.records import Names
-from report.statistics.bootstrap import Sample
-from report.statistics.effect import cliffs_delta, effect
-from report.statistics.rounds import RoundSample
+from stampede.report import load, statistics
+from stampede.report.statistics.bootstrap import Sample
+from stampede.report.statistics.drift import sentence
+from stampede.report.statistics.effect import cliffs_delta, effect
+from stampede.report.statistics.rounds import RoundSample
+from stampede.runs.records import Names
 from tests.contract import synthetic
 
 RUNS, NOISE, DRIFT = 250, 0.1, 0.25

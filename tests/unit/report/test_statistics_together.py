@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from experiments.download import DOWNLOAD
-from report.statistics.bootstrap import Sample
-from report.statistics.cell_figures import Measured
-from report.statistics.comparisons import comparisons
+from experiments.download.declaration import DOWNLOAD
+from stampede.report.statistics.bootstrap import Sample
+from stampede.report.statistics.cell_figures import Measured
+from stampede.report.statistics.comparisons import comparisons
 from tests.unit.report import handmade_run
 
 # Two methods in so many memory sizes.

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report import load, statistics
-from report.statistics.comparisons import conclusion, share_words, took_words
-from report.statistics.effect import cliffs_delta, level
-from report.statistics.headline import LONGEST
+from stampede.report import load, statistics
+from stampede.report.statistics.comparisons import conclusion, share_words, took_words
+from stampede.report.statistics.effect import cliffs_delta, level
+from stampede.report.statistics.headline import LONGEST
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
 

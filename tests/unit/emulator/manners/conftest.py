@@ -12,8 +12,8 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
-from emulator.manners import MODULES, mannered
-from emulator.manners.manner import Pace
+from stampede.emulator.manners import MODULES, mannered
+from stampede.emulator.manners.manner import Pace
 
 CODE = io.BytesIO()
 with zipfile.ZipFile(CODE, "w") as archive:

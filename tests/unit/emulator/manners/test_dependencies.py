@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.dependencies import Dependencies
+from stampede.emulator.manners.dependencies import Dependencies
 from tests.unit.emulator.manners.conftest import code_of, policy
 
 VIOLATION = "DependencyViolation"

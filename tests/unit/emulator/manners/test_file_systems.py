@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.file_systems import FileSystems
+from stampede.emulator.manners.file_systems import FileSystems
 from tests.unit.emulator.manners.conftest import code_of
 
 

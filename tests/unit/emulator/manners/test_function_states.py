@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.function_states import FunctionStates
+from stampede.emulator.manners.function_states import FunctionStates
 from tests.unit.emulator.manners.conftest import code_of
 
 CONFLICT = "ResourceConflictException"

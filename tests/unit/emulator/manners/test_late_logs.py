@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from emulator.manners.late_logs import LateLogs
+from stampede.emulator.manners.late_logs import LateLogs
 
 LINES, GROUP = 200, {"logGroupName": "g"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.permissions import Permissions
+from stampede.emulator.manners.permissions import Permissions
 from tests.unit.emulator.manners.conftest import code_of, policy
 
 NETWORK = {"SubnetIds": ["subnet-1"], "SecurityGroupIds": ["sg-1"]}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.queues import COUNTS, Queues
+from stampede.emulator.manners.queues import COUNTS, Queues
 from tests.unit.emulator.manners.conftest import code_of
 
 

@@ -15,9 +15,9 @@ from botocore.exceptions import ClientError
 from ministack.services import lambda_svc
 from ministack.services import sqs as sqs_svc
 
-from emulator import keeper
-from emulator.manners.queues import Queues
-from emulator.manners.triggers import Triggers
+from stampede.emulator import keeper
+from stampede.emulator.manners.queues import Queues
+from stampede.emulator.manners.triggers import Triggers
 from tests.aws_answers import ANSWERS, same_but_names
 from tests.evidence import BOOK
 

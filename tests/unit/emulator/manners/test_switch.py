@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator import ministack
+from stampede.emulator import ministack
 
 
 def test_a_scale_is_a_number_above_0(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.throttling import FAILED, THROTTLED, Throttling
+from stampede.emulator.manners.throttling import FAILED, THROTTLED, Throttling
 from tests.unit.emulator.manners.conftest import code_of
 
 CALLS = {

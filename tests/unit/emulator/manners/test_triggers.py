@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.manners.triggers import Triggers
+from stampede.emulator.manners.triggers import Triggers
 from tests.unit.emulator.manners.conftest import code_of
 
 SOURCE = {"FunctionName": "f", "EventSourceArn": "arn:aws:sqs:us-east-1:000000000000:q"}

@@ -13,7 +13,7 @@ from common.retries import ATTEMPTS, RETRIES
 from common.s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
 from download.settings import Settings, read_settings
 from download.timed_download import mode_and_attempts
-from model.retries import AGREED, ours, rules_of
+from stampede.model.retries import AGREED, ours, rules_of
 from tests.unit.functions.lambda_sandbox import ENVIRONMENT, set_environment
 
 PUBLISHED_TIMEOUT_S = 60

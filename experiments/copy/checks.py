@@ -1,0 +1,162 @@
+"""Checks of how a plan copies server-side, and what to know before money is spent on it.
+
+`checks` are of cells whose workers are functions, `host_checks` of those of hosts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from experiments.copy.usage import KMS_CALLS_WITH_BUCKET_KEY
+from experiments.copy.work import turned_down, wanted_per_s
+from stampede.experiment import go_program
+from stampede.experiment.key_plan import KeyPlan, KeyPlanError
+from stampede.experiment.parameters import known_parameters
+from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
+from stampede.model.request_rate import KMS_CALLS_PER_COPY
+
+KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_order", "masters", "slice_rows")
+# Lambda's quotas page: 1,024 file descriptors a function. A call at once is a connection, and others need some too.
+LAMBDA_CALLS_AT_ONCE = 1000
+
+# infra/copy_host.tf: instance types with AWS's own processors have a g behind their number.
+ARM64 = re.compile(r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\.")
+
+# A smaller share of the objects than this is no reason to warn.
+HARDLY_ANY = 0.0001
+
+Cells = Sequence[Mapping[str, Any]]
+
+
+def checks(cells: Cells) -> list[Finding]:
+    """All of them, for the values of a plan's cells of functions."""
+    architectures = {cell["architecture"] for cell in cells}
+    return [calls(cells), key_plan(cells), rate(cells), one_lister(cells), descriptors(cells), program(architectures)]
+
+
+def host_checks(cells: Cells) -> list[Finding]:
+    """All of them, for the values of a plan's cells of hosts."""
+    architectures = {"arm64" if ARM64.match(cell["instance_type"]) else "x86_64" for cell in cells}
+    return [calls(cells), key_plan(cells, always=True), rate(cells), kms(cells), program(architectures)]
+
+
+def calls(cells: Cells) -> Finding:
+    """How S3 is asked; what an axis doesn't allow was refused before."""
+    limits = sorted({cell["parallel_limit"] for cell in cells})
+    ways = ", ".join(sorted({f"{cell['retry_mode']} with {cell['retry_attempts']} attempts" for cell in cells}))
+    return Finding("calls", OK, f"parallel_limit {_range(limits)}; retries: {ways}")
+
+
+def key_plan(cells: Cells, *, always: bool = False) -> Finding:
+    """The objects fit into the dates, the slices, the length of a key, and one CopyObject (5 GB)."""
+    for cell in cells:
+        planned = cell["object_count"] if always or cell["from_manifest"] else 1  # a listing has no dates
+        try:
+            KeyPlan(objects=planned, seed=cell["data_seed"], **{name: cell[name] for name in KEY_PLAN})
+        except KeyPlanError as error:
+            found, _, way_out = str(error).removeprefix("key plan: ").partition("; ")
+            return Finding("key plan", PROBLEM, found, way_out or "change it with --set")
+    counts = sorted({cell["object_count"] for cell in cells})
+    sizes = sorted({cell["object_bytes"] for cell in cells})
+    return Finding("key plan", OK, f"{_range(counts)} objects of {_range(sizes)} bytes")
+
+
+def rate(cells: Cells) -> Finding:
+    """What all calls at once come to, against what S3 takes; a warning where objects may fail for it."""
+    known = known_parameters("copy")
+    takes_per_s, asked_per_s = known["s3_put_per_s"], partial(wanted_per_s, parameters=known)
+    most = max(cells, key=asked_per_s)
+    found = (
+        f"{most['concurrency_value']:,} x {most['parallel_limit']:,} parallel calls reach about "
+        f"{asked_per_s(most):,.0f} calls/s; S3 takes {takes_per_s:,.0f} calls/s per prefix"
+    )
+    if asked_per_s(most) <= takes_per_s:
+        return Finding("rate", OK, found)
+    if all(cell["pace"] == "adaptive" for cell in cells):
+        return Finding("rate", OK, f"{found}, and the adaptive pace finds that limit")
+    fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=asked_per_s)
+    failed = turned_down(fixed, known).failed
+    ways = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
+    found += f" and answers SlowDown beyond that: with {ways}, {_share(failed)} may fail"
+    if failed < HARDLY_ANY:
+        return Finding("rate", OK, found)
+    return Finding("rate", WARNING, found, "use a smaller --set parallel_limit or more retry_attempts")
+
+
+def kms(cells: Cells) -> Finding:
+    """Without bucket keys every copy asks KMS twice, whose quota of requests is the account's."""
+    without = [cell for cell in cells if not cell["bucket_key"]]
+    if not without:
+        return Finding("KMS", OK, "with bucket keys: about one KMS request for every 20 copies")
+    known = known_parameters("copy")
+    copies_per_s = min(known["s3_put_per_s"], max(wanted_per_s(cell, known) for cell in without))
+    found = (
+        f"bucket_key = false: up to {KMS_CALLS_PER_COPY * copies_per_s:,.0f} KMS requests/s, out of the quota that all "
+        "symmetric keys of this account share in the region"
+    )
+    return Finding("KMS", WARNING, found, "leave bucket_key at true, or check the account's KMS quota in the console")
+
+
+def one_lister(cells: Cells) -> Finding:
+    """Each message of the listing mode empties the destination, so two at once would fight."""
+    if any(cell["concurrency_value"] > 1 and not cell["from_manifest"] for cell in cells):
+        found = "concurrency_value above 1 without a manifest: every function would empty the others' destination"
+        return Finding("mode", PROBLEM, found, "use --set from_manifest=true, or --set concurrency_value=1")
+    modes = {"from a manifest" if cell["from_manifest"] else "by listing the source" for cell in cells}
+    return Finding("mode", OK, " and ".join(sorted(modes)))
+
+
+def descriptors(cells: Cells) -> Finding:
+    """A function's calls at once within its file descriptors on AWS."""
+    most = max(cell["parallel_limit"] for cell in cells)
+    if most <= LAMBDA_CALLS_AT_ONCE:
+        return Finding("connections", OK, f"{most:,} parallel calls fit within a function's 1,024 file descriptors")
+    found = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and each parallel call takes one"
+    way_out = f"use --set parallel_limit={LAMBDA_CALLS_AT_ONCE} or less, and more functions with from_manifest=true"
+    return Finding("connections", WARNING, found, way_out)
+
+
+def program(architectures: set[str]) -> Finding:
+    """What copies is built."""
+    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
+    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
+
+
+def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
+    """What else does such work, a sentence each; `prices` are US dollars by their name in prices.json."""
+    count = max(cell["object_count"] for cell in cells)
+    requests = count * prices["s3_put"]
+    batch = prices["s3_batch_job"] + count * prices["s3_batch_object"] + requests
+    return [
+        f"alternative: S3 Batch Operations would copy a list of {count:,} objects for {batch:.2f} USD ("
+        f"{prices['s3_batch_job']:.2f} per job, {1e6 * prices['s3_batch_object']:.2f} per million objects, and the "
+        f"same {requests:.2f} for COPY requests as a copy run)",
+        "alternative: UpdateObjectEncryption (January 2026) re-encrypts objects in place, without copying them",
+        "limit: CopyObject refuses objects above 5 GB, which are reported as failed; `aws s3 cp` copies them in parts",
+    ]
+
+
+def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
+    """`advice`, and what the keys of KMS cost with and without bucket keys."""
+    count = max(cell["object_count"] for cell in cells)
+    calls, fewer = (count * each for each in (KMS_CALLS_PER_COPY, KMS_CALLS_WITH_BUCKET_KEY))
+    price = prices["kms_request"]
+    kms = (
+        f"keys: copying {count:,} objects takes about {fewer:,.0f} KMS requests with bucket keys "
+        f"({fewer * price:.2f} USD) and {calls:,.0f} without ({calls * price:.2f} USD)"
+    )
+    return [*advice(cells, prices), kms]
+
+
+def _share(failed: float) -> str:
+    if failed < HARDLY_ANY:
+        return "hardly any objects"
+    return f"about {100 * failed:.2g} % of the objects"
+
+
+def _range(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"

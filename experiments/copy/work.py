@@ -1,0 +1,163 @@
+"""What one run of server-side copies does, in quantities: by our Go program, and by the one of the published table.
+
+What S3 takes for a copy is the same for all of them; what differs is the CPU that a client takes for a call and for a
+connection.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+from experiments.copy.orders import slices_of
+from stampede.model.parameters import Parameters
+from stampede.model.processor import vcpus
+from stampede.model.request_rate import Calls, Refusals, limit, refusals
+from stampede.model.work import Step, Work
+
+MEGABYTE = 1e6
+# Our Go program, and the published one with the AWS SDK for Go of 2020; the names of their parameters begin so.
+OURS, PUBLISHED = "transfer", "go_sdk"
+# The Go program runs its code on one processor (functions/transfer/internal/process).
+THREADS = 1
+# ListObjectsV2 and DeleteObjects; and how many of the latter are under way (functions/transfer/internal/copy/empty.go).
+KEYS_A_REQUEST, DELETIONS_AT_ONCE = 1000, 4
+
+
+def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """One message by our Go program: the whole listing, or a slice of the manifest. Later messages of a function find
+    its connections open."""
+    objects = objects_of_a_message(values)
+    copying = copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"])
+    later = Work(
+        [copying],
+        spread=run_spread(values, parameters, [copying]),
+        calls_per_s_cap=values["calls_per_s"],
+        attempts=values["retry_attempts"],
+        cold_s=parameters["go_start_s"],
+        before_s=_before_s(values, parameters),
+    )
+    connecting = connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"])
+    return replace(later, steps=[connecting, copying], repeat=later)
+
+
+def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """One run of the published program: a function of its own, all of whose connections are new."""
+    copying = copies(values, parameters, values["object_count"], call_cpu_s=0.0)
+    steps = [connections(copying.at_once, parameters[f"{PUBLISHED}_connection_cpu_s"]), copying]
+    return Work(steps, spread=run_spread(values, parameters, steps))
+
+
+def turned_down(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
+    """What S3 turns down of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
+    per_s, wanted = limit(rate(values), parameters).per_s[0], wanted_per_s(values, parameters)
+    if values["pace"] == "adaptive":
+        return Refusals(min(wanted, per_s))
+    one_s = call_s(values, parameters)
+    calls = Calls(wanted * one_s, one_s, values["retry_mode"], values["retry_attempts"])
+    return refusals(calls, per_s, parameters)
+
+
+def rate(values: Mapping[str, Any]) -> str:
+    """The limit that a copy counts against."""
+    return "s3_put_adaptive" if values["pace"] == "adaptive" else "s3_put"
+
+
+def wanted_per_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """The calls that all workers would make in a second if S3 took them all. What is out of range the checks refuse,
+    and they come after this."""
+    at_once_per_s = max(1, values["parallel_limit"]) / call_s(values, parameters)
+    return max(1, values["concurrency_value"]) * min(at_once_per_s, values["calls_per_s"] or math.inf)
+
+
+def objects_of_a_message(values: Mapping[str, Any]) -> float:
+    """The objects of one message, on average."""
+    return values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
+
+
+def emptying_s(count: float, parameters: Parameters) -> float:
+    """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request and each of them a
+    write to S3, and looked at again."""
+    pages = math.ceil(count / KEYS_A_REQUEST)
+    deleting_s = max(pages * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
+    return max(pages * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
+
+
+def _before_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """The seconds before the first call, which a record doesn't count: without a manifest the destination is emptied,
+    then the source is listed."""
+    if values["from_manifest"]:
+        return 0.0
+    pages = math.ceil(values["object_count"] / KEYS_A_REQUEST)
+    return emptying_s(values["object_count"], parameters) + pages * parameters["list_page_s"]
+
+
+def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
+    """So many CopyObjects, up to `parallel_limit` at a time, each of `call_cpu_s` beside the wait for S3."""
+    at_once, one_s = max(1.0, min(values["parallel_limit"], objects)), call_s(values, parameters)
+    return Step(
+        "copying",
+        requests=objects,
+        request_s=one_s,
+        at_once=at_once,
+        rate=rate(values),
+        tail_s=scattered_s(at_once, one_s, parameters) + stalled_s(values, parameters, objects),
+        cpu_s=objects * call_cpu_s,
+        threads=THREADS,
+    )
+
+
+def connections(at_once: float, cpu_s: float) -> Step:
+    """A connection for each call at once: TLS takes CPU, and on a small share of a processor that is time."""
+    return Step("opening connections", cpu_s=at_once * cpu_s, threads=THREADS)
+
+
+def call_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """Mean seconds of one CopyObject, without what the client takes."""
+    return parameters["s3_copy_s"] + parameters["s3_copy_s_per_mb"] * values["object_bytes"] / MEGABYTE
+
+
+def scattered_s(at_once: float, mean_s: float, parameters: Parameters) -> float:
+    """By how much the slowest of the calls under way at the end is later than a mean one: the quantile 1 - 1/n of n
+    log-normal ones."""
+    sigma, slowest = parameters["s3_write_scatter"], 1 - 1 / (at_once + 1)
+    return max(0.0, mean_s * (math.exp(sigma * NormalDist().inv_cdf(slowest) - sigma**2 / 2) - 1))
+
+
+def stalled_s(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:
+    """By how much the end waits on average for calls that stall: seldom, long, and the more often the more bytes are
+    copied. One that begins less than `copy_stall_s` before the end makes it later by what is then left of it.
+
+    With stalls that come by chance, r a second in a run of T seconds, the mean of the last one's end is, for a stall of
+    s <= T, s - (1 - exp(-r s)) / r; in a shorter run all of s - T comes on top of that for T, if there is one at all.
+    """
+    alone_s = objects * call_s(values, parameters) / max(1.0, min(values["parallel_limit"], objects))
+    run_s = max(alone_s, objects * max(1, values["concurrency_value"]) / parameters["s3_put_per_s"])
+    within_s = min(parameters["copy_stall_s"], run_s)
+    a_second = _stalls(values, parameters, objects) / run_s
+    any_of_them = -math.expm1(-a_second * within_s)
+    return (parameters["copy_stall_s"] - within_s) * any_of_them + max(0.0, within_s - any_of_them / a_second)
+
+
+def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequence[Step]) -> float:
+    """The relative standard deviation of a run in a function of `memory_size`: how much all calls of one differ from
+    another's, and the stalls, of which a run meets one or doesn't."""
+    objects, processors = steps[-1].requests, vcpus(values["memory_size"], parameters)
+    busy = (max(one.requests * one.request_s / one.at_once, one.cpu_s / min(processors, one.threads)) for one in steps)
+    run_s = sum(busy) + sum(one.tail_s for one in steps)
+    meets_one = -math.expm1(-_stalls(values, parameters, objects))
+    stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)
+    return math.hypot(call_spread(values, parameters), stalled / run_s)
+
+
+def call_spread(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """How much the calls of one run differ from another's, as far as it is they that decide how long it takes: where
+    S3's limit does, all wait for that."""
+    return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, parameters))
+
+
+def _stalls(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:
+    return parameters["copy_stalls_per_mb"] * objects * values["object_bytes"] / MEGABYTE

@@ -1,0 +1,1 @@
+"""Objects copied within S3 by hosts."""

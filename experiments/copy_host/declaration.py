@@ -1,0 +1,135 @@
+"""The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 answers SlowDown, as
+published in October 2019; or N of them share it."""
+
+from functools import partial
+
+from experiments.copy.checks import host_advice, host_checks
+from experiments.copy.declaration import (
+    CAP,
+    CONCURRENCY,
+    KNEE,
+    LIMIT,
+    METRICS,
+    PACE,
+    SECTIONS,
+    objects_axis,
+    retry_axes,
+)
+from experiments.copy.orders import EMPTYING, its_share, masters, of_slices, slices_plan
+from experiments.copy.usage import host_usage
+from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
+from stampede.experiment.declaration import Axis, Compare, Experiment, Matrix, Published
+
+USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
+# The programs that the write-up set beside each other, by their words in the table.
+PROGRAMS = {
+    "aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs", AWS_CLI),
+    "python_boto3": ("boto3", "one Python program", BOTO3),
+}
+
+COPY_HOST = Experiment(
+    name="copy_host",
+    question="How fast can one EC2 host copy objects before S3 throttles it?",
+    operation=("copy run", "copy runs"),
+    worker=("host", "hosts"),
+    axes=(
+        LIMIT,
+        *retry_axes("legacy", 5),
+        Axis("instance_type", "instance_type", "instance_type", "instance", kind=str, default=USUAL_TYPE),
+        Axis("key_order", "key_order", "key_order", "key order", "{} keys", kind=str, default="straight"),
+        PACE,
+        CAP,
+        objects_axis(USUAL_OBJECTS),
+        CONCURRENCY,
+    ),
+    metrics=METRICS,
+    messages_per_concurrency=1,
+    matrices={
+        "aws": Matrix(
+            swept={"parallel_limit": (100, 200, 400, 800, 1000, 1500, 2000)},
+            fixed={"retry_mode": "legacy", "retry_attempts": 5, "pace": "fixed", "calls_per_s": 0},
+        ),
+        "local": Matrix(
+            swept={"parallel_limit": (10, 50, 100)},
+            fixed={
+                "object_count": 3000,
+                "object_bytes": 10_000,
+                "slice_rows": 500,
+                "retry_mode": "legacy",
+                "retry_attempts": 5,
+                "pace": "fixed",
+                "calls_per_s": 0,
+            },
+        ),
+    },
+    query="copies",
+    published=(
+        Published(
+            "copy_host_rate",
+            "AWS, published 2019",
+            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 on one host with a process for each call",
+            columns={"parallel_limit": "processes"},
+            objects=219_120,
+            beside_any=("object_count",),
+            work=published,
+        ),
+        Published(
+            "copy_host_retries",
+            "AWS, published 2019, 2,191,200 objects",
+            "2,191,200 objects of 1 MB, 800 processes on one m5a.8xlarge, the mean of three runs",
+            columns={"avg_s": "seconds"},
+            fixed={"parallel_limit": 800, "object_count": 2_191_200},
+            # boto3's max_attempts counts retries, without the first try: the default 4 are 5 attempts in legacy mode.
+            cell=lambda row: {"retry_attempts": int(row["sdk_retries"]) + 1},
+            objects=2_191_200,
+            beside_any=("object_count",),
+            work=published,
+        ),
+        *(
+            Published(
+                "copy_host_cli",
+                f"{name}, published 2019",
+                f"10,800 objects by {words}, 100 at once; the instance type isn’t published",
+                columns={"parallel_limit": "parallel", "avg_s": "seconds"},
+                fixed={"object_count": 10_800},
+                only={"program": program},
+                objects=10_800,
+                beside_any=("object_count", "instance_type"),
+                in_figure=False,
+                work=partial(published, program=client),
+            )
+            for program, (name, words, client) in PROGRAMS.items()
+        ),
+    ),
+    compare=(
+        Compare("against_smallest_n", "scale", ("concurrency",)),
+        Compare("between_paces", "choice", ("pace",), base=("fixed",)),
+        Compare("between_key_orders", "choice", ("key_order",), base=("straight",)),
+        Compare("between_instances", "choice", ("instance_type",), base=(USUAL_TYPE,)),
+    ),
+    sections=SECTIONS,
+    usage=host_usage,
+    checks=host_checks,
+    objects=masters,
+    emptied_before_destroy=("bucket_name",),
+    order=of_slices,
+    work=work,
+    # A host has what its instance_type has, and works as long as its slice takes.
+    unused=("architecture", "memory_size", "timeout_s", "maximum_concurrency", "provisioned_pollers"),
+    defaults={
+        "architecture": "x86_64",
+        "ephemeral_storage_mb": 512,
+        "memory_size": 512,
+        "timeout_s": 900,
+        "object_count": USUAL_OBJECTS,
+        "object_bytes": 1_000_000,
+        "slice_rows": 10_000,
+    },
+    knee=KNEE,
+    messages=lambda values: values["concurrency_value"],
+    of_message=its_share,
+    preparation=lambda values: EMPTYING,
+    key_plan=slices_plan,
+    objects_account=True,
+    advice=host_advice,
+)

@@ -1,0 +1,63 @@
+"""What one host's share of the copies does, in quantities: by our Go program, and by the programs of the published
+tables, which took a process for each call at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from experiments.copy.work import OURS, call_spread, connections, copies, rate
+from stampede.model.parameters import Parameters
+from stampede.model.request_rate import KMS_CALLS_PER_COPY
+from stampede.model.work import Step, Work
+
+# Amazon EC2 instance types: most families have two vCPUs at large, four at xlarge, and so many times four beyond.
+VCPUS = {"nano": 2, "micro": 2, "small": 2, "medium": 2, "large": 2, "xlarge": 4}
+BOTO3, AWS_CLI = "boto3", "aws_cli"
+
+
+def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """A host's share of all slices by our Go program."""
+    objects = values["object_count"] / max(1, values["concurrency_value"])
+    copying = replace(copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]),
+                      rate=_rate(values, parameters))  # fmt: skip
+    return Work(
+        [connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"]), copying],
+        network="host",
+        spread=call_spread(values, parameters),
+        calls_per_s_cap=values["calls_per_s"],
+        attempts=values["retry_attempts"],
+    )
+
+
+def published(values: Mapping[str, Any], parameters: Parameters, program: str = BOTO3) -> Work:
+    """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for each object.
+
+    A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes no more have a call
+    under way than S3 takes; the others pause before they try again.
+    """
+    processors, cpu_s = vcpus(values["instance_type"]), parameters[f"{program}_call_cpu_s"]
+    copying = copies(values, parameters, values["object_count"], call_cpu_s=cpu_s)
+    one_s = copying.request_s + cpu_s
+    at_once = min(copying.at_once, parameters["s3_put_per_s"] * one_s)
+    copying = replace(copying, request_s=one_s, at_once=at_once, threads=processors)
+    started = 0 if program == AWS_CLI else values["parallel_limit"]
+    starting = Step("starting processes", cpu_s=started * parameters["boto3_process_cpu_s"], threads=processors)
+    return Work([starting, copying], network="host", spread=parameters["copy_spread"])
+
+
+def vcpus(instance_type: str) -> int:
+    """The vCPUs of an instance type, by its size."""
+    size = instance_type.rpartition(".")[2]
+    if times := re.fullmatch(r"(\d+)xlarge", size):
+        return 4 * int(times[1])
+    return VCPUS.get(size, 4)
+
+
+def _rate(values: Mapping[str, Any], parameters: Parameters) -> str:
+    """What a copy counts against: without bucket keys every copy asks KMS, where that takes less than S3."""
+    if not values["bucket_key"] and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]:
+        return "kms_copy"
+    return rate(values)

@@ -1,0 +1,1 @@
+"""N Lambdas download one object of S3 at once."""

@@ -1,0 +1,52 @@
+"""What a download takes: requests, memory; and the object that all functions download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stampede.experiment.objects import MEBIBYTE, DataObject, put_requests
+from stampede.experiment.reading import GIB_IN_MIB, HEADS, parts
+from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
+
+# What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
+# largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. It differs by machine: of 500 of
+# go_stream the largest had 2.9 MB on one, 5.8 with the object on another. emulator/function_memory.py measures it.
+PROCESS_MB = {"download_file": 44, "crt": 29, "stream": 24, "ranges": 24, "go_stream": 5, "go_ranges": 5}
+
+
+def usage(values: Mapping[str, Any]) -> Usage:
+    """The needs of a cell of these variables."""
+    object_mb = values["object_size_mb"]
+    return Usage(
+        moved_mb=object_mb,
+        data_mb=object_mb,
+        process_mb=PROCESS_MB.get(values["method"], max(PROCESS_MB.values())),
+        tmp_mb=values["ephemeral_storage_mb"],
+        sized_by="object_size_mb",
+        uses=(
+            Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
+            Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
+            Use("S3", "storage of the object", "s3_gb_month", per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH),
+            Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=object_mb / GIB_IN_MIB),
+        ),
+    )
+
+
+def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
+    """The one object, from the stack's outputs."""
+    return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
+
+
+def order(_: Mapping[str, Any], there: Sequence[DataObject]) -> dict[str, Any]:
+    """A work order announces the object's size in bytes, so that a download that got another one fails."""
+    return {"object_bytes": there[0].size_bytes}
+
+
+def requests(object_mb: int, values: Mapping[str, Any]) -> int:
+    """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
+    if values["method"] == "download_file":
+        return HEADS + parts(object_mb)
+    if values["method"].endswith("stream"):
+        return 1
+    return -(-object_mb // max(1, values["range_part_mb"]))

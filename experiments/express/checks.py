@@ -1,0 +1,182 @@
+"""Checks of how a plan moves and queries objects of the two storage classes, and what to know of their prices."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.express.orders import DOWNLOAD, OPERATIONS, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from experiments.express.usage import BYTES_IN_A_GB, mebibytes, tariffs
+from experiments.express.work import alone
+from stampede.checkout import INFRA
+from stampede.experiment import go_program
+from stampede.experiment.parameters import known_parameters
+from stampede.experiment.usage import TMP_MARGIN_MB
+from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
+
+Cells = Sequence[Mapping[str, Any]]
+
+PLACEMENTS = ("any_zone", "same_zone")
+MOST_TMP_MB = 10_240  # Lambda's quotas page
+# infra's rules: Athena's own least, and what it gives a query unless an account has asked for more.
+ATHENA_LIMITS = {"scan_limit_mb": range(10, 10_485_760 + 1), "query_limit_s": range(1, 1800 + 1)}
+# infra's list: a region's zones with S3 Express One Zone, of which the first is taken.
+ZONES = INFRA / "express_zones.json"
+# S3 User Guide, "Directory bucket naming rules"; the zone's suffix follows.
+BUCKET_NAME, MOST_BUCKET_NAME = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", 63
+
+
+def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
+    """Up to which size Express asks less than Standard, by requests and bytes alone."""
+    if (known := tariffs(prices)) is None:
+        return []
+    standard, express = known["standard"], known["express"]
+    reads = (standard.read_usd - express.read_usd) / (express.read_gb_usd - standard.read_gb_usd)
+    writes = (standard.write_usd - express.write_usd) / (express.write_gb_usd - standard.write_gb_usd)
+    return [
+        f"prices: leaving out time and storage, Express costs less than Standard for reading objects of up to "
+        f"{reads * BYTES_IN_A_GB / 1000:,.0f} KB and for writing objects of up to "
+        f"{writes * BYTES_IN_A_GB / 1000:,.0f} KB; storing a GB costs "
+        f"{express.gb_month_usd / standard.gb_month_usd:.1f} times as much"
+    ]
+
+
+def checks(cells: Cells) -> list[Finding]:
+    """The operations are ones that there are, a slice has objects and fits into /tmp, and what S3 and Athena refuse."""
+    first = _cases(cells)
+    if first.status == PROBLEM:
+        return [first]
+    return [
+        first,
+        _zone(cells),
+        _slices(cells),
+        _tmp(cells),
+        _rate(cells),
+        _scans(cells),
+        _program({c["architecture"] for c in cells}),
+    ]
+
+
+def _cases(cells: Cells) -> Finding:
+    """The operations and the placements are known; classes and numbers were looked at before, as axes of the order."""
+    for cell in cells:
+        for name, known in (("operation", OPERATIONS), ("placement", PLACEMENTS)):
+            if cell[name] not in known:
+                found = f"unknown {name} {cell[name]!r}"
+                return Finding("cases", PROBLEM, found, f"choose one of {', '.join(known)} with --set {name}=...")
+    cases = ", ".join(dict.fromkeys(cell["operation"] for cell in cells))
+    sizes = sorted({cell["object_bytes"] for cell in cells})
+    return Finding("cases", OK, f"{cases}; objects of {sizes[0]:,} to {sizes[-1]:,} bytes")
+
+
+def _zone(cells: Cells) -> Finding:
+    """The region has S3 Express One Zone, the zone is one of its zones, and a bucket is named as one of that zone."""
+    by_region = json.loads(ZONES.read_text())["zones"]
+    for cell in cells:
+        region, zone, bucket = (cell[name] for name in ("region", "zone_id", "express_bucket_name"))
+        if not (zones := by_region.get(region)):
+            found = f"S3 Express One Zone isn't available in {region}"
+            return Finding("zone", PROBLEM, found, f"use --set region=... with one of {', '.join(by_region)}")
+        if zone is not None and zone not in zones:
+            found = f"zone_id {zone!r}: in {region}, S3 Express One Zone is available in {', '.join(zones)}"
+            return Finding("zone", PROBLEM, found, "use --set zone_id=... with one of these IDs, or leave it out")
+        suffix = f"--{zone or zones[0]}--x-s3"
+        if bucket is not None and not _is_name(bucket, suffix):
+            found = f"express_bucket_name {bucket!r}: must be up to {MOST_BUCKET_NAME} lower-case letters, digits and "
+            return Finding("zone", PROBLEM, f"{found}hyphens, and end in {suffix}", "change it, or leave it out")
+    for name in ("zone_id", "express_bucket_name"):
+        # The next cell's apply would delete a bucket full of objects, which the provider may fail to empty.
+        if len(values := {cell[name] for cell in cells}) > 1:
+            found = f"{len(values)} values of {name}: a sweep keeps one directory bucket"
+            return Finding("zone", PROBLEM, found, "run a sweep for each value")
+    return Finding("zone", OK, f"S3 Express One Zone in {zone or zones[0]}")
+
+
+def _is_name(bucket: str, suffix: str) -> bool:
+    return len(bucket) <= MOST_BUCKET_NAME and bool(re.fullmatch(BUCKET_NAME + re.escape(suffix), bucket))
+
+
+def _slices(cells: Cells) -> Finding:
+    """Each slice of a set has an object at least."""
+    if wrong := next((cell for cell in cells if cell["slices"] > cell["object_count"]), None):
+        found = f"{wrong['slices']:,} slices for {wrong['object_count']:,} objects: some slices would be empty"
+        return Finding("slices", PROBLEM, found, f"use --set slices={wrong['object_count']} or less")
+    most = max(cell["slices"] for cell in cells)
+    split = f"a set is split into up to {most:,} slices" if most > 1 else "each message transfers a whole set"
+    return Finding("slices", OK, split)
+
+
+def _tmp(cells: Cells) -> Finding:
+    """All objects that a download holds at once fit into /tmp."""
+    downloads = [cell for cell in cells if cell["operation"] == "download"]
+    if not downloads:
+        return Finding("/tmp", OK, "nothing is downloaded")
+    full = max(downloads, key=lambda cell: _tmp_mb(cell) - cell["ephemeral_storage_mb"])
+    needed, has = _tmp_mb(full), full["ephemeral_storage_mb"]
+    if needed <= has:
+        most = max(map(_tmp_mb, downloads))
+        return Finding("/tmp", OK, f"a download needs at most {most:,} MB of /tmp; it has enough")
+    found = (
+        f"{full['parallel_limit']} at a time x {full['object_bytes']:,} bytes need {needed:,} MB of /tmp, and "
+        f"ephemeral_storage_mb is {has:,}"
+    )
+    more = f"use --set ephemeral_storage_mb={needed}, or " if needed <= MOST_TMP_MB else "use "
+    return Finding("/tmp", PROBLEM, found, f"{more}a smaller parallel_limit or object_bytes")
+
+
+def _rate(cells: Cells) -> Finding:
+    """What all functions ask of one prefix of the general purpose bucket, against what S3 takes of it."""
+    known = known_parameters("express")
+    takes_per_s = {UPLOAD: known["s3_put_per_s"], DOWNLOAD: known["s3_get_per_s"]}
+    asked = [
+        (takes_per_s[cell["operation"]], cell["concurrency_value"] * alone(cell).requests_per_s, cell)
+        for cell in cells
+        if cell["operation"] in takes_per_s and cell["storage_class"] == STANDARD
+    ]
+    if not asked:
+        return Finding("rate", OK, "nothing is transferred to or from S3 Standard")
+    takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
+    reached = f"{cell['operation']}s reach about {most:,.0f} requests/s"
+    found = f"{reached}; S3 Standard takes {takes:,.0f} requests/s per prefix"
+    if most <= takes:
+        return Finding("rate", OK, found)
+    way_out = "use a smaller concurrency_value or parallel_limit to measure the storage class and not this limit"
+    return Finding("rate", WARNING, f"{found} and answers SlowDown beyond that", way_out)
+
+
+def _scans(cells: Cells) -> Finding:
+    """The limits are ones that can be set, and each query ends below that of bytes and in its time."""
+    for name, allowed in ATHENA_LIMITS.items():
+        if wrong := next((cell for cell in cells if cell[name] not in allowed), None):
+            found = f"{name} {wrong[name]:,}: must be from {allowed[0]:,} to {allowed[-1]:,}"
+            return Finding("Athena", PROBLEM, found, f"change --set {name}=...")
+    queries = [cell for cell in cells if cell["operation"] in QUERIES]
+    if not queries:
+        return Finding("Athena", OK, "no queries")
+    largest = max(queries, key=set_bytes)
+    longest = max(queries, key=lambda cell: alone(cell).mean_s / cell["query_limit_s"])
+    longest_s = alone(longest).mean_s
+    scanned_mb, limit_mb = mebibytes(set_bytes(largest)), largest["scan_limit_mb"]
+    if scanned_mb > limit_mb:
+        found = f"a query scans {scanned_mb:,} MiB, but scan_limit_mb is {limit_mb:,}"
+        return Finding("Athena", PROBLEM, found, f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count")
+    found = f"a query scans up to {scanned_mb:,} of {limit_mb:,} MiB and takes about {longest_s:,.0f}"
+    if longest_s <= longest["query_limit_s"]:
+        return Finding("Athena", OK, f"{found} of {longest['query_limit_s']:,} s")
+    way_out = f"use --set query_limit_s={2 * math.ceil(longest_s)}, or fewer or larger objects"
+    return Finding("Athena", WARNING, f"{found} s, but query_limit_s is {longest['query_limit_s']:,}", way_out)
+
+
+def _program(architectures: set[str]) -> Finding:
+    """What uploads and downloads is built; seeding needs it too."""
+    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
+        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
+    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
+
+
+def _tmp_mb(values: Mapping[str, Any]) -> int:
+    """What a download needs of /tmp: a file for each request at once, and room for the file system's own."""
+    return mebibytes(min(values["parallel_limit"], slice_objects(values)[0]) * values["object_bytes"]) + TMP_MARGIN_MB

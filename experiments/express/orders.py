@@ -1,0 +1,121 @@
+"""What a work order of the storage classes says: which objects, how many in a slice, and what Athena is asked.
+
+Object i (from 0) of a set is `data/object_bytes=<B>/object_count=<C>/<i as nine digits>.json`: the parts of the key are
+the partitions of the tables that Athena reads, which it finds by projection and not by a crawler. Its content is lines
+of JSON, 100 bytes each, the first one longer by what is left; the line of row j (from 0) has `"value": j mod 1000`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stampede.experiment.declaration import Execution
+from stampede.experiment.objects import DataObject
+
+UPLOAD, DOWNLOAD, COUNT, AGGREGATE = OPERATIONS = ("upload", "download", "count", "aggregate")
+QUERIES = (COUNT, AGGREGATE)
+STANDARD, ONE_ZONE = CLASSES = ("standard", "express")
+ROW_BYTES, VALUES = 100, 1000
+# As published: about so many bytes, at most so many objects, and 100 of the large ones.
+TRANSFER_BYTES, TRANSFER_OBJECTS = 775_770_000, 77_577
+QUERY_BYTES, QUERY_OBJECTS = 7_000_000_000, 700_000
+LEAST_OBJECTS = 100
+# On the embedded AWS what counts is that the path works.
+LOCAL_BYTES, LOCAL_OBJECTS, LEAST_LOCAL_OBJECTS = 10_000_000, 50, 2
+# What one invocation places: so many objects take Standard about four minutes, so many bytes five. Not less, because
+# each lists the whole set to find what is missing: 700 pages for 700,000 objects.
+PLACING_OBJECTS, PLACING_BYTES, SEEDING_AT_ONCE = 350_000, 25_000_000_000, 64
+SELECTED = {
+    COUNT: "count(*) AS row_count",
+    AGGREGATE: "count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max",
+}
+
+
+def usual_count(operation: str, _: str, object_bytes: int, *__: object) -> int:
+    """How many objects a set has when nothing is said: as published at 10 KB and 100 MB."""
+    if operation in QUERIES:
+        return min(QUERY_OBJECTS, max(LEAST_OBJECTS, QUERY_BYTES // object_bytes))
+    return min(TRANSFER_OBJECTS, max(LEAST_OBJECTS, TRANSFER_BYTES // object_bytes))
+
+
+def local_count(values: Mapping[str, Any]) -> int:
+    """The same on the embedded AWS."""
+    return max(LEAST_LOCAL_OBJECTS, min(LOCAL_OBJECTS, LOCAL_BYTES // values["object_bytes"]))
+
+
+def set_bytes(values: Mapping[str, Any]) -> int:
+    """Bytes of all objects of a set."""
+    return values["object_count"] * values["object_bytes"]
+
+
+def slice_objects(values: Mapping[str, Any]) -> tuple[int, float]:
+    """Objects of the largest slice, and of one on average."""
+    slices = max(1, values["slices"])
+    return -(-values["object_count"] // slices), values["object_count"] / slices
+
+
+def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
+    """What all messages of a cell say."""
+    return {
+        name: values[name] for name in ("storage_class", "object_bytes", "parallel_limit", "object_count", "slices")
+    }
+
+
+def messages(values: Mapping[str, Any]) -> int:
+    """Each slice as often as a cell is repeated, whatever N."""
+    return _slices(values) * values["messages_per_concurrency"]
+
+
+def _slices(values: Mapping[str, Any]) -> int:
+    """Into how many messages the set is divided; a query is over all of it, whatever a plan says of all its cells."""
+    return 1 if values["operation"] in QUERIES else values["slices"]
+
+
+def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """The objects of message `index`: those of one slice, in turn."""
+    count, slices = values["object_count"], _slices(values)
+    at = index % slices
+    first, end = count * at // slices, count * (at + 1) // slices
+    return {"first_object": first, "objects": end - first}
+
+
+def seeding(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What the seeding function is told before a cell that reads: the whole set, in parts; nothing before an upload."""
+    if values["operation"] == UPLOAD:
+        return ()
+    count, step = values["object_count"], seeding_step(values["object_bytes"])
+    named = {name: values[name] for name in ("storage_class", "object_bytes", "object_count")}
+    return [
+        {"place": {**named, "first_object": first, "objects": min(step, count - first),
+                   "parallel_limit": SEEDING_AT_ONCE}}
+        for first in range(0, count, step)
+    ]  # fmt: skip
+
+
+def seeding_step(object_bytes: int) -> int:
+    """How many objects one invocation places at most."""
+    return max(1, min(PLACING_OBJECTS, PLACING_BYTES // object_bytes))
+
+
+def execution(values: Mapping[str, Any]) -> Execution | None:
+    """What Athena is asked in a cell; None for one of functions."""
+    operation, size, count = values["operation"], values["object_bytes"], values["object_count"]
+    if operation not in QUERIES:
+        return None
+    sql = (
+        f'SELECT {SELECTED[operation]} FROM "{values["storage_class"]}" '
+        f"WHERE object_bytes = '{size}' AND object_count = '{count}'"
+    )
+    where = (str(values.get(f"athena_{name}_name") or "") for name in ("workgroup", "database"))
+    return Execution(sql, *where, float(values["query_limit_s"]), expected(operation, size, count))
+
+
+def expected(operation: str, object_bytes: int, object_count: int) -> tuple[str, ...]:
+    """The row that the query gives: rows, and for the aggregate the sum and the largest of their values."""
+    rows = object_bytes // ROW_BYTES
+    if operation == COUNT:
+        return (str(object_count * rows),)
+    whole, left = divmod(rows, VALUES)
+    total = whole * (VALUES * (VALUES - 1) // 2) + left * (left - 1) // 2
+    return str(object_count * rows), str(object_count * total), str(min(rows, VALUES) - 1)

@@ -1,0 +1,97 @@
+"""What one operation of the storage classes does, in quantities: a slice put or read by our Go program or by the
+published loop, or a query of Athena's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from experiments.express.orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from stampede.experiment.parameters import known_parameters
+from stampede.model.parameters import Parameters
+from stampede.model.work import Step, Work
+
+if TYPE_CHECKING:
+    from stampede.model.operation import Operation
+
+GIB = 2**30
+# A slice ends well within the 15 minutes of a function.
+SLICE_S, MOST_SLICES = 600, 1000
+# The larger of the published queries, over 100 objects of 100 MB.
+LARGE_BYTES = 100 * 100e6
+
+
+def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """One message: its slice of the set by our Go program, `parallel_limit` objects at a time, or a query."""
+    if values["operation"] in QUERIES:
+        return _query(values, parameters)
+    return Work(
+        [_moving(values, parameters, slice_objects(values)[1])],
+        network="vpc" if values["placement"] == "same_zone" else "function",
+        spread=parameters["spread"],
+        cold_s=parameters["go_start_s"],
+    )
+
+
+def alone(values: Mapping[str, Any]) -> Operation:
+    """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the checks refuse,
+    and they come after this."""
+    from stampede.model import operations  # here: it imports numpy, and `stampede --help` needs the declarations only
+
+    known = known_parameters("express")
+    return operations.of(work(values, known), max(1, values["memory_size"]), known)[0]
+
+
+def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object) -> int:
+    """Into how many messages a set of `count` objects is divided when nothing is said: as few as leave each its time,
+    by the answers and bytes of its requests and by what a function's network sustains."""
+    if kind in QUERIES:
+        return 1
+    values = {"operation": kind, "storage_class": storage_class, "object_bytes": object_bytes,
+              "parallel_limit": parallel_limit}  # fmt: skip
+    known = known_parameters("express")
+    step = _moving(values, known, count)
+    seconds = max(step.requests * step.request_s / step.at_once, step.bytes / known["network_bytes_per_s"])
+    return max(1, min(-(-int(seconds) // SLICE_S), count, MOST_SLICES))
+
+
+def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """What was published: all objects in one loop of boto3's on a host, or the query."""
+    if values["operation"] in QUERIES:
+        return _query(values, parameters)
+    own_s = parameters[f"host_{values['operation']}_{values['storage_class']}_s"]
+    one_s = own_s + values["object_bytes"] / parameters["host_bytes_per_s"]
+    looping = Step("transferring objects", requests=values["object_count"], request_s=one_s)
+    return Work([looping], network="host", spread=parameters["spread"])
+
+
+def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -> Step:
+    """So many objects, each of them a request of a connection, which waits for the answer and then for the bytes."""
+    size, moved = values["object_bytes"], objects * values["object_bytes"]
+    service = "s3" if values["storage_class"] == STANDARD else "express"
+    rate = f"{service}_put" if values["operation"] == UPLOAD else f"{service}_get"
+    return Step(
+        "transferring objects",
+        requests=objects,
+        request_s=parameters[f"{rate}_s"] + size / parameters["s3_connection_bytes_per_s"],
+        at_once=max(1.0, min(values["parallel_limit"], objects)),
+        rate=rate,
+        bytes=moved,
+        cpu_s=objects * parameters["request_cpu_s"] + moved / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
+        threads=math.inf,
+    )
+
+
+def _query(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object; an
+    aggregate its share of a count's seconds."""
+    kind = values["storage_class"]
+    share = parameters["athena_aggregate_share"] if values["operation"] == AGGREGATE else 1.0
+    reading = Step(
+        "reading objects",
+        fixed_s=share * parameters[f"athena_{kind}_s"] * max(1.0, set_bytes(values) / LARGE_BYTES),
+        requests=values["object_count"],
+        request_s=share * parameters[f"athena_{kind}_object_s"],
+    )
+    return Work([reading], network="host", spread=parameters["query_spread"])

@@ -1,0 +1,125 @@
+"""What a copy takes: requests, bytes of EFS; and the data set, one large file and many small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from stampede.experiment.objects import MEBIBYTE, DataObject, put_requests
+from stampede.experiment.reading import HEADS, parts
+from stampede.experiment.usage import HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
+from stampede.finding import OK, PROBLEM, Finding
+
+# The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
+SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
+BYTES_IN_A_GB = 2**30
+LIST_PAGE = 1000  # keys in an answer of ListObjectsV2
+# Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens of minutes at
+# `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no run on AWS stands behind it.
+STACK_S = 240 + 1200
+# A function's process, as measured for the download's download_file.
+PROCESS_MB = 44
+# As published: 30 threads, of which the SDK's ten connections were in effect.
+THREADS, CONNECTIONS = 30, 10
+# The function's rule for either (functions/filesystem/copy_order.py).
+THREADS_ALLOWED = range(1, 256 + 1)
+DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
+READ_METHODS = ("download_file", "pool", "copy")  # of S3, of S3, of a mounted file system
+
+
+def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
+    """Both data sets, from the stack's outputs."""
+    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *small_files(outputs["small_files"])]
+
+
+def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
+    """Which data set is copied and how, and what has to arrive."""
+    small = values["dataset"] == "small"
+    files = small_files(values["small_files"]) if small else []
+    return {
+        "dataset": values["dataset"],
+        "threads": values["threads"],
+        "connections": values["connections"],
+        "files": len(files) if small else 1,
+        "bytes": sum(one.size_bytes for one in files) if small else values["large_file_mb"] * MEBIBYTE,
+    }
+
+
+def usage(values: Mapping[str, Any]) -> Usage:
+    """The needs of a cell of these variables."""
+    small, mounted = values["dataset"] == "small", is_mounted(values)
+    files, large_mb = values["small_files"], values["large_file_mb"]
+    small_mb = -(-sum(one.size_bytes for one in small_files(files)) // MEBIBYTE)
+    moved_mb = small_mb if small else large_mb
+    data_gb = (large_mb + small_mb) / 1024
+    gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
+    puts = put_requests(large_mb * MEBIBYTE) + files
+    return Usage(
+        moved_mb=moved_mb,
+        data_mb=large_mb + small_mb,
+        process_mb=PROCESS_MB,
+        tmp_mb=values["ephemeral_storage_mb"],
+        sized_by="small_files" if small else "large_file_mb",
+        stack_s=STACK_S,
+        uses=(
+            Use("S3", "GET and HEAD", "s3_get", each=gets),
+            Use("S3", "LIST, and PUT of the data set", "s3_put", once=puts,
+                each=-(-files // LIST_PAGE) if small and not mounted else 0),
+            Use("S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
+            Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=0 if mounted else moved_mb / 1024),
+            Use("EFS", "storage of the data set", "efs_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
+            Use("EFS", "elastic reads", "efs_read_gb", each=moved_mb / 1024 if values["storage"] == "efs" else 0),
+            Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
+            Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_hour=1),
+        ),
+    )  # fmt: skip
+
+
+def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """The storages and data sets are ones that there are, and what is copied fits into /tmp."""
+    for cell in cells:
+        for name, known in (("storage", STORAGES), ("dataset", DATASETS), ("read_method", READ_METHODS)):
+            if cell[name] not in known:
+                found = f"unknown {name} {cell[name]!r}"
+                return [Finding(name, PROBLEM, found, f"choose one of {', '.join(known)}")]
+        if cell["storage"] == "s3files" and not cell["with_s3files"]:
+            return [Finding("storage", PROBLEM, "s3files isn't deployed", "use --set with_s3files=true")]
+        needed, has = usage(cell).moved_mb + TMP_MARGIN_MB, cell["ephemeral_storage_mb"]
+        if has < needed:
+            found = f"a copy of {needed - TMP_MARGIN_MB} MiB doesn't fit into ephemeral_storage_mb {has}"
+            return [Finding("data set and /tmp", PROBLEM, found, f"use --set ephemeral_storage_mb={needed}")]
+    modes = sorted({cell["throughput_mode"] for cell in cells})
+    if len(modes) > 1:
+        # EFS guide, "Restrictions on switching throughput".
+        found = f"throughput_mode {' and '.join(modes)}: EFS changes it once in 24 hours"
+        return [Finding("throughput mode", PROBLEM, found, "run a sweep for each mode")]
+    storages = ", ".join(dict.fromkeys(str(cell["storage"]) for cell in cells))
+    return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
+
+
+@cache
+def small_files(files: int) -> Sequence[DataObject]:
+    """So many small files, as objects of S3. The model asks for them with every set of parameters."""
+    return tuple(DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files))
+
+
+def is_mounted(values: Mapping[str, Any]) -> bool:
+    """Whether the storage is mounted, and not asked by requests."""
+    return values["storage"] in ("efs", "s3files")
+
+
+def a_month(
+    cell: Mapping[str, Any], moved_bytes: float, seconds: float, requests: float | None, prices: Mapping[str, float]
+) -> tuple[float, float] | None:
+    """US dollars for keeping the data a month, and for one read of it that took so long and moved so much; None where a
+    price or the function's architecture isn't known."""
+    moved_gb, storage = moved_bytes / BYTES_IN_A_GB, cell["storage"]
+    compute = f"lambda_gb_s_{cell['architecture']}"
+    needed = {"s3_get", "s3_gb_month", compute, "efs_gb_month", "efs_read_gb"}
+    if not needed <= prices.keys() or storage == "s3files" or (storage != "efs" and requests is None):
+        return None
+    lambda_usd = seconds * cell["memory_size_mb"] / 1024 * prices[compute] + prices.get("lambda_request", 0)
+    if storage == "efs":
+        return moved_gb * prices["efs_gb_month"], moved_gb * prices["efs_read_gb"] + lambda_usd
+    return moved_gb * prices["s3_gb_month"], (requests or 0) * prices["s3_get"] + lambda_usd

@@ -1,0 +1,107 @@
+"""What one copy of a data set does, in quantities: from S3 by the SDK or our own HTTP, or off a mount by one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from experiments.filesystem.usage import LIST_PAGE, PROCESS_MB, is_mounted, small_files
+from stampede.experiment.objects import MEBIBYTE
+from stampede.experiment.reading import AT_ONCE, HEADS, parts, reading, with_first_use
+from stampede.model.file_system import fits_in_page_cache
+from stampede.model.parameters import Parameters
+from stampede.model.work import Step, Work
+
+GIB = 2**30
+# Lambda's own rule for direct reads of S3 Files.
+DIRECT_READ_FROM_MB = 512
+
+
+def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+    """One copy of the data set of `values` to /tmp."""
+    storage, mounted = values["storage"], is_mounted(values)
+    has_boto3 = not mounted and values["read_method"] != "pool"
+    once = Work(
+        _mounted(values, parameters, cached=False) if mounted else _from_s3(values, parameters),
+        network="function" if storage == "s3" else "vpc",
+        subnets=values["subnet_count"],
+        spread=parameters["spread"],
+        cold_s=parameters["python_start_s"] + (parameters["boto3_start_s"] if has_boto3 else 0.0),
+    )
+    if mounted:
+        if values["cache"] != "drop" and fits_in_page_cache(_bytes(values), PROCESS_MB, values["memory_size"]):
+            return replace(once, repeat=replace(once, steps=_mounted(values, parameters, cached=True)))
+    elif has_boto3:
+        return with_first_use(once, parameters)
+    return once
+
+
+def _mounted(values: Mapping[str, Any], parameters: Parameters, cached: bool) -> list[Step]:
+    """Reading and writing in turn, by one thread. A cached file is opened at the server all the same (NFS asks whether
+    it is still the same), but not read there."""
+    files = values["small_files"] if values["dataset"] == "small" else 1
+    read_bytes = _bytes(values)
+    cpu_s = files * parameters["mount_cpu_s_per_file"] + read_bytes / GIB * parameters["mount_cpu_s_per_gib"]
+    opening = Step(
+        "opening files",
+        requests=files,
+        request_s=parameters["efs_open_s"] + (0.0 if cached else parameters["efs_read_s"]),
+    )
+    reading = Step(
+        "reading the mount", mount_bytes=read_bytes, mount_bytes_per_s=_mount_bytes_per_s(values, parameters)
+    )
+    return [opening, *([] if cached else [reading]), Step("copying", cpu_s=cpu_s, threads=1.0)]
+
+
+def _mount_bytes_per_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+    """What one thread reads of the mount. Nobody has published S3 Files: direct reads are taken for a connection to
+    S3, and those through the file system for EFS's."""
+    if values["storage"] == "efs":
+        return min(parameters["efs_stream_bytes_per_s"], parameters["efs_client_bytes_per_s"])
+    direct = values["direct_s3_read"] == "AUTO" and values["memory_size"] >= DIRECT_READ_FROM_MB
+    alone = parameters["s3_connection_bytes_per_s"] if direct else parameters["efs_stream_bytes_per_s"]
+    return min(alone, parameters["s3files_client_bytes_per_s"])
+
+
+def _from_s3(values: Mapping[str, Any], parameters: Parameters) -> list[Step]:
+    pool = values["read_method"] == "pool"
+    if values["dataset"] != "small":
+        return [_large_from_s3(values, parameters, pool)]
+    files, threads, connections = values["small_files"], values["threads"], values["connections"]
+    pages = -(-files // LIST_PAGE)
+    listing = Step("listing", requests=pages, request_s=parameters["list_page_s"], rate="s3_get")
+    # The SDK looks at an object first, and opens connections beyond its pool for one request each.
+    requests = 1 if pool else 2
+    at_once = min(threads, files, connections if pool else threads)
+    cpu_s = parameters["pool_cpu_s_per_file"]
+    if not pool:
+        beyond = max(0.0, 1 - connections / threads)
+        cpu_s = parameters["download_file_cpu_s_per_file"] + requests * beyond * parameters["connecting_cpu_s"]
+    copying = Step(
+        "copying objects",
+        requests=requests * files,
+        request_s=parameters["s3_get_s"],
+        at_once=at_once,
+        rate="s3_get",
+        bytes=_bytes(values),
+        stream_bytes_per_s=parameters["s3_connection_bytes_per_s"],
+        cpu_s=files * cpu_s,
+        threads=parameters["python_processors"],
+    )
+    return [listing, copying]
+
+
+def _large_from_s3(values: Mapping[str, Any], parameters: Parameters, pool: bool) -> Step:
+    large_mb = values["large_file_mb"]
+    if pool:
+        return reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)
+    cpu_s_per_gib, threads = parameters["download_file_tmp_cpu_s_per_gib"], parameters["python_processors"]
+    return reading(large_mb, HEADS + parts(large_mb), AT_ONCE, cpu_s_per_gib, threads, parameters, HEADS)
+
+
+def _bytes(values: Mapping[str, Any]) -> int:
+    """What is copied: the small files, or the large one."""
+    if values["dataset"] == "small":
+        return sum(one.size_bytes for one in small_files(values["small_files"]))
+    return values["large_file_mb"] * MEBIBYTE

@@ -1,0 +1,99 @@
+"""What is sent to a cell: its messages, and the one that prepares it where they share a list of keys.
+
+Messages that share a list each have their own part of it by their place in the flood, not by their number: a cell that
+is run again after a kill begins with the first part again. Warm-ups take the same parts, and do the same work; what
+they leave is gone before the flood, because the preparation comes after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from loader.drain import Drained, drain
+from loader.flood import check as check_flood
+from loader.flood import first_seq, flood
+from loader.sqs.sending import Outcome
+from stampede.errors import RunError
+from stampede.experiment.declaration import Execution
+from stampede.experiment.objects import DataObject
+from stampede.progress import say
+from stampede.runs.folder import RunFolder
+from stampede.stacks.target import Target
+
+
+@dataclass(frozen=True)
+class CellLoad:
+    """The work orders of a cell on an applied stack.
+
+    `order` is what all of them say; `share(index)` what the index-th of a flood says beside it, None where that is
+    nothing; `count` is how many a flood has where the experiment decides that; `preparation` what the message says
+    that goes before the flood, None without one; `execution` the query that Athena carries out for each message in the
+    place of a flood, None where they go to functions; `proof` what a message says that only shows whether the function
+    has its permissions, None where the experiment has no such message or Athena does the work.
+    """
+
+    order: Mapping[str, Any]
+    share: Callable[[int], Mapping[str, Any]] | None
+    count: int | None
+    preparation: Mapping[str, Any] | None
+    execution: Execution | None
+    proof: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]) -> CellLoad:
+        """The load of the stack, with `in_order` as the axes of the work order, and as many messages as are usual."""
+        experiment = target.experiment
+        usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
+        values = {**usual, **target.outputs, **in_order}
+        order = experiment.order(values, objects)
+        execution = experiment.execution(values) if experiment.execution else None
+        return cls(
+            order=order,
+            share=partial(experiment.of_message, values) if experiment.of_message else None,
+            count=experiment.messages(values) if experiment.messages else None,
+            preparation=experiment.preparation(values) if experiment.preparation else None,
+            execution=execution,
+            proof={**order, **experiment.proof(values)} if experiment.proof and execution is None else None,
+        )
+
+    @property
+    def warm_up_share(self) -> Callable[[int], Mapping[str, Any]] | None:
+        """`share` for warm-ups, of which there may be more than a flood has messages."""
+        share, count = self.share, self.count
+        return share if share is None or count is None else lambda index: share(index % count)
+
+
+def prepare(
+    target: Target,
+    folder: RunFolder,
+    cell: str,
+    load: CellLoad,
+    *,
+    drained: Callable[..., Drained] = drain,
+    **options: Any,
+) -> Outcome | None:
+    """Send the message that prepares the cell and wait until it has come to rest; None where there is none to send.
+
+    It is a warm-up: recorded, and in no figure. `options` are `flood`'s. Raises RunError where it failed: the flood
+    would find what an earlier one left.
+    """
+    if load.preparation is None:
+        return None
+    say(f"preparing {cell}: sending one message, and waiting until it is done")
+    seq = first_seq(folder, cell, knows_all_sent=options.get("knows_all_sent", True))
+    outcome = flood(target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options)
+    check_flood(outcome)
+    rest = drained(target, folder, cells=[cell], quiet=True)
+    records = [row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)]
+    if rest.left or not any(row["status"] == "ok" for row in records):
+        last = records[-1] if records else {}
+        why = (
+            rest.left
+            or rest.ended_early
+            or f"{last.get('error_type', 'no record')}: {last.get('error_message', 'none is logged')}"
+        )
+        raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
+    return outcome

@@ -1,0 +1,216 @@
+"""Waits until every message of a run, or of one cell, has come to rest, and says what hasn't.
+
+Done means: the queue and its in-flight count are empty, and every message has an ok record or lies in the dead-letter
+queue. What is still open when nothing moves any more, or at the deadline, is named. A message that a function took and
+never answered is hidden for hours, several times: nobody waits for that, and it is accounted for as unanswered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader.collecting import Collecting
+from loader.patience import Patience, State
+from stampede.errors import RunError
+from stampede.insights import log_columns
+from stampede.progress import bar, say
+from stampede.runs.accounting import CellAccount, check
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Drained:
+    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when none is), and why
+    the drain ended before some came to their end ("" when all did)."""
+
+    accounts: list[CellAccount]
+    left: str = ""
+    ended_early: str = ""
+
+    def check(self) -> None:
+        """Raise RunError when messages are still on their way, or the account doesn't add up."""
+        if self.left:
+            raise RunError(self.left)
+        check(self.accounts)
+
+
+def drain(
+    target: Target,
+    folder: RunFolder,
+    *,
+    deadline_s: float | None = None,
+    cells: Collection[str] = (),
+    quiet: bool = False,
+    waits_for_redelivery: bool = False,
+    clock: Clock = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Drained:
+    """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
+
+    With `cells` only their messages are waited for (the account is still of the whole run); `quiet` says only what is
+    wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. It ends
+    early where only a redelivery could bring a record, unless it `waits_for_redelivery`. Returns how it ended, also at
+    the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
+    answer until the deadline.
+    """
+    waiting = _Waiting(target, Collecting(target, folder, cells), Patience.of(target, deadline_s), clock)
+    with bar() as progress:
+        what = " ".join(cells) if len(cells) == 1 else folder.run_id
+        task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
+        while not waiting.is_over():
+            if (state := waiting.look()) is not None:
+                progress.update(task, completed=state.finished, note=state.words())
+                if waiting.is_at_rest(state):
+                    break
+                if not waits_for_redelivery and waiting.is_stuck(state):
+                    waiting.give_up(state)
+                    break
+            sleep(waiting.patience.poll_s)
+    if waiting.ended_early:
+        say(waiting.ended_early, style="yellow")
+    accounts = _close(waiting.collecting)
+    for one in accounts:
+        if (not cells or one.cell in cells) and (one.is_open or not quiet):
+            say(one.sentence(), style="red" if one.is_open else None)
+    if not quiet:
+        log_columns.store(folder, at_end=not cells)
+    return Drained(accounts, waiting.left(), waiting.ended_early)
+
+
+def wait_for_round(
+    target: Target,
+    folder: RunFolder,
+    cell: str,
+    number: int,
+    *,
+    deadline_s: float | None = None,
+    clock: Clock = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Wait until every message that `cell` sent in its round `number` has a record or is a dead letter, so that none of
+    them is at work when the next cell's are sent. Redeliveries and late log lines are left to the drain of all rounds.
+
+    Returns why messages may still be at work ("" when none is). Raises RunError as `drain` does.
+    """
+    messages = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell and row.get("round") == number]
+    patience = Patience.of_a_round(target, deadline_s)
+    waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
+    while not waiting.is_over():
+        state = waiting.look()
+        if state is not None and (waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state)):
+            left = ""
+            break
+        sleep(patience.poll_s)
+    else:
+        left = waiting.left()
+    _close(waiting.collecting)
+    return left
+
+
+class _Waiting:
+    """The looks of one drain: when anything last moved, what AWS last answered, and when to stop."""
+
+    def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock) -> None:
+        self.collecting, self.patience = collecting, patience
+        self._target, self._clock = target, clock
+        self._started = self._moved = self._changed = clock()
+        self._again = self._started
+        self._state: State | None = None
+        self._error: BotoCoreError | ClientError | None = None
+        self._is_at_rest = False
+        self.ended_early = ""
+
+    def look(self) -> State | None:
+        """How things stand; None where AWS doesn't answer, which may pass. Raises RunError where it won't."""
+        try:
+            state = self.collecting.look()
+            may_lack_lines = state.is_empty and self._clock() >= self._again
+            if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
+                began = self._clock()
+                found = self.collecting.look_again()
+                self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
+                state = self.collecting.look() if found else state
+        except (BotoCoreError, ClientError) as error:
+            self._note_error(error)
+            return None
+        if self._error is not None:
+            say("AWS answers again")
+            self._error = None
+        self._note(state)
+        return state
+
+    def is_at_rest(self, state: State) -> bool:
+        """Whether nothing more will happen to the messages."""
+        is_long_past = self.collecting.is_long_past(self.patience.late_s)
+        self._is_at_rest = self.patience.is_at_rest(state, self._clock() - self._changed, is_long_past=is_long_past)
+        return self._is_at_rest
+
+    def has_nothing_at_work(self, state: State) -> bool:
+        """Whether no delivery is under way, though a message may be delivered again."""
+        return self.is_at_rest(state) or self.patience.is_stuck(state, self._clock() - self._changed)
+
+    def is_stuck(self, state: State) -> bool:
+        """Whether only a redelivery could still bring a record."""
+        quiet_s = self._clock() - self._changed
+        if not self.patience.is_stuck(state, quiet_s):
+            return False  # without a look through all messages
+        open_for_s = self.collecting.open_for_s()
+        return self.patience.is_stuck(state, self.patience.since_delivery_s(quiet_s, open_for_s))
+
+    def give_up(self, state: State) -> None:
+        """End early, and account for the messages without a record as unanswered."""
+        self.collecting.give_up(state.in_flight)
+        self._is_at_rest, self.ended_early = True, self.patience.stuck_words(state)
+
+    def is_over(self) -> bool:
+        """Whether the deadline has passed. Raises RunError where AWS hadn't answered before it."""
+        now = self._clock()
+        if not self.patience.is_over(now - self._started, now - self._moved):
+            return False
+        if self._state is None and self._error is not None:
+            raise targets.explain(self._error, "draining the queue", self._target) from None
+        return True
+
+    def left(self) -> str:
+        """Why messages may still be on their way; "" when none is."""
+        if self._is_at_rest or self._state is None:
+            return ""
+        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error is not None else ""
+        return f"{self.patience.deadline_words()}: {self._state.words()}{no_answer}"
+
+    def _note(self, state: State) -> None:
+        now = self._clock()
+        if self._state is None or state != self._state:
+            self._changed = now
+        if self.patience.is_moving(state, self._state):
+            self._moved = now
+        self._state = state
+
+    def _note_error(self, error: BotoCoreError | ClientError) -> None:
+        """Say an error once; one that no waiting mends ends the drain."""
+        explained = targets.explain(error, "draining the queue", self._target)
+        if targets.is_gone(self._target) or targets.is_final(error):
+            raise explained from None
+        if self._error is None:
+            say(f"{explained}; trying again until the deadline", style="yellow")
+        self._error = error
+
+
+def _close(collecting: Collecting) -> list[CellAccount]:
+    try:
+        return collecting.close()
+    except (BotoCoreError, ClientError) as error:  # the account is written, and the letters show again by themselves
+        say(
+            f"messages in the dead-letter queue stay hidden from other readers for a few minutes "
+            f"({type(error).__name__})",
+            style="yellow",
+        )
+        return collecting.accounts()

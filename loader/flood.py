@@ -1,0 +1,143 @@
+"""`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N functions run at once.
+
+Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a non-zero exit. A
+flood that is killed leaves at most the batches then in flight (loader.sqs.sending.IN_FLIGHT) accepted and not written
+down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES, Accepted, Order, Outcome, send
+from loader.sqs.signing import quoted
+from loader.unfinished_cell import ABANDONED
+from stampede.errors import RunError
+from stampede.progress import bar, say
+from stampede.runs.folder import RunFolder
+from stampede.stacks.target import Target
+
+
+def flood(
+    target: Target,
+    folder: RunFolder,
+    cell: str,
+    count: int,
+    *,
+    order: Mapping[str, Any],
+    share: Callable[[int], Mapping[str, Any]] | None = None,
+    queue_url: str | None = None,
+    first: int = 0,
+    round_number: int = 0,
+    warm_up: bool = False,
+    start_at_ms: int | None = None,
+    knows_all_sent: bool = True,
+    quiet: bool = False,
+) -> Outcome:
+    """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
+
+    Each says `order`, the experiment's part, and the index-th of the cell (from 0) `share(index)`; in the round
+    `round_number` of a sweep (0: none) the flood begins with the `first` of them. `warm_up` orders count in no figure;
+    with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier flood of the cell
+    may have been killed (`knows_all_sent` false) a gap is left for what it sent last; `quiet` says only what is wrong.
+    Returns the outcome even when some were refused (`check` raises for that). Raises RunError when the queue can't be
+    reached.
+    """
+    extras = {**order, "warm_up": int(warm_up), **({"round": round_number} if round_number else {})}
+    if start_at_ms is not None:
+        extras["start_at_ms"] = start_at_ms
+    seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
+    if not quiet:
+        say(f"flooding {target['queue_name']} with {count:,} {'message' if count == 1 else 'messages'}")
+    with bar() as progress:
+        task = progress.add_task("flood", total=count, note="messages")
+
+        with sent_log(folder, cell, warm_up=warm_up, round_number=round_number) as log:
+
+            def accepted(batch: list[Accepted]) -> None:
+                log(batch)
+                progress.advance(task, len(batch))
+
+            outcome = send(
+                target,
+                queue_url or target["queue_url"],
+                orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index))),
+                accepted,
+            )
+    if outcome.failed or not quiet:
+        say(outcome.sentence(), style="red" if outcome.failed else None)
+    return outcome
+
+
+def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> int:
+    """The number of the cell's next message: after those already sent.
+
+    Behind an attempt that was cut off, or may have been (`knows_all_sent` false), a gap stays for the batches then in
+    flight: nobody confirmed them, and if they were accepted all the same their records must not pass for those of new
+    messages.
+    """
+    last_sent, last_cut_off = (
+        max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=None)
+        for name in ("sent.jsonl", ABANDONED)
+    )
+    gap = IN_FLIGHT * MAX_ENTRIES
+    ends = [-1 if last_sent is None else last_sent + (0 if knows_all_sent else gap)]
+    if last_cut_off is not None:
+        ends.append(last_cut_off + gap)
+    return max(ends) + 1
+
+
+def check(outcome: Outcome) -> None:
+    """Raise RunError when a message was not accepted."""
+    if outcome.failed:
+        raise RunError(
+            f"{outcome.failed} of {outcome.sent + outcome.failed} messages were not accepted: {outcome.reason}"
+        )
+
+
+def orders(
+    run_id: str,
+    cell: str,
+    count: int,
+    extras: Mapping[str, Any],
+    first_seq: int = 0,
+    share: Callable[[int], Mapping[str, Any]] | None = None,
+) -> Iterator[Order]:
+    """The work orders of one flood, made one by one: a million of them need no memory.
+
+    They differ in `seq` and in what `share` gives for their place alone, so the rest of the JSON is made once.
+    """
+    before = json.dumps({"run_id": run_id, "cell": cell})[:-1] + ', "seq": '
+    after = _members(extras)
+    for index, seq in enumerate(range(first_seq, first_seq + count)):
+        own = "" if share is None else _members(share(index))
+        yield Order(seq, f"{before}{seq}{after}{own}}}")
+
+
+def _members(values: Mapping[str, Any]) -> str:
+    """Members of a JSON object, each after a comma."""
+    return "".join(f", {json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
+
+
+@contextmanager
+def sent_log(
+    folder: RunFolder, cell: str, *, warm_up: bool = False, round_number: int = 0
+) -> Iterator[Callable[[list[Accepted]], None]]:
+    """Opens the run's sent.jsonl for one flood; gives the function that appends a batch, on disk when it returns."""
+    before, after = json.dumps({"cell": cell})[:-1], f', "warm_up": {int(warm_up)}, "round": {round_number}}}\n'
+    with folder.appending("sent.jsonl") as file:
+
+        def append(batch: list[Accepted]) -> None:
+            file.write(
+                "".join(
+                    f'{before}, "seq": {seq}, "message_id": {quoted(message_id)}, '
+                    f'"sent_at_ms": {sent_at_ms}, "possible_duplicate": {possible_duplicate}{after}'
+                    for seq, message_id, sent_at_ms, possible_duplicate in batch
+                )
+            )
+            file.flush()
+
+        yield append

@@ -1,0 +1,128 @@
+"""Has objects put where functions read them by a function of the stack: inside the region, and without logging in to a
+machine that mounts a file system."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stampede.errors import RunError
+from stampede.phrases import decimal_size
+from stampede.progress import say
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
+
+# Lambda's longest invocation, and a little for the answer. Once: a second invocation would write beside the first.
+CONFIG = {"read_timeout": 910, "tcp_keepalive": True, "retries": {"mode": "standard", "total_max_attempts": 1}}
+# A NAT gateway drops a connection that is silent for 350 s (VPC guide, "NAT gateway basics"), and Linux sends its first
+# probe after two hours. What macOS calls TCP_KEEPALIVE is TCP_KEEPIDLE elsewhere.
+PROBES = (
+    (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)), 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
+)
+# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
+# target is reached as late. The others are refused before the function runs (Invoke in the Lambda API reference).
+PASSING = ("AccessDenied", "EFSMount", "TooManyRequestsException", "ResourceConflictException", "ServiceException")
+PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)
+
+
+def place(
+    target: Target,
+    in_order: Mapping[str, Any],
+    placed: set[str] | None = None,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[dict[str, Any]]:
+    """Invoke the stack's seeding function with what the experiment says of a cell, one event after the other; returns
+    the answers, none where there is nothing to place.
+
+    `in_order` are the cell's axes of the work order. Events in `placed` aren't sent again, and those that were sent are
+    added. The function puts what isn't there yet, and checks it. Raises RunError when it fails twice, or for as long as
+    PAUSES_S what usually passes.
+    """
+    placed = set() if placed is None else placed
+    events = [event for event in events_of(target, in_order) if json.dumps(event, sort_keys=True) not in placed]
+    answers = []
+    for number, event in enumerate(events, start=1):
+        of_several = f" (part {number} of {len(events)})" if len(events) > 1 else ""
+        answers.append(_invoke(target, target[target.experiment.seeding.function], event, of_several, sleep))
+        placed.add(json.dumps(event, sort_keys=True))
+    return answers
+
+
+def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What the seeding function is told for a cell; nothing where the stack has none."""
+    seeding = target.experiment.seeding
+    if seeding is None or target.outputs.get(seeding.function) is None:
+        return ()
+    return seeding.events({**target.outputs, **in_order})
+
+
+def _invoke(
+    target: Target, name: str, event: Mapping[str, Any], of_several: str, sleep: Callable[[float], None]
+) -> dict[str, Any]:
+    say(f"{name}: seeding what is missing{of_several}")
+    for number, pause_s in enumerate([*PAUSES_S, None]):
+        result, why = _answer(target, name, event)
+        if not why:
+            say(f"{name}: {_words(result) or result}", style="dim")
+            return result
+        passes = any(word in why for word in PASSING)
+        if pause_s is None or (number > 0 and not passes):
+            break
+        if number == 0:
+            say(f"{name}: {why}; trying again, what is there stays", style="yellow")
+        sleep(pause_s if passes else 0)
+    raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
+
+
+def _words(result: Mapping[str, Any]) -> str:
+    """What was seeded, like `50 objects, 51 requests, 500 KB, in 1.5 s`; "" where the answer doesn't say."""
+    counts = ((result[name], name) for name in ("files", "objects", "requests") if name in result)
+    parts = [f"{count:,} {name[:-1] if count == 1 else name}" for count, name in counts]
+    if "bytes" in result:
+        parts.append(decimal_size(result["bytes"]))
+    if "already_there" in result:
+        parts.append(f"{result['already_there']:,} already there")
+    if (took_s := result.get("seconds", result.get("elapsed_seconds"))) is not None:
+        parts.append(f"in {took_s:.1f} s")
+    return ", ".join(parts)
+
+
+def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What one invocation answers, and why it failed; "" where it didn't. Raises RunError where there is no answer."""
+    client = target.client("lambda", **CONFIG)
+    # Botocore has a setting for SO_KEEPALIVE alone; its connections are made with this list.
+    client._endpoint.http_session._socket_options.extend(PROBES)
+    try:
+        answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode())
+        told = answer["Payload"].read()
+    except (BotoCoreError, ClientError) as error:
+        told = error.response["Error"] if isinstance(error, ClientError) else {}
+        if str(told.get("Code")).startswith(PASSING[1:]):  # AccessDeniedException says that we may not invoke it
+            return {}, f"{told['Code']}: {told.get('Message')}"
+        raise targets.explain(error, f"invoking {name}", target) from None
+    try:
+        result = json.loads(told)
+    except ValueError:
+        result = None
+    if not isinstance(result, dict):
+        return {}, str(told[:200])
+    return result, _why(result) if answer.get("FunctionError") or result.get("status") == "error" else ""
+
+
+def _why(result: Mapping[str, Any]) -> str:
+    """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions hold a record."""
+    said = str(result.get("errorMessage"))
+    if said.startswith("{"):
+        with contextlib.suppress(ValueError):
+            result = json.loads(said)
+    if "error_type" in result:
+        return f"{result['error_type']}: {result.get('error_message')}"
+    return said

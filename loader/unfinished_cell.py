@@ -1,0 +1,77 @@
+"""Sets aside what a killed sweep left of the cell it was in, so that the cell can be run again from its start, or from
+the round in which it was killed.
+
+Its rows move to abandoned.jsonl. New messages are numbered after the old ones, and records of the old ones that arrive
+late are known by their numbers and stay out of the figures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stampede.progress import say
+from stampede.runs.accounting import UNANSWERED_FILE
+from stampede.runs.failed_objects import FAILED_OBJECTS
+from stampede.runs.folder import RunFolder
+
+ABANDONED = "abandoned.jsonl"
+_FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", UNANSWERED_FILE, "log_events.jsonl")
+
+
+def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
+    """How many rounds of an interrupted block are done: each message of them has a record or is a dead letter.
+    `shares` are how many messages each cell sends in each round."""
+    ended = {
+        (row["cell"], row["seq"])
+        for name in ("records.jsonl", "dead_letters.jsonl")
+        for row in folder.rows(name)
+        if row["cell"] in shares
+    }
+    done = Counter(
+        (row["cell"], row.get("round")) for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended
+    )
+    rounds = len(next(iter(shares.values())))
+    for number in range(1, rounds + 1):
+        if any(done[cell, number] < counts[number - 1] for cell, counts in shares.items()):
+            return number - 1
+    return rounds
+
+
+def set_aside(folder: RunFolder, cell: str, whole: int = 0) -> int:
+    """Move rows of `cell` out of the run's files, but for those of its first `whole` rounds; returns how many messages
+    were set aside (0: nothing to do).
+
+    Each file is replaced whole, the list of sent messages last: after a kill in between, the next call finishes it.
+    """
+    own = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell]
+    # A warm-up before a round that isn't done is of the attempt that was cut off.
+    last_kept = max((row["seq"] for row in own if 0 < row.get("round", 0) <= whole), default=-1)
+    sent = [row for row in own if row["seq"] > last_kept]
+    if not sent:
+        return 0
+    known = abandoned_keys(folder)
+    folder.append(ABANDONED, (row for row in sent if (row["cell"], row["seq"]) not in known))
+    for name in reversed(_FILES):
+        folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
+    again = f"resuming with round {whole + 1}" if whole else "running the cell again"
+    say(f"{cell}: set aside {len(sent)} messages of an interrupted attempt; {again}")
+    return len(sent)
+
+
+def abandoned_keys(folder: RunFolder) -> set[tuple[str, int]]:
+    """(cell, seq) of every message that was set aside."""
+    return {(row["cell"], row["seq"]) for row in folder.rows(ABANDONED)}
+
+
+def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:
+    """Whether a row of sent, records or log events belongs to a later message of the cell than `last_kept` (a log event
+    by its record)."""
+    if "message" in row and "timestamp" in row:
+        try:
+            row = json.loads(row["message"])
+        except ValueError:
+            return False
+    return isinstance(row, dict) and row.get("cell") == cell and (row.get("seq") or 0) > last_kept

@@ -1,1 +1,0 @@
-"""The verbs of the command line: one a file, each does its work in `run`. `loader.options` declares what it takes."""

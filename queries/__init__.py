@@ -1,1 +1,0 @@
-"""Saved CloudWatch Logs Insights queries (`<experiment>/<name>.cwli`) and their local evaluator, `insights`."""

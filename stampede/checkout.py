@@ -1,0 +1,6 @@
+"""Where this checkout is: Stampede runs from one, because Terraform reads infra/, functions/ and queries/ in it."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INFRA, FUNCTIONS, QUERIES = ROOT / "infra", ROOT / "functions", ROOT / "queries"

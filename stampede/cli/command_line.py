@@ -1,0 +1,217 @@
+"""The `stampede` command line: one verb a module of `stampede.cli.verbs`; data on stdout, progress on stderr.
+
+`--help` and wrong options are answered at once: the modules that do a verb's work are imported when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import errno
+import importlib
+import importlib.metadata
+import os
+import shutil
+import signal
+import sys
+import textwrap
+from collections.abc import Collection, Iterable
+from typing import Any, NoReturn
+
+from experiments import EXPERIMENTS
+from stampede.program import as_typed
+
+# What each verb does, as in README.
+VERBS = {
+    "doctor": "check whether a sweep can run, and what it costs; changes nothing",
+    "simulate": "predict a sweep from a model of the queue, the ramp and the limits",
+    "sweep": "measure every cell of an experiment; ends with table and report",
+    "dataset": "upload the objects that the functions read",
+    "flood": "send the messages of one cell to the queue",
+    "drain": "wait until every message is accounted for, and report what isn't",
+    "query": "run a Logs Insights query over a run, in CloudWatch or offline",
+    "report": "rebuild a run's report from its records, or compare two runs",
+    "evidence": "print what a run on AWS showed of Stampede's assumptions",
+    "prices": "print the prices behind the estimates, or update them from AWS",
+    "emulator": "start or stop the embedded AWS, or print its status",
+}
+DESCRIPTION = (
+    "Measure the S3 throughput of N concurrent Lambda functions: deploy an experiment, flood its queue, and account "
+    "for every message."
+)
+EXAMPLES = (
+    ("stampede sweep download", "deploy, measure and report on this machine; no AWS account"),
+    ("stampede sweep download --target aws --dry-run", "what the same would take and cost on AWS"),
+)
+EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
+# itself would end a sweep before its stack is taken down.
+EXIT_PIPE = 128 + signal.SIGPIPE
+# A disk that takes nothing more, or not from us: nothing of this program can be wrong there.
+DISK_ERRORS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.ENOTDIR,
+    errno.EEXIST,
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Texts as they are written; errors as one line that names the option and the fix."""
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        near = difflib.get_close_matches(str(value), [str(one) for one in action.choices or ()], n=1)
+        if near and value not in action.choices:
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
+        super()._check_value(action, value)
+
+    def parse_known_args(self, *given: Any) -> tuple[argparse.Namespace, list[str]]:
+        """What nothing takes is refused by the parser of its verb, whose help lists the options that there are."""
+        parsed, unknown = super().parse_known_args(*given)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, as_typed(f"{self.prog}: {message}; see `{self.prog} --help`\n"))
+
+
+class _Version(argparse.Action):
+    """Prints the installed package's name and version; looked up only when asked for, unlike argparse's own action."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        try:
+            print(f"stampede {importlib.metadata.version('stampede')}")
+        except importlib.metadata.PackageNotFoundError:
+            parser.exit(EXIT_USAGE, "stampede: --version: the package isn't installed; run `make setup`\n")
+        parser.exit()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 130 interrupted, 141 where the
+    reader of stdout has left."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()  # after --help too; the interpreter's own flush at exit would print an error
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+
+
+def _run(arguments: list[str] | None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        build_parser([]).print_help(sys.stderr)
+        return EXIT_USAGE
+    parsed = build_parser([verb for verb in VERBS if verb in arguments]).parse_args(arguments)
+    try:
+        return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        return _exit_status(error, parsed)
+
+
+def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentParser:
+    """The whole command line, with the options of the verbs in `declared`."""
+    parser = _Parser(
+        prog="stampede",
+        usage="stampede VERB [OPTIONS]",
+        description=textwrap.fill(DESCRIPTION, _columns()),
+        epilog=_examples(EXAMPLES) + "\n\n`stampede VERB --help` explains the options of a verb.",
+        add_help=False,
+    )
+    questions = ((experiment.name, experiment.question) for experiment in EXPERIMENTS.values())
+    parser.add_argument_group("experiments", _listed(questions))
+    parser.add_argument_group("verbs", _listed(VERBS.items()))
+    options = parser.add_argument_group("options")
+    options.add_argument("-h", "--help", action="help", help="show this help message and exit")
+    options.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    verbs = parser.add_subparsers(
+        prog="stampede", dest="verb", metavar="VERB", help=argparse.SUPPRESS, required=True, parser_class=_Parser
+    )
+    for verb in VERBS:
+        if verb in declared:
+            _declare(verb, verbs)
+        else:
+            verbs.add_parser(verb)
+    return parser
+
+
+def _declare(verb: str, verbs: argparse._SubParsersAction) -> None:
+    """Add the parser of `verb` with its options."""
+    module = importlib.import_module(f"stampede.cli.options.{verb}")
+    parser = verbs.add_parser(verb, description=module.DESCRIPTION, epilog=_examples(module.EXAMPLES))
+    module.add_arguments(parser)
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> str:
+    """A list of names with their texts, a name a line where the terminal is wide enough."""
+    rows = list(rows)
+    indent = max(len(name) for name, _ in rows) + 2
+    return "\n".join(
+        textwrap.fill(text, _columns() - 2, initial_indent=f"{name:<{indent}}", subsequent_indent=" " * indent)
+        for name, text in rows
+    )
+
+
+def _examples(examples: Iterable[tuple[str, str]]) -> str:
+    return "examples:\n" + "\n".join(f"  {command}\n      {what}" for command, what in examples)
+
+
+def _columns() -> int:
+    """How wide argparse makes its lines."""
+    return max(40, shutil.get_terminal_size().columns - 2)
+
+
+def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
+    """Print what ended a verb as one line and return the exit status. Raises `error` where it is a fault of ours."""
+    # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    from stampede.emulator.go_build import NotReadyError, ProviderError
+    from stampede.emulator.ministack import EmulatorError
+    from stampede.emulator.stack import STATE_DIR
+    from stampede.errors import RunError, UsageError, one_line
+    from stampede.experiment.key_plan import KeyPlanError
+
+    text, status = f": {one_line(error)}", EXIT_RUN
+    # The RuntimeError is what DuckDB makes of Ctrl-C.
+    if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
+        what_stays = f"; {error}" if isinstance(error, KeyboardInterrupt) and str(error) else ""
+        text, status = f" {parsed.verb}: interrupted{what_stays}", EXIT_INTERRUPTED
+    elif isinstance(error, UsageError | KeyPlanError | NotReadyError):
+        status = EXIT_USAGE
+    elif isinstance(error, shutil.Error):  # of copytree, which lists every file
+        text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
+    elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        folders = [vars(parsed).get("results_dir"), STATE_DIR]
+        where = str(error.filename or " or ".join(str(folder) for folder in folders if folder))
+        variable = " (STAMPEDE_STATE_DIR)" if where.startswith(str(STATE_DIR)) else ""
+        resume = "; `sweep --resume` resumes the run" if parsed.verb == "sweep" else ""
+        is_file = error.errno in (errno.ENOTDIR, errno.EEXIST)
+        fix = "use a folder, not a file" if is_file else "free or change that disk"
+        text = f": can't write to {where} ({error.strerror}); {fix}{variable}{resume}"
+    elif isinstance(error, ResponseParserError):
+        text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
+    # botocore's, for credentials from the environment that have expired since the start
+    elif isinstance(error, RuntimeError) and "refreshed credentials are still expired" in str(error):
+        text = ": the AWS credentials have expired; renew them, e.g. `aws sso login`"
+    elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
+        raise error
+    print(as_typed(f"stampede{text}"), file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

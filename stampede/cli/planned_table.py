@@ -1,0 +1,103 @@
+"""What `stampede sweep --dry-run` prints of a plan: a row a cell, in the order of the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stampede.cli.tables import print_rows
+from stampede.model.prediction import Prediction
+from stampede.planning.demand import Demand
+from stampede.planning.plan import Cell, Plan, cell_name, cells_words
+from stampede.stacks import hcl
+
+PREDICTED = ("share_at_n", "avg_s", "binds")
+HEADINGS = {
+    "warm_up_messages": "warm-up\nmessages",
+    "share_at_n": "time at\nfull N %",
+    "avg_s": "avg s",
+    "binds": "bottleneck",
+}
+# A name of more letters is written on two lines over its column.
+LONG_NAME = 12
+
+
+def print_plan(plan: Plan, demands: Sequence[Demand], predicted: Mapping[str, Prediction], form: str) -> None:
+    """Print the cells on stdout; a table shows the repeats of a cell once, and what all cells have in common above it.
+
+    `demands` and `predicted` are what each cell takes and what the model says of it, by the cell's name.
+    """
+    taken = {demand.name: demand for demand in demands}
+    cells = [cell for cell in in_order_of_the_matrix(plan) if form != "table" or cell.repeat == 1]
+    rows = [_row(cell, taken[cell.name], predicted.get(cell.name)) for cell in cells]
+    if form == "table":
+        _print_table(plan, rows)
+    else:
+        print_rows(rows, form)
+
+
+def in_order_of_the_matrix(plan: Plan) -> list[Cell]:
+    """The cells as they are declared, and not as they run."""
+    place = {cell_name(coordinates): place for place, coordinates in enumerate(plan.combinations())}
+    return sorted(plan.cells(), key=lambda cell: (place[cell_name(cell.coordinates)], cell.repeat))
+
+
+def _row(cell: Cell, demand: Demand, one: Prediction | None) -> dict[str, Any]:
+    """A cell; None where the model says nothing of it."""
+    return {
+        "cell": cell.name,
+        **{name: _shown(value) for name, value in cell.coordinates.items()},
+        "warm_up_messages": demand.warm_up_messages,
+        "messages": demand.messages,
+        "rounds": demand.rounds,
+        "share_at_n": None if one is None else round(one.share_at_n, 3),
+        "avg_s": None if one is None or one.avg_s is None else round(one.avg_s, 4),
+        "binds": None if one is None else one.binds,
+    }
+
+
+def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
+    swept = list(dict.fromkeys(name for coordinates in plan.combinations() for name in coordinates))
+    varying = [name for name in swept if len({str(row.get(name)) for row in rows}) > 1]
+    print(_order(plan, len(rows)))
+    if same := {name: rows[0][name] for name in swept if name not in varying} | plan.fixed:
+        values = ", ".join(f"{name}={_shown(value)}" for name, value in same.items())
+        print(f"{'the same in all cells' if varying else 'settings'}: {values}")
+    print()
+    told = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
+    if any(row["rounds"] > 1 for row in rows):
+        told.insert(told.index("messages") + 1, "rounds")
+    texts = [row | _readable(row) for row in rows]
+    headings = {name: name.replace("_", "\n_", 1) for name in varying if len(name) > LONG_NAME}
+    print_rows(texts, "table", [*varying, *told], headings | HEADINGS)
+    print()
+
+
+def _order(plan: Plan, count: int) -> str:
+    """How many cells there are and how they run, in a line."""
+    times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
+    if count * plan.repeats == 1:
+        return cells_words(count)
+    order = f"in the order of the matrix; they run in an order shuffled by --seed {plan.seed}"
+    if plan.rounds:
+        order += ", and those with rounds interleaved"
+    return f"{cells_words(count)}{times}, {order}"
+
+
+def _shown(value: Any) -> Any:
+    """A number as it is, anything else as --set takes it."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else hcl.text_of(value)
+
+
+def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a row as a table has them."""
+    counts = {name: f"{row[name]:,}" for name in ("warm_up_messages", "messages")}
+    return {**counts, "share_at_n": _percent(row["share_at_n"]), "avg_s": _seconds(row["avg_s"])}
+
+
+def _percent(share: float | None) -> int | None:
+    return None if share is None else round(100 * share)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"

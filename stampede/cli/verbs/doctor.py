@@ -1,0 +1,130 @@
+"""`stampede doctor`: looks whether a sweep can work, and what it costs, before anything is created or spent.
+
+One line for each check: ok, warning or problem, and the way out. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from experiments import EXPERIMENTS
+from stampede import terminal
+from stampede.cli.tables import print_rows
+from stampede.cli.verbs.plan_options import plan_of
+from stampede.errors import refuse_problems
+from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.planning import checks, cost
+from stampede.planning.cost import Estimate
+from stampede.planning.plan import Plan
+from stampede.planning.predicting import UNCALIBRATED
+from stampede.program import as_typed
+from stampede.progress import doing, say
+from stampede.runs.folder import RESULTS_DIR
+from stampede.stacks import target as targets
+from stampede.stacks.infra_variables import infra_defaults
+
+# How a status is marked, in the order in which they are printed.
+MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the estimate and the checks on stdout; status 1 if there is a problem."""
+    plan = plan_of(arguments)
+    estimated = estimate(plan)
+    with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
+        findings = [
+            *checks.run(
+                plan,
+                estimated=estimated,
+                each_cell=arguments.format != "table",
+                results_dir=arguments.results_dir,
+            ),
+            checks.budget(estimated, arguments.budget_usd),
+        ]
+    if arguments.format == "json":
+        rows = [finding.as_row() for finding in findings]
+        print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
+    elif arguments.format == "csv":
+        _print_csv(findings)
+    else:
+        _print_estimate(estimated)
+        print_checks(findings)
+    if plan.target == "local" and EXPERIMENTS[plan.experiment].work is not None:
+        say(UNCALIBRATED)
+    return 1 if any(finding.status == PROBLEM for finding in findings) else 0
+
+
+def estimate(plan: Plan) -> Estimate:
+    """Cost and duration of `plan` with TF_VAR_* and infra's *.tfvars; raises UsageError for what can't be read."""
+    return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
+
+
+def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:
+    """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
+    the endpoint in its stead."""
+    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
+
+
+def refuse(findings: Iterable[Finding], plan: Plan) -> None:
+    """Raise UsageError, one line, where a finding is a problem."""
+    refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
+
+
+def _print_estimate(estimated: Estimate) -> None:
+    print_rows([_bill_row(item) for item in estimated.items], "table")
+    print()
+    for sentence in estimated.sentences():
+        print(sentence)
+    print()
+
+
+def print_checks(findings: Sequence[Finding]) -> None:
+    """The checks a line each, what needs doing last, and how much that is."""
+    width = max(len(finding.check) for finding in findings)
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    lines.add_column(no_wrap=True)
+    lines.add_column(no_wrap=True)
+    lines.add_column(overflow="fold")
+    for finding in sorted(findings, key=lambda finding: list(MARKS).index(finding.status)):
+        mark, style = MARKS[finding.status]
+        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(as_typed(finding.sentence)))
+    terminal.show(lines)
+    terminal.show(Text(summary(findings), style="bold"))
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many problems and warnings there are."""
+    counts = Counter(finding.status for finding in findings)
+    words = [
+        f"{count} {status}{'s' if count > 1 else ''}" for status in (PROBLEM, WARNING) if (count := counts[status])
+    ]
+    return ", ".join(words) or f"all {len(findings)} checks passed"
+
+
+def _bill_row(item: cost.Item) -> dict[str, Any]:
+    unknown = item.usd is None
+    return {
+        "service": item.service,
+        "what": item.what,
+        "quantity": f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}",
+        "unit": item.unit,
+        "USD per unit": "unknown" if unknown else f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."),
+        "USD": "unknown" if unknown else f"{item.usd:.4f}",
+    }
+
+
+def _print_csv(findings: list[Finding]) -> None:
+    writer = csv.DictWriter(sys.stdout, ["check", "status", "found", "way_out"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(finding.as_row() for finding in findings)

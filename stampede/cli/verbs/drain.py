@@ -1,0 +1,113 @@
+"""`stampede drain`: waits until every message sent is accounted for, and says what isn't."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from loader.drain import drain
+from stampede.cli.tables import print_rows
+from stampede.errors import UsageError
+from stampede.progress import say
+from stampede.runs.accounting import CellAccount, check, stored_accounts
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.place import is_at, refuse_another
+from stampede.stacks.stack_lock import holding
+from stampede.stacks.target import Target
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for. Where the
+    run's stack is gone, the account that is stored is printed."""
+    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    try:
+        target = targets.resolve(arguments)
+    except targets.NoStackError as error:
+        return _print_stored(folder, arguments.format, str(error))
+    if arguments.run is None:
+        folder = _newest_of(target, folder, arguments)
+    refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
+    if not _is_of(target, folder):
+        applied = _stack_words(target["experiment"], target["region"])
+        return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
+    with holding(target.option, "drain", folder.run_id):
+        try:
+            drained = drain(
+                target,
+                folder,
+                deadline_s=arguments.deadline_s,
+                waits_for_redelivery=arguments.wait_for_redelivery,
+            )
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "the messages in the queue are still being processed; "
+                f"`stampede drain --run {folder.as_argument}` resumes"
+            ) from None
+    if drained.ended_early:
+        say(
+            "they run again when SQS redelivers them, also during a later flood: "
+            f"`stampede drain --run {folder.as_argument} --wait-for-redelivery` waits for them"
+        )
+    _print(drained.accounts, arguments.format)
+    drained.check()
+    return 0
+
+
+def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
+    """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
+    for found in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
+        if is_at(found.read_json("run.json", {}), target.place) and _is_of(target, found):
+            say(f"run {found.name}: the newest{' of the applied stack' if found.name != newest.name else ''}")
+            return found
+    stored = newest.read_json("run.json", {})
+    refuse_another("--run", newest.run_id, stored, target.place)
+    where = _stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
+    raise UsageError(
+        f"--run: the newest run {newest.name} is of {where}, but the applied stack is "
+        f"{_stack_words(target['experiment'], target['region'])} and has no run; use `stampede flood` first, or "
+        f"--run {newest.name} for the stored account"
+    )
+
+
+def _is_of(target: Target, folder: RunFolder) -> bool:
+    """Whether nothing in the run's description contradicts that its messages went to the applied stack."""
+    stored = folder.read_json("run.json", {})
+    account = stored.get("account", {})
+    noted = {"experiment": stored.get("experiment"), **{name: account.get(name) for name in ("account_id", "region")}}
+    return all(value is None or target.outputs.get(name, value) == value for name, value in noted.items())
+
+
+def _stack_words(experiment: str | None, region: str | None) -> str:
+    return f"{experiment or 'an unknown experiment'} in {region or 'an unknown region'}"
+
+
+def _print_stored(folder: RunFolder, form: str, why: str) -> int:
+    """Print the account of what is stored, and say so. Raises UsageError where the run was never drained, and RunError
+    where a message is unaccounted for."""
+    gone = f"the stack of run {folder.name} is gone ({why.partition(';')[0]})"
+    if not (folder.path / "accounting.json").exists():
+        raise UsageError(f"--run: {gone}, and no account is stored: the run was never drained")
+    accounts = stored_accounts(folder)
+    say(f"{gone}; this is the account stored with the run")
+    if never := _never_drained(folder, accounts):
+        say(
+            f"never drained: {', '.join(never)}; their log lines are gone with the stack, so nothing more can be "
+            "fetched: run `stampede sweep --resume "
+            f"{folder.as_argument}`, or flood again",
+            style="yellow",
+        )
+    _print(accounts, form)
+    check(accounts)
+    return 0
+
+
+def _never_drained(folder: RunFolder, accounts: Sequence[CellAccount]) -> list[str]:
+    """The cells that were sent since the run was last drained: the file of its accounts doesn't have them."""
+    drained = {row.get("cell") for row in folder.read_json("accounting.json", [])}
+    return [one.cell for one in accounts if one.sent and one.cell not in drained]
+
+
+def _print(accounts: Sequence[CellAccount], form: str) -> None:
+    # A table has no room for two accounts; the sentence of each cell tells both.
+    print_rows([one.as_row(objects=form != "table") for one in accounts], form)

@@ -1,0 +1,85 @@
+"""`stampede emulator`: starts, stops or shows the embedded local AWS (MiniStack, on loopback only).
+
+`start --apply` also applies the local copy of infra/, so that dataset, flood, drain and query can be tried by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from experiments import EXPERIMENTS
+from stampede.emulator import hosts, ministack, stack
+from stampede.errors import UsageError
+from stampede.planning.plan import split_setting
+from stampede.progress import say
+from stampede.stacks import embedded
+from stampede.stacks.infra_variables import declared, infra_defaults, refuse_other_owner
+from stampede.stacks.stack_lock import disown, holding
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
+    if arguments.action == "status":
+        return _status()
+    if arguments.set and not arguments.apply:
+        raise UsageError("--set: only works with --apply; add --apply")
+    variables = _local(arguments.set) if arguments.apply else {}
+    with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
+        if arguments.action == "stop":
+            return _stop()
+        emulator = embedded.start()
+        if arguments.apply:
+            try:
+                embedded.apply_copy(emulator.endpoint_url, variables)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
+                    "command resumes, and `stampede emulator stop` removes both"
+                ) from None
+            disown("local")
+    print(emulator.endpoint_url)
+    if not arguments.apply:
+        say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
+    say(
+        "for boto3 and the aws CLI: export AWS_ENDPOINT_URL="
+        + emulator.endpoint_url
+        + " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
+    )
+    return 0
+
+
+def _local(settings: Sequence[str]) -> dict[str, Any]:
+    """What is applied: as the experiment fixes it for a small machine, but for what the user gave."""
+    given = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
+    name = given.get("experiment") or infra_defaults(os.environ)["experiment"]
+    if name not in EXPERIMENTS:
+        raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
+    for variable in given:
+        refuse_other_owner(variable, name)
+    experiment = EXPERIMENTS[name]
+    fixed = experiment.matrices["local"].fixed
+    return {one: value for one, value in fixed.items() if one not in experiment.order_axes} | given
+
+
+def _stop() -> int:
+    hosts.stop(stack.STATE_DIR)  # while there is a queue to hand their messages back to
+    stopped = ministack.stop(stack.STATE_DIR)
+    stack.forget_state()
+    disown("local")
+    say("stopped the embedded AWS; everything in it is deleted" if stopped else "the embedded AWS isn't running")
+    return 0
+
+
+def _status() -> int:
+    emulator = ministack.running(stack.STATE_DIR)
+    if emulator is None:
+        say("the embedded AWS isn't running; `stampede emulator start` starts it")
+        return 1
+    answers = emulator.answers()
+    state = "answers" if answers else "doesn't answer"
+    say(f"process {emulator.pid} {state}; its log: {emulator.log_file}")
+    print(emulator.endpoint_url)
+    return 0 if answers else 1

@@ -1,0 +1,183 @@
+"""`stampede flood`: sends the messages of one cell to the queue, so that N functions run at once.
+
+Where the messages share a list of keys, there are as many as shares, and one goes before them, is waited for, and
+prepares the place that is copied to. Where they are queries, Athena carries them out, one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader.cell_load import CellLoad, prepare
+from loader.collecting import message_counts
+from loader.dataset import stored_objects
+from loader.executions import carry_out
+from loader.flood import check, flood, orders
+from loader.manifest import check_manifest
+from loader.seeding import events_of
+from loader.sqs.sending import Outcome
+from stampede.cli.tables import print_rows
+from stampede.cli.verbs.order_option import order_of
+from stampede.errors import UsageError
+from stampede.planning.plan import cell_name
+from stampede.progress import say
+from stampede.runs.folder import FORMAT, RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.place import refuse_another
+from stampede.stacks.stack_lock import holding
+from stampede.stacks.target import Target
+from stampede.sweep.description import settings_of
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
+    target = targets.resolve(arguments)
+    in_order = order_of(target, arguments.order)
+    applied = [axis.variable for axis in target.experiment.axes if not (axis.is_variant or axis.in_order)]
+    cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
+    load = CellLoad.of(target, in_order, stored_objects(target))
+    count = _count(arguments, target, load)
+    check_manifest(target)
+    if events_of(target, in_order):
+        options = "".join(f" --order {one}" for one in arguments.order)
+        say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
+    if arguments.dry_run:
+        _print_dry_run(target, cell, load, count)
+        return 0
+    queue_url = _queue_url(target, arguments.queue_name)
+    with holding(target.option, "flood", arguments.run or "") as note_run:
+        if load.preparation is not None:
+            _refuse_beside_others(target)
+        folder = RunFolder.create(arguments.results_dir, arguments.run)
+        refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
+        note_run(folder.run_id)
+        _describe(folder, target, cell, in_order)
+        try:
+            outcome = _send(target, folder, cell, load, count, queue_url)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_what_goes_on(folder, load)) from None
+    print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
+    check(outcome)
+    return 0
+
+
+def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, queue_url: str) -> Outcome:
+    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries."""
+    prepared = prepare(target, folder, cell, load, knows_all_sent=False)
+    if load.execution is not None:
+        return carry_out(target, folder, cell, count, load.execution, order=load.order, share=load.share)
+    return flood(
+        target,
+        folder,
+        cell,
+        count,
+        order=load.order,
+        share=load.share,
+        queue_url=queue_url,
+        knows_all_sent=prepared is not None,
+    )
+
+
+def _what_goes_on(folder: RunFolder, load: CellLoad) -> str:
+    """What becomes of an interrupted flood, and how to resume."""
+    sent = sum(1 for _ in folder.rows("sent.jsonl"))
+    if not sent:
+        return f"run {folder.run_id} has sent nothing"
+    if load.execution is not None:
+        return (
+            f"run {folder.run_id} has run {sent:,} queries; "
+            f"`stampede drain --run {folder.as_argument}` accounts for them"
+        )
+    return (
+        f"the {sent:,} messages sent by run {folder.run_id} are still being processed; "
+        f"`stampede drain --run {folder.as_argument}` waits for them"
+    )
+
+
+def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int:
+    """How many messages to send. Raises UsageError where the options don't fit what the messages share."""
+    shares = load.count if target.experiment.key_plan is not None else None
+    if shares is not None and arguments.messages not in (None, shares):
+        raise UsageError(
+            f"--messages: the applied {target['experiment']} takes {shares:,} messages, which share one "
+            f"list of keys, got {arguments.messages}; leave it out"
+        )
+    if load.preparation is not None and arguments.queue_name is not None:
+        raise UsageError(
+            f"--queue-name: a message on the stack's own queue prepares {target['experiment']} first; leave it out"
+        )
+    if load.execution is not None and arguments.queue_name is not None:
+        raise UsageError("--queue-name: Athena runs the queries, and nothing is sent to a queue; leave it out")
+    usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
+    return arguments.messages or load.count or usual
+
+
+def _refuse_beside_others(target: Target) -> None:
+    """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation would take from
+    under them what they do."""
+    try:
+        there = sum(message_counts(target.client("sqs"), target["queue_url"]))
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, "reading the queue", target) from None
+    if there:
+        raise UsageError(
+            f"{target['experiment']}: {there} messages of an earlier flood are in the queue or in "
+            "progress, and this flood first empties the place that they copy to; wait for them with "
+            "`stampede drain`"
+        )
+
+
+def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> None:
+    if load.execution is not None:
+        say(f"would run {count} queries in Athena's workgroup {load.execution.workgroup}, each of them:")
+        print(load.execution.sql)
+        return
+    if load.preparation is not None:
+        [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
+        say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
+    say(f"would send {count} messages to {target['queue_name']}; the first one:")
+    print(next(orders("RUN_ID", cell, 1, load.order, share=load.share)).body)
+
+
+def _queue_url(target: Target, queue_name: str | None) -> str:
+    if queue_name is None:
+        return target["queue_url"]
+    try:
+        return target.client("sqs").get_queue_url(QueueName=queue_name)["QueueUrl"]
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, f"--queue-name {queue_name!r}", target) from None
+
+
+def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[str, Any]) -> None:
+    """Give a run that was started by hand the run.json that drain, query and report look at, with what the stack is.
+
+    Raises UsageError where the cell was flooded under other settings: its records would be mixed.
+    """
+    fixed = target.experiment.matrices[target.option].fixed
+    description: dict[str, Any] = folder.read_json("run.json") or {
+        "stampede_version": version("stampede"),
+        "format": FORMAT,
+        "run_id": folder.run_id,
+        "experiment": target["experiment"],
+        **target.place,
+        "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
+        "finished_at": None,
+        "plan": {"fixed": {name: target.outputs[name] for name in fixed if name in target.outputs}},
+        "cells": [],
+        "account": {"account_id": target["account_id"], "region": target.region},
+        "versions": {},
+        "machine": {},
+    }
+    now, before = settings_of(target, in_order), description.setdefault("settings", {}).get(cell)
+    if before not in (None, now):
+        changed = ", ".join(f"{name}={before.get(name)}" for name in now if now[name] != before.get(name))
+        raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; use another name")
+    description["settings"][cell] = now
+    folder.write_json("run.json", description)

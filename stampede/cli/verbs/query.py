@@ -1,0 +1,283 @@
+"""`stampede query`: runs a saved Logs Insights query, on CloudWatch for a run on AWS and here for everything else,
+runs at an endpoint in AWS's stead too.
+
+Without --logs the lines are those of a stored run. A run on AWS is asked of CloudWatch itself as long as
+CloudWatch has its lines; once the stack is destroyed, the lines stored with the run are evaluated here, and that is
+said. Any other refusal of AWS stays an error. A query of queries/access_log is about S3's own access logs of the run's
+time, and its rows are kept with the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from experiments import EXPERIMENTS
+from stampede.checkout import QUERIES
+from stampede.cli.tables import print_rows
+from stampede.emulator import ministack, stack
+from stampede.errors import UsageError
+from stampede.insights import EventsError, InsightsError, check, export, number_text, with_filters
+from stampede.insights.backends import Answer, Backend, LinesGoneError, Local, Service, time_range_ms
+from stampede.insights.log_columns import COLUMNS, LINES
+from stampede.progress import say
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.place import words
+from stampede.sweep import server_side
+
+# Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
+_PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
+# Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
+_ARRIVED = "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as arrived"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Evaluate the query and print its rows on stdout; exit status 2, and nothing on stdout, where it can't be."""
+    experiment = _experiment(arguments)
+    text = read_query(arguments.query, experiment)
+    where = dict(arguments.where)
+    try:
+        check(text)  # on the text as it is, so that lines and columns are those of the file
+        if arguments.logs is not None:
+            logs = tuple(arguments.logs)
+            _check_export(logs, arguments.export)
+            answer = Local(logs).ask(with_filters(text, where))
+        elif _path(arguments.query, experiment).parent == server_side.SAVED:
+            answer, logs = _of_access_log(text, where, arguments), ()
+        else:
+            answer, logs = _of_run(text, where, arguments)
+        if arguments.export is not None:
+            say(f"{_exported(logs, arguments.export):,} log events: {arguments.export}")
+    except EventsError as error:
+        raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
+    except InsightsError as error:
+        raise UsageError(f"{arguments.query}: {error}") from None
+    print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
+    if _counts_nothing(answer):
+        why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
+        found = "nothing counted" if answer.rows else "no rows"
+        say(f"{found}: {why or 'no line fits the query and its filters'}")
+    return 0
+
+
+def _counts_nothing(answer: Answer) -> bool:
+    """Whether no event was found: `stats` without `by` answers that with one row, in which counts are 0 and an average
+    or sum is left out. A row of zeros alone may be of events that are there, so it isn't taken for one."""
+    if len(answer.rows) != 1:
+        return not answer.rows
+    values = [answer.rows[0].get(column) for column in answer.columns]
+    return None in values and set(values) <= {0, None}
+
+
+def _of_another(name: str, experiment: str | None) -> str:
+    """That a saved query is another experiment's than the run is of; empty where it isn't, or nobody knows."""
+    path = _path(name, experiment)
+    owner = path.parent.name
+    is_of_one = path.parent.parent == QUERIES and owner in EXPERIMENTS
+    if experiment is None or not is_of_one or owner in _families(experiment):
+        return ""
+    return f"{path.stem} is a query of {owner}, and the run is of {experiment}; name another run with --run"
+
+
+def _families(experiment: str) -> tuple[str, str]:
+    """The folders of an experiment's queries: `a_b` shares those of `a` (infra/queries.tf)."""
+    return experiment, experiment.partition("_")[0]
+
+
+def _unknown_field(logs: tuple[Path, ...], where: dict[str, str]) -> str:
+    """Which of the fields in `where` no stored line has, with the field that may be meant; empty where all have one."""
+    if not logs or not all(path.exists() for path in logs):
+        return ""
+    for name in (one for one in where if one.isidentifier()):
+        if Local(logs).ask(f"filter ispresent({name}) | limit 1").rows:
+            continue
+        known: set[str] = set()
+        for row in Local(logs).ask("fields @message | limit 1000").rows:
+            with contextlib.suppress(ValueError, TypeError):
+                known.update(json.loads(row["@message"]))
+        near = difflib.get_close_matches(name, sorted(known), n=1)
+        return f"no line has the field {name}" + (f"; did you mean {near[0]}?" if near else "")
+    return ""
+
+
+def read_query(name: str, experiment: str | None = None) -> str:
+    """The text of a query by path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
+
+    Raises UsageError.
+    """
+    path = _path(name, experiment)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"NAME|FILE: {path} can't be read as UTF-8 text; give a query") from None
+
+
+def _path(name: str, experiment: str | None) -> Path:
+    saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
+    namesakes = [one for one in saved if one.partition("/")[2] == name]
+    if not (path := Path(name)).is_file():
+        folders = (*_families(experiment or ""), "common")
+        found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
+        meant = found[:1] or namesakes
+        if not meant:
+            near = difflib.get_close_matches(name, [*saved, *(one.partition("/")[2] for one in saved)], n=1)
+            hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
+            if path.suffix:
+                raise UsageError(f"NAME|FILE: there is no file {name!r}; {hint}")
+            raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
+        if len(meant) > 1:
+            raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(meant)}")
+        path = saved[meant[0]]
+    return path
+
+
+def _experiment(arguments: argparse.Namespace) -> str | None:
+    """The experiment of the run that is asked about; None for exported lines, or where there is no such run."""
+    if arguments.logs is not None:
+        return None
+    with contextlib.suppress(UsageError):  # told once the query is known to be right
+        return RunFolder.find(arguments.results_dir, arguments.run).read_json("run.json", {}).get("experiment")
+    return None
+
+
+def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others, and for a name
+    that isn't Parquet's."""
+    if export_to is None:
+        return
+    if export_to.resolve() in [path.resolve() for path in logs]:
+        raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
+    if export_to.suffix != ".parquet":
+        raise UsageError(f"--export: {export_to} must end in .parquet: exports are Parquet files")
+
+
+def _exported(logs: tuple[Path, ...], export_to: Path) -> int:
+    """Writes the lines as Parquet and returns how many there are. Raises UsageError that names the option."""
+    try:
+        return export(logs, export_to)
+    except EventsError as error:
+        raise UsageError(f"--export: {error}; free that disk or use another file") from None
+
+
+def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, tuple[Path, ...]]:
+    """The answer for a stored run, and the file of its log events."""
+    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    of_run = {"run_id": folder.run_id}
+    logs = folder.path / LINES
+    target = folder.read_json("run.json", {}).get("target")
+    on_aws = target == "aws"
+    if target == "local" and arguments.target == "aws":
+        raise UsageError(
+            f"--target: run {folder.run_id} was on this machine; leave --target out and unset STAMPEDE_TARGET"
+        )
+    if (not on_aws or arguments.export is not None) and not logs.exists():
+        if target == "local" and ministack.running(stack.STATE_DIR) is None:
+            raise UsageError(
+                f"--run: {folder.run_id} has no log events: its stack is gone, and its log lines with it; "
+                "resume the sweep, or start a new run"
+            )
+        raise UsageError(
+            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.as_argument}` fetches them"
+        )
+    _check_export((logs, folder.path / COLUMNS), arguments.export)
+    of_platform = _PLATFORM_FIELD.search(text) is not None
+    narrowed = with_filters(text, where if of_platform else of_run | where)
+    if on_aws:
+        try:
+            return _asked(_service(folder, arguments), narrowed, folder), (logs,)
+        except (LinesGoneError, targets.NoStackError) as error:
+            if not logs.exists():
+                raise type(error)(f"{error}; and run {folder.run_id} has no stored log events to use instead") from None
+            say(f"{error}; using {logs} instead", style="yellow")
+    answer = _asked(Local.of_run(logs), narrowed, folder)
+    if of_platform and target == "local" and answer.rows:
+        say(
+            "START, END and REPORT lines of this run are the embedded AWS's: their memory is that of its processes, "
+            "and they report no initialization",
+            style="yellow",
+        )
+    return answer, (logs,)
+
+
+def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespace) -> Answer:
+    """The answer about S3's own access logs of a stored run's time; all of it is kept with the run, and told from there
+    once the lines are gone."""
+    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    run = folder.read_json("run.json", {})
+    if arguments.export is not None:
+        raise UsageError("--export: S3's access logs are queried in CloudWatch, and not fetched; leave it out")
+    if run.get("target") != "aws":
+        raise UsageError(
+            f"--run: {folder.run_id} ran on {words(run)}, and only S3 on AWS writes access logs; use a "
+            "run on AWS whose stack has server_side_proof = true"
+        )
+    try:
+        target = _target(folder, arguments)
+        answer = server_side.ask(target, folder, with_filters(text, where))
+    except (LinesGoneError, targets.NoStackError) as error:
+        kept = server_side.stored(folder)
+        if where or kept is None:
+            raise type(error)(f"{error}; and none are stored with run {folder.run_id}") from None
+        say(f"{error}; using {folder.path / server_side.FILE} instead, queried at {kept['asked_at']}", style="yellow")
+        return Answer(kept["columns"], kept["rows"], [_printed(row) for row in kept["rows"]])
+    if not where and server_side.store(target, folder, answer):
+        say(f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
+    if not answer.rows:
+        say(
+            "S3 has delivered no log line of that time yet; it may take hours: run the query again later",
+            style="yellow",
+        )
+    return answer
+
+
+def _printed(row: dict[str, Any]) -> dict[str, str]:
+    """A stored row as the service printed it."""
+    return {name: number_text(value) if isinstance(value, float) else str(value) for name, value in row.items()}
+
+
+def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
+    """CloudWatch, for the time of a run on AWS. Raises what `_target` raises."""
+    return Service(_target(folder, arguments), *time_range_ms(folder))
+
+
+def _target(folder: RunFolder, arguments: argparse.Namespace) -> targets.Target:
+    """The stack of a run on AWS. Raises NoStackError where none is applied, or AWS isn't reached."""
+    if arguments.target == "local":
+        raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target out and unset STAMPEDE_TARGET")
+    if (now := targets.place("aws"))["target"] != "aws":
+        raise targets.NoStackError(
+            f"run {folder.run_id} was on AWS, but this shell's configuration leads to {words(now)}"
+        )
+    return targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
+
+
+def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
+    """The answer, with a warning when messages of the run have no record among the lines that were asked.
+
+    Raises LinesGoneError when CloudWatch has no record of a run whose lines are stored.
+    """
+    answer = backend.ask(text)
+    counted = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
+    arrived = counted[0]["arrived"] if counted else 0
+    if isinstance(backend, Service) and arrived == 0 and (folder.path / LINES).exists():
+        raise LinesGoneError(
+            f"the log group {backend.group} has no line of run {folder.run_id}: it was created later, or "
+            "its lines have expired"
+        )
+    sent = sum(1 for _ in folder.rows("sent.jsonl"))
+    if arrived < sent:
+        say(
+            (
+                f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: "
+                "CloudWatch may still be ingesting lines, or functions exited without one; run the query "
+                "again before you publish its result"
+            ),
+            style="yellow",
+        )
+    return answer

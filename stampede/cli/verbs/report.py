@@ -1,0 +1,89 @@
+"""`stampede report`: rebuilds a run's table, figures and page from its stored records, without AWS or network.
+
+With two runs it writes a page that compares them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from stampede import report
+from stampede.cli.options.report import COMPARISON
+from stampede.errors import RunError, UsageError
+from stampede.progress import say
+from stampede.report.table import print_table
+from stampede.runs.folder import RunFolder
+
+T = TypeVar("T")
+# What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
+MOST_SENTENCES = 3
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr.
+
+    A run's id stands for its folder, as in the other verbs. Raises UsageError.
+    """
+    if len(arguments.run_dirs) > 2:
+        raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; give one, or two to compare")
+    folders = [_folder(given, arguments.results_dir) for given in arguments.run_dirs]
+    if len(folders) == 2:
+        if arguments.format != "table":
+            raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")
+        output = arguments.output or COMPARISON
+        page = _refusing(lambda: report.compare(folders, output), output)
+        say(f"comparison: {page}")
+        return 0
+    if arguments.output is not None:
+        raise UsageError(f"--output: is for the comparison of two runs; one run's page is {folders[0]}/report.html")
+    return 1 if build_and_print(folders[0], arguments.format) else 0
+
+
+def _folder(given: Path, results_dir: Path) -> Path:
+    """The folder of the run that is given by its path or id. Raises UsageError."""
+    if given.is_dir() and not (given / "run.json").exists() and any(given.glob("*/run.json")):
+        raise UsageError(f"{given} is the folder of the runs; name one: {given}/RUN_ID, see `ls {given}`")
+    if given.is_file():
+        raise UsageError(f"{given} is a file; name the folder of its run: {given.parent}")
+    if given.exists():
+        return given
+    if len(given.parts) == 1:
+        return RunFolder.find(results_dir, str(given), "results/RUN_ID").path
+    return given
+
+
+def build_and_print(run_dir: Path, form: str) -> bool:
+    """Rebuild the report of `run_dir` and print its table; whether its figures are in doubt.
+
+    Raises UsageError for a folder that is no run's.
+    """
+    found = _refusing(lambda: report.rebuilt(run_dir), run_dir)
+    print_table(found.table, form)
+    for heading, sentences in (("the figures are in doubt", found.problems), ("incomplete data", found.warnings)):
+        for sentence in sentences[:MOST_SENTENCES]:
+            # The page may be read elsewhere, so it has no path of this machine.
+            sentence = re.sub(
+                r"(--resume )[^`]+(?=`)", lambda found: found[1] + RunFolder(run_dir).as_argument, sentence
+            )
+            say(f"{heading}: {sentence}", style="yellow")
+        if more := len(sentences[MOST_SENTENCES:]):
+            say(f"{heading}: {more} more in the report", style="yellow")
+    say(f"report: {found.page}")
+    return bool(found.problems)
+
+
+def _refusing(make: Callable[[], T], place: Path) -> T:
+    try:
+        return make()
+    except report.NoReport as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        why = error.strerror or error
+        is_folder = isinstance(error, IsADirectoryError)
+        fix = "remove or rename that folder" if is_folder else "free that disk or use another place"
+        where = error.filename2 or error.filename if is_folder else place
+        raise RunError(f"the report {where} can't be written: {why}; {fix}") from None

@@ -1,0 +1,74 @@
+"""`stampede simulate`: says what a sweep would find, cell by cell, before anything is created or spent.
+
+The model runs each flood from its first message to the last record: the seconds of one operation, when N is reached and
+how much of the work is done at N, how long it takes, what it costs, which limit binds, and what to change. Needs no
+account and asks nobody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments import EXPERIMENTS, Experiment
+from stampede.cli import simulated_table
+from stampede.cli.simulated_table import SimulatedRow
+from stampede.cli.verbs.plan_options import plan_of
+from stampede.errors import RunError, UsageError
+from stampede.planning import predicting
+from stampede.planning.predicting import Given
+from stampede.progress import bar, say
+from stampede.stacks.infra_variables import infra_defaults
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the predictions on stdout, a row a cell; status 0."""
+    experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
+    plan, defaults = plan_of(arguments, given), infra_defaults(os.environ)
+    cells = []
+    with bar() as progress:
+        task = progress.add_task("cells", total=len(plan.cells()), note="")
+        for one in predicting.predicted_cells(plan, defaults, given):
+            cells.append(one)
+            progress.advance(task)
+    rows = simulated_table.rows(experiment, plan, cells, defaults, given)
+    simulated_table.print_rows(experiment, rows, given.parameters, arguments.format)
+    if plan.target == "local":
+        say(predicting.UNCALIBRATED)
+    if arguments.picture:
+        _draw(experiment, rows, arguments.picture)
+    return 0
+
+
+def _given(arguments: argparse.Namespace) -> Given:
+    """What the options say beside the plan. Raises UsageError."""
+    if arguments.target == "local":
+        for name in ("account_concurrency", "bandwidth_quota", "crash_percent"):
+            if getattr(arguments, name):
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{option}: has no effect on this machine; leave it out, or use --target aws")
+    parameters = predicting.parameters_of(EXPERIMENTS[arguments.experiment], arguments.target, arguments.parameters)
+    crashing = (arguments.crash_percent or 0) / 100
+    return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota, crashing)
+
+
+def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
+    # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
+    from stampede.report.figures import drawing, predicted_ramp
+    from stampede.report.statistics.prediction import axes_of
+
+    # One of each cell: rows of it that only records tell apart have the same curve.
+    cells = {row.key.on(axes_of(experiment)): (row.key, row.prediction.as_dict()) for row in reversed(rows)}
+    figure, left_out = predicted_ramp.draw(experiment, list(reversed(cells.values())))
+    if figure is None:
+        say("no picture: nothing would run", style="yellow")
+        return
+    data = drawing.png(figure) if path.suffix.lower() == ".png" else drawing.svg(figure).encode()
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise RunError(f"--picture: {path} can't be written: {error.strerror}; use another file") from None
+    more = f", without {left_out} cells for which there is no room" if left_out else ""
+    say(f"picture: {path}{more}")

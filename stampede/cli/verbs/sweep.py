@@ -1,0 +1,114 @@
+"""`stampede sweep`: runs the whole matrix of an experiment and ends with the table and the report.
+
+For each cell: terraform apply, warm-up, flood, drain; those of one stack in rounds. Every finished cell is on disk at
+once; --resume goes on after a kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, and
+destroyed at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+
+from experiments import EXPERIMENTS
+from stampede.cli.options.plan import plan_options
+from stampede.cli.planned_table import print_plan
+from stampede.cli.verbs import doctor
+from stampede.cli.verbs.plan_options import plan_of
+from stampede.cli.verbs.report import build_and_print
+from stampede.errors import UsageError
+from stampede.finding import BUILD, OK
+from stampede.model.prediction import Prediction
+from stampede.planning import checks
+from stampede.planning.checks import measurements, share
+from stampede.planning.cost import check_budget
+from stampede.planning.plan import Plan, cells_words
+from stampede.planning.predicting import UNCALIBRATED, parameters_of
+from stampede.progress import say
+from stampede.runs.accounting import check
+from stampede.runs.folder import FORMAT, RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.infra_variables import infra_defaults
+from stampede.stacks.place import refuse_another
+from stampede.stacks.stack_lock import holding
+from stampede.sweep.sweep import SweepRun
+from stampede.sweep.swept_stack import SweptStack
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is unaccounted for."""
+    plan, folder = _plan_and_folder(arguments)
+    estimate = doctor.estimate(plan)
+    check_budget(estimate, arguments.budget_usd)
+    if arguments.dry_run:
+        # A program that isn't built yet changes nothing in plan, duration and cost.
+        findings = [one for one in checks.run(plan, [checks.PLAN], estimate) if one.way_out != BUILD]
+        doctor.refuse(findings, plan)
+        for finding in findings:
+            if finding.check == measurements.CHECK and finding.status != OK:
+                say(f"{finding.check}: {finding.sentence}", style="yellow")
+        if folder is not None:
+            count = len(folder.read_json("run.json", {}).get("cells", []))
+            say(f"{cells_words(count)} of {folder.run_id} finished already; plan, duration and cost are of all")
+        print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
+        for line in estimate.sentences():
+            print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)
+        return 0
+    with holding(plan.target, "sweep") as note_run:
+        doctor.refuse_if_impossible(plan, estimate, arguments.results_dir)
+        folder = folder or RunFolder.create(arguments.results_dir)
+        note_run(folder.run_id)
+        stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
+        sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s)
+        # For this machine it is predicted once it is calibrated.
+        if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
+            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
+        try:
+            accounts = sweep.run()
+        finally:
+            folder.remove_if_empty()
+    build_and_print(folder.path, arguments.format)
+    say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
+    if arguments.format == "table":
+        print(f"results: {folder.path}")
+    check(accounts)
+    return 0
+
+
+def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:
+    """The plan of the options, or the stored one of the run to resume with its folder. Raises UsageError."""
+    if arguments.resume is None and arguments.experiment is None:
+        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
+    if arguments.resume is None:
+        return plan_of(arguments), None
+    if given := plan_options(arguments):
+        raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
+    folder = RunFolder.find(arguments.results_dir, arguments.resume, "--resume")
+    stored = folder.read_json("run.json", {})
+    if stored.get("format") != FORMAT:
+        raise UsageError(f"--resume: {folder.path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
+    try:
+        plan = Plan.from_dict(stored["plan"])
+    except KeyError:
+        raise UsageError(
+            f"--resume: {folder.run_id} isn't a sweep (a flood by hand has no plan); finish it with "
+            f"`stampede drain --run {folder.as_argument}`"
+        ) from None
+    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
+        raise UsageError(
+            f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
+        )
+    refuse_another("--resume", folder.run_id, stored, targets.place(plan.target))
+    return plan, folder
+
+
+def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
+    """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
+    found, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
+    if warning := share.warning(plan, found, why_not):
+        say(warning, style="yellow")
+    if found and plan.target == "local":
+        say(UNCALIBRATED)
+    return found

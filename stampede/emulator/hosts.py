@@ -1,0 +1,186 @@
+"""Runs the hosts of a stack as processes of this machine: the embedded AWS keeps instances, but runs nothing on them.
+
+A host is the Go program as its service on an instance runs it (`transfer work`): with the same environment, the stack's
+output `host_environment`, and with the permissions of the instances' role. Their state is a small JSON file beside the
+emulator's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stampede.emulator import stack
+from stampede.emulator.ministack import EmulatorError
+from stampede.emulator.process import Process, end_with_parent, start_ticks
+
+BUILD = stack.ROOT / "functions" / "transfer" / "build"
+# What the program says first, once it has read its environment.
+READY = "receiving messages from"
+START_TIMEOUT_S = 30
+# A host in mid-work lets its calls end, hands its message back and ends: a second or two where the emulator answers.
+STOP_TIMEOUT_S = 10
+# Longer than anybody leaves an emulator running; it knows no limit (AWS's is 12 h).
+SESSION_S = 30 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Host(Process):
+    """A running host: its process and its log."""
+
+    log_file: str
+
+
+def ensure(
+    state_dir: Path, outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False
+) -> list[Host]:
+    """Let exactly the hosts of the applied stack run, and return them: none where its outputs have no hosts.
+
+    Those that run already stay, unless their number, their environment, the program or the instances, and so the role
+    that they have taken, are others now. With `follow_parent` they end with this process (Linux). Raises EmulatorError
+    with what to do.
+    """
+    if not outputs.get("host_environment"):
+        stop(state_dir)
+        return []
+    program, count = _program(), int(outputs["concurrency_value"])
+    environment = {name: str(value) for name, value in outputs["host_environment"].items()}
+    wanted = _digest(environment, endpoint_url, program, outputs["instance_ids"])
+    digest, hosts = _read(state_dir)
+    if digest == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
+        return hosts
+    stop(state_dir)
+    complete = _environment(environment, endpoint_url) | _role_of_the_instances(outputs, endpoint_url)
+    hosts = []
+    try:
+        for number in range(count):
+            hosts.append(_start(program, complete, state_dir / f"host-{number}.log", follow_parent))
+            _write(state_dir, wanted, hosts)
+        for host in hosts:
+            _wait_until_it_is_ready(host)
+    except BaseException:
+        stop(state_dir)
+        raise
+    return hosts
+
+
+def stop(state_dir: Path) -> int:
+    """End the hosts that `ensure` left running; returns how many did. Each hands the message it has to its queue."""
+    hosts = [host for host in _read(state_dir)[1] if host.is_alive()]
+    for host in hosts:
+        host.ask_to_end()
+    for host in hosts:
+        host.end(STOP_TIMEOUT_S)
+    _state_file(state_dir).unlink(missing_ok=True)
+    return len(hosts)
+
+
+def _program() -> Path:
+    architecture = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine())
+    program = BUILD / str(architecture) / "bootstrap"
+    if not program.is_file():
+        raise EmulatorError(f"{program}, which a host runs, isn't built; run `make functions`")
+    return program
+
+
+def _digest(environment: Mapping[str, str], endpoint_url: str, program: Path, instance_ids: list[str]) -> str:
+    built = program.stat()
+    described = json.dumps([sorted(environment.items()), endpoint_url, built.st_mtime_ns, built.st_size, instance_ids])
+    return hashlib.sha256(described.encode()).hexdigest()
+
+
+def _environment(environment: Mapping[str, str], endpoint_url: str) -> dict[str, str]:
+    """What a host gets, without anything of a real AWS account."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return kept | {
+        **environment,
+        "AWS_ENDPOINT_URL": endpoint_url,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+def _role_of_the_instances(outputs: Mapping[str, Any], endpoint_url: str) -> dict[str, str]:
+    """Credentials of the role that the instances have, as environment variables."""
+
+    def client(service: str) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=endpoint_url,
+            region_name=outputs["region"],
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    try:
+        described = client("ec2").describe_instances(InstanceIds=outputs["instance_ids"][:1])
+        profile = described["Reservations"][0]["Instances"][0]["IamInstanceProfile"]["Arn"].rpartition("/")[2]
+        role = client("iam").get_instance_profile(InstanceProfileName=profile)["InstanceProfile"]["Roles"][0]["Arn"]
+        taken = client("sts").assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)
+    except (BotoCoreError, ClientError, LookupError) as error:
+        raise EmulatorError(
+            f"the hosts can't assume the role of the stack's instances ({type(error).__name__}: {error}); apply the "
+            "stack again, or start afresh after `stampede emulator stop`"
+        ) from None
+    return {
+        "AWS_ACCESS_KEY_ID": taken["Credentials"]["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": taken["Credentials"]["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": taken["Credentials"]["SessionToken"],
+    }
+
+
+def _start(program: Path, environment: Mapping[str, str], log_path: Path, follow_parent: bool) -> Host:
+    try:
+        with log_path.open("wb") as log:
+            process = subprocess.Popen(
+                [program, "work"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
+                preexec_fn=end_with_parent() if follow_parent else None,
+            )
+    except OSError as error:
+        raise EmulatorError(f"can't start a host: {program}: {error.strerror}") from None
+    return Host(process.pid, start_ticks(process.pid), str(log_path))
+
+
+def _wait_until_it_is_ready(host: Host) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while READY not in Path(host.log_file).read_text(errors="replace"):
+        if not host.is_alive():
+            said = Path(host.log_file).read_text(errors="replace").strip().splitlines() or ["nothing"]
+            raise EmulatorError(f"a host exited immediately; its last output: {said[-1][:300]}")
+        if time.monotonic() > deadline:
+            raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
+        time.sleep(0.02)
+
+
+def _state_file(state_dir: Path) -> Path:
+    return state_dir / "hosts.json"
+
+
+def _read(state_dir: Path) -> tuple[str, list[Host]]:
+    """What is written of the hosts: the digest of what they were started with, and who they are."""
+    try:
+        state = json.loads(_state_file(state_dir).read_text())
+        return state["digest"], [Host(**one) for one in state["hosts"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return "", []
+
+
+def _write(state_dir: Path, digest: str, hosts: list[Host]) -> None:
+    _state_file(state_dir).write_text(json.dumps({"digest": digest, "hosts": [asdict(host) for host in hosts]}))

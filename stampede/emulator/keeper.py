@@ -1,0 +1,197 @@
+"""The process that holds MiniStack: runs it, and with --follow-parent ends it when the parent is gone.
+
+The parent keeps the write end of this process's standard input open and never writes; the operating system
+closes it however the parent ends, kill -9 included. That is why this is a process and not an exit hook.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable
+
+import h11
+from hypercorn.config import Config
+from hypercorn.events import RawData
+from hypercorn.protocol.h11 import H11Protocol
+from ministack.core import lambda_runtime
+from ministack.core.lambda_runtime import Worker
+from ministack.services import lambda_svc, s3, sqs
+
+from stampede.emulator import athena, ministack
+from stampede.emulator.repeated_calls import AnsweredOnce
+
+# How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
+# busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
+# our functions log a line for every message, so nothing ever waits this long for nothing.
+LOG_LINE_WAIT_S = 5.0
+
+# Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
+# away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
+BACKLOG = 2048
+# What is larger isn't copied once more to put the head before it: objects, whose requests have no body and are safe.
+MOST_JOINED_BYTES = 64 * 1024
+# How long MiniStack's runtime API waits for an event before it looks whether its function has ended. Its own 0.1 s wake
+# 500 idle functions 5,000 times a second, which takes more of a processor than the work.
+EVENT_WAIT_S = 2.0
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # unbuffered: returns only at end of file
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def wait_for_log_lines() -> None:
+    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation."""
+    drain = Worker._drain_stderr_bounded
+
+    def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
+        return drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+
+    Worker._drain_stderr_bounded = patient_drain
+
+
+def keep_connections_waiting() -> None:
+    """Let the server of MiniStack in this process hold BACKLOG connections that it hasn't come to yet."""
+    Config.backlog = BACKLOG
+
+
+class _PatientQueue(queue.Queue):
+    """A queue whose readers wait EVENT_WAIT_S at least where they name a time."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> object:
+        return super().get(block, None if timeout is None else max(timeout, EVENT_WAIT_S))
+
+
+def wait_for_events() -> None:
+    """Let the runtime API of MiniStack in this process wait EVENT_WAIT_S for an event; one that comes ends the wait."""
+    lambda_runtime.queue = types.SimpleNamespace(Queue=_PatientQueue, Empty=queue.Empty, Full=queue.Full)
+
+
+def take_queues_in_any_order() -> None:
+    """Let SQS of MiniStack in this process take a redrive policy whose queue is only made at the same moment, as it is
+    with stampede/emulator/local_override/modules/queue."""
+    validate = sqs._validate_redrive_policy
+
+    def validate_but_the_queue(policy: str) -> None:
+        try:
+            validate(policy)
+        except sqs._Err:
+            arn = re.search(r'"deadLetterTargetArn": ?"(arn:[^"]+)"', policy)
+            if arn is None or sqs._queue_by_arn(arn[1]) is not None:
+                raise
+
+    sqs._validate_redrive_policy = validate_but_the_queue
+
+
+def write_answers_in_one_piece() -> None:
+    """Let the server of MiniStack in this process write the head of an answer together with what follows it.
+
+    Of an answer that comes in two pieces the SDK for Go now and then loses the second, and repeats a call that was
+    carried out (docs/repeated_calls.md). ASGI lets the head wait for the first piece of the body.
+    """
+
+    async def send_with_the_head(self: H11Protocol, event: object) -> None:
+        try:
+            data = self.connection.send(event)
+        except h11.LocalProtocolError:
+            if self.connection.their_state != h11.ERROR:
+                raise
+            return
+        if isinstance(event, h11.Response):
+            self.head = data
+            return
+        pieces = [self.head + data] if len(data) <= MOST_JOINED_BYTES else [self.head, data]
+        self.head = b""
+        for piece in filter(None, pieces):
+            await self.send(RawData(data=piece))
+
+    H11Protocol.head = b""
+    H11Protocol._send_h11_event = send_with_the_head
+
+
+def copy_on_condition() -> None:
+    """Let S3 of MiniStack in this process heed If-None-Match of a CopyObject, as AWS's does since October 2025.
+
+    By itself it heeds that of a PutObject only, and a slice that is delivered again would be copied again.
+    """
+    copy = s3._copy_object
+
+    def copy_or_refuse(bucket_name: str, key: str, headers: dict) -> tuple:
+        objects = (s3._ensure_bucket(bucket_name) or {}).get("objects", {})
+        return s3._check_put_preconditions(headers, objects.get(key)) or copy(bucket_name, key, headers)
+
+    s3._copy_object = copy_or_refuse
+
+
+def fail_a_batch_whose_answer_names_no_message() -> None:
+    """Let the trigger of MiniStack in this process take an answer that names a failure by another key, or by an id that
+    isn't in the batch, for a failure of the whole batch, which then comes back: as AWS does (recorded: aws_answers
+    x-53). By itself it deletes the messages, so that a function with such a defect would seem to work.
+    """
+    execute = lambda_svc._execute_function
+
+    def execute_for_the_trigger(func: dict, event: dict) -> dict:
+        result = execute(func, event)
+        records = event.get("Records") if isinstance(event, dict) else None
+        messages = [one for one in records or () if isinstance(one, dict) and one.get("eventSource") == "aws:sqs"]
+        body = result.get("body")
+        failures = body.get("batchItemFailures") if isinstance(body, dict) else None
+        named = [one.get("itemIdentifier") for one in failures or ()]
+        if not messages or {one.get("messageId") for one in messages}.issuperset(named):
+            return result
+        why = {"errorType": "InvalidBatchItemFailures", "errorMessage": f"no messages of the batch: {named}"}
+        return {**result, "error": True, "body": why}
+
+    lambda_svc._execute_function = execute_for_the_trigger
+
+
+def served_as_by_a_proxy(app: Callable) -> Callable:
+    """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
+
+    So Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`: a name that resolves nowhere, and
+    for which Go asks a proxy (stampede/emulator/stack.py). MiniStack knows S3 Control by its path.
+    """
+
+    async def app_of_paths(scope: dict, receive: Callable, send: Callable) -> None:
+        if scope["type"] == "http":
+            path, raw_path = re.sub("^http://[^/]*", "", scope["path"]), scope["raw_path"]
+            scope = scope | {"path": path, "raw_path": re.sub(b"^http://[^/]*", b"", raw_path)}
+        await app(scope, receive, send)
+
+    return app_of_paths
+
+
+def main() -> None:
+    """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
+    arguments = sys.argv[1:]
+    if "--follow-parent" in arguments:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    wait_for_log_lines()
+    keep_connections_waiting()
+    wait_for_events()
+    take_queues_in_any_order()
+    write_answers_in_one_piece()
+    copy_on_condition()
+    fail_a_batch_whose_answer_names_no_message()
+    athena.behave()
+    if seed := os.environ.get(ministack.MANNERS):
+        from stampede.emulator import (
+            manners,  # and with it most of MiniStack's services, which it loads by itself when asked
+        )
+
+        manners.behave(seed, ministack.manners_scale(os.environ))
+    sys.argv = ["ministack"]
+    from ministack import app as gateway
+
+    gateway.app = AnsweredOnce(served_as_by_a_proxy(gateway.app))
+    gateway.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Starts and stops MiniStack, the embedded local AWS, as one process group on a loopback port.
+
+The state of a running emulator is one small JSON file in the state folder, so that `stampede emulator stop`
+in another terminal finds the process again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from stampede.emulator.process import Process, start_ticks
+
+HOST = "127.0.0.1"
+REGION = "us-east-1"
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 10
+GO_SETTINGS = ("GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG")
+# The seed of AWS's manners, without which the emulator has none, and the scale of their delays (docs/manners.md).
+MANNERS, MANNERS_SCALE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
+# A minute of AWS's is 3 s: a local drain waits a twentieth of what it waits on AWS too (loader/patience.py).
+USUAL_SCALE = 0.05
+# Lambda's quotas page: concurrent executions of an account.
+USUAL_CONCURRENCY = 1000
+
+# Write ends of the standard inputs of emulators that follow this process: open until this process ends.
+_lifelines: list = []
+
+
+class EmulatorError(RuntimeError):
+    """The emulator can't be started, reached or stopped; the message is one line with the way out."""
+
+
+@dataclass(frozen=True)
+class Emulator(Process):
+    """A running emulator: its process, its port and its log."""
+
+    port: int
+    log_file: str
+
+    @property
+    def endpoint_url(self) -> str:
+        """The one URL that serves every AWS API."""
+        return f"http://{HOST}:{self.port}"
+
+    def answers(self) -> bool:
+        """True when the health page answers within two seconds."""
+        try:
+            with urllib.request.urlopen(f"{self.endpoint_url}/_ministack/health", timeout=2) as response:
+                return response.status == 200
+        except (OSError, urllib.error.URLError):
+            return False
+
+
+def running(state_dir: Path) -> Emulator | None:
+    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed)."""
+    state_file = state_dir / "emulator.json"
+    try:
+        emulator = Emulator(**json.loads(state_file.read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        state_file.unlink(missing_ok=True)
+        return None
+    if emulator.is_alive():
+        return emulator
+    state_file.unlink(missing_ok=True)
+    return None
+
+
+def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
+    """Start MiniStack on a free loopback port and wait until it answers; return the one already running if any.
+
+    `follow_parent=True` ties its life to this process: it stops even when this process is killed with -9.
+    Raises EmulatorError when it doesn't answer within START_TIMEOUT_S seconds.
+    """
+    already = running(state_dir)
+    if already is not None:
+        return already
+    manners_scale(os.environ)  # refused here, not in the process's log
+    state_dir.mkdir(parents=True, exist_ok=True)
+    temporary = _empty_temporary_folder(state_dir)
+    log_path = state_dir / "emulator.log"
+    port = _free_port()
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "stampede.emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
+            stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=_environment(port, temporary),
+            start_new_session=True,
+        )
+    if process.stdin is not None:
+        _lifelines.append(process.stdin)
+    emulator = Emulator(process.pid, start_ticks(process.pid), port, str(log_path))
+    (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
+    try:
+        _wait_until_it_answers(emulator, process)
+    except BaseException:
+        stop(state_dir)
+        raise
+    return emulator
+
+
+def stop(state_dir: Path) -> bool:
+    """Stop the emulator and all function processes it started; True if one was running. Never raises for 'gone'."""
+    emulator = running(state_dir)
+    if emulator is None:
+        return False
+    emulator.end(STOP_TIMEOUT_S)
+    (state_dir / "emulator.json").unlink(missing_ok=True)
+    shutil.rmtree(state_dir / "tmp", ignore_errors=True)
+    return True
+
+
+def account_concurrency(environ: Mapping[str, str]) -> int:
+    """Functions at once in the emulator's account: LAMBDA_ACCOUNT_CONCURRENCY, else AWS's default.
+
+    MiniStack's own default goes by the machine's memory, 21 MiB a function whatever it takes: too few for N = 500 on a
+    machine of 16 GB, and what is throttled comes back only after its visibility timeout.
+    """
+    text = environ.get("LAMBDA_ACCOUNT_CONCURRENCY", "").strip()
+    return int(text) if text.isdecimal() and int(text) > 0 else USUAL_CONCURRENCY
+
+
+def manners_scale(environ: Mapping[str, str]) -> float:
+    """What a second of AWS's takes the emulator's manners. Raises EmulatorError for what isn't a number above 0."""
+    text = environ.get(MANNERS_SCALE, "").strip() or str(USUAL_SCALE)
+    with contextlib.suppress(ValueError):
+        if 0 < (scale := float(text)) < math.inf:
+            return scale
+    raise EmulatorError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
+
+
+def _empty_temporary_folder(state_dir: Path) -> Path:
+    """Everything MiniStack and the functions write lands here and goes with `stop`."""
+    temporary = state_dir / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    return temporary
+
+
+def _environment(port: int, temporary: Path) -> dict[str, str]:
+    """The emulator's environment, which the functions inherit: this process's, without any real AWS account in it, and
+    without what a shell has set for its own programs in Go."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", *GO_SETTINGS))}
+    return kept | {
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": HOST,  # its default is every interface
+        "AUTH": "true",  # IAM is enforced for the function's role: proves least privilege
+        "MINISTACK_REGION": REGION,
+        "LAMBDA_ACCOUNT_CONCURRENCY": str(account_concurrency(os.environ)),
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",  # compiled functions get it only from here
+        "LOG_LEVEL": "WARNING",
+        "TMPDIR": str(temporary),
+        # The functions are imported by the emulator's interpreter; the project's folder must not shadow them.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise EmulatorError(
+                f"the embedded AWS exited immediately with status {process.returncode}; its log: {emulator.log_file}"
+            )
+        if emulator.answers():
+            return
+        time.sleep(0.1)
+    raise EmulatorError(
+        f"the embedded AWS didn't answer at {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
+        f"its log: {emulator.log_file}"
+    )

@@ -1,0 +1,229 @@
+"""Makes Terraform and its providers ready: found where they are, else built once.
+
+`prepare()` decides; `python -m stampede.emulator.providers` runs it and prints the config file's path on stdout.
+`prepare_for()` decides for a folder in which the user runs Terraform by hand too.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stampede.emulator import build_cache, opentofu, provider_build
+from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
+
+REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
+REGISTRY_TIMEOUT_S = 5.0
+# How long the build of the providers takes.
+BUILD_TAKES = "3 to 6 minutes"
+PROVIDER_NAMES = tuple(provider.name for provider in provider_build.PROVIDERS)
+
+
+def print_to_stderr(line: str) -> None:
+    """Print one line of progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def terraform_binary() -> str:
+    """Return the path of Terraform or OpenTofu, as `found_terraform` finds it; ProviderError without any."""
+    if found := found_terraform():
+        return found
+    raise NotReadyError(
+        f"{opentofu.NEITHER}; install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu"
+    )
+
+
+def found_terraform() -> str | None:
+    """Return the path of STAMPEDE_TERRAFORM, else of `terraform`, of `tofu`, of the OpenTofu built here; else None.
+
+    Builds nothing. Raises ProviderError when STAMPEDE_TERRAFORM is not a program.
+    """
+    if chosen := os.environ.get("STAMPEDE_TERRAFORM"):
+        if found := shutil.which(chosen):
+            return found
+        raise NotReadyError(
+            f"STAMPEDE_TERRAFORM={chosen} is not a program; set it to the path of terraform or tofu, or unset it"
+        )
+    for name in ("terraform", "tofu"):
+        if found := shutil.which(name):
+            return found
+    return opentofu.built()
+
+
+def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy of `base` to run Terraform with: the CLI config from `prepare`, and no update check.
+
+    Without a config, a TF_CLI_CONFIG_FILE that names a missing file is left out: Terraform would warn each time.
+    """
+    environment = dict(base) | {"CHECKPOINT_DISABLE": "1"}
+    if config:
+        environment["TF_CLI_CONFIG_FILE"] = str(config)
+    elif (named := environment.get("TF_CLI_CONFIG_FILE")) is not None and not Path(named).is_file():
+        del environment["TF_CLI_CONFIG_FILE"]
+    return environment
+
+
+def prepare(progress: Progress = print_to_stderr) -> Path | None:
+    """Return the CLI config file of the provider mirror, or None where Terraform finds the providers by itself.
+
+    In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the registry; a build of
+    3 to 6 minutes. Before that it builds OpenTofu where there is no Terraform. Raises ProviderError, one line, when
+    something has to be built and there's no Go or no network, or when the build fails.
+    """
+    flavour, platform = _terraform_identity(found_terraform() or opentofu.build_once(progress))
+    finished = finished_folder(platform)
+    if build_cache.is_complete(finished):
+        return write_config(finished)
+    if _come_from_elsewhere(REGISTRIES[flavour]):
+        return None
+    _build_once(finished, REGISTRIES[flavour], platform, progress)
+    return write_config(finished)
+
+
+def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | None:
+    """Return the CLI config for `folder`, where the user runs Terraform by hand too; None for the user's own config.
+
+    Unlike `prepare` it leaves nothing of a mirror behind: a lock file with the hashes of providers built here would
+    stop the next `terraform init` that the registry answers. So a folder that is initialised stays as it is, the
+    registry comes before a mirror built earlier, and the mirror comes as development overrides, for which Terraform
+    neither reads nor writes the lock file. With them `terraform get` has to take the place of `terraform init`, which
+    would ask the registry; a backend other than the local one can't be had that way. Raises ProviderError like
+    `prepare`.
+    """
+    if (folder / ".terraform" / "providers").is_dir():
+        return None
+    flavour, platform = _terraform_identity(found_terraform() or opentofu.build_once(progress))
+    if _come_from_elsewhere(REGISTRIES[flavour]):
+        return None
+    finished = finished_folder(platform)
+    if not build_cache.is_complete(finished):
+        _build_once(finished, REGISTRIES[flavour], platform, progress)
+    return write_overrides(finished, platform)
+
+
+def built_versions() -> dict[str, str]:
+    """Return the versions of the providers built here, which no lock file names under development overrides."""
+    return {f"hashicorp/{provider.name}": provider.version for provider in provider_build.PROVIDERS}
+
+
+def finished_folder(platform: str) -> Path:
+    """Return the folder of the mirror for a platform such as linux_amd64, whether it has been built or not."""
+    return build_cache.cache_folder() / f"providers-{provider_build.fingerprint(platform)}"
+
+
+def _come_from_elsewhere(host: str) -> bool:
+    """Tell whether Terraform finds the providers by itself: by the user's own CLI config or at the registry."""
+    return _own_mirror_config() is not None or registry_answers(host)
+
+
+def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
+    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, {BUILD_TAKES}, once"
+
+    def build(draft: Path) -> dict[str, Any]:
+        return provider_build.build(draft, platform, REGISTRIES.values(), progress)
+
+    build_cache.build_once(finished, "the providers", why, build, progress)
+
+
+def registry_answers(host: str) -> bool:
+    """Ask a registry for its service list, once, for at most 5 s."""
+    try:
+        with urllib.request.urlopen(f"https://{host}/.well-known/terraform.json", timeout=REGISTRY_TIMEOUT_S) as reply:
+            return reply.status == 200 and "providers.v1" in json.load(reply)
+    except (OSError, ValueError):  # URLError and timeouts are OSErrors; a captive portal's page isn't JSON
+        return False
+
+
+def write_config(finished: Path) -> Path:
+    """Write the mirror's CLI config, if it isn't there for this very path already, and return its path."""
+    names = ", ".join(f'"{host}/hashicorp/{name}"' for host in REGISTRIES.values() for name in PROVIDER_NAMES)
+    return _write_installation(
+        finished / "terraform.rc",
+        "  filesystem_mirror {\n"
+        f"    path    = {_hcl_string(str(finished / 'mirror'))}\n"
+        f"    include = [{names}]\n"
+        "  }\n"
+        "  direct {\n"
+        f"    exclude = [{names}]\n"
+        "  }\n",
+    )
+
+
+def write_overrides(finished: Path, platform: str) -> Path:
+    """Write the CLI config that has the mirror's providers as development overrides, and return its path."""
+    lines = [
+        f'    "{host}/hashicorp/{provider.name}" = '
+        + _hcl_string(str(finished / "mirror" / host / "hashicorp" / provider.name / provider.version / platform))
+        for host in REGISTRIES.values()
+        for provider in provider_build.PROVIDERS
+    ]
+    return _write_installation(
+        finished / "overrides.rc", "  dev_overrides {\n" + "\n".join(lines) + "\n  }\n  direct {}\n"
+    )
+
+
+def _write_installation(config: Path, methods: str) -> Path:
+    text = (
+        "# Written by stampede: providers built from source, because the registry didn't answer.\n"
+        f"provider_installation {{\n{methods}}}\n"
+    )
+    if not config.is_file() or config.read_text() != text:
+        with tempfile.NamedTemporaryFile("w", dir=config.parent, delete=False) as draft:
+            draft.write(text)
+        Path(draft.name).replace(config)
+    return config
+
+
+def _hcl_string(text: str) -> str:
+    return json.dumps(text).replace("${", "$${").replace("%{", "%%{")
+
+
+def _terraform_identity(binary: str) -> tuple[str, str]:
+    """Return ("Terraform" or "OpenTofu", platform such as linux_amd64)."""
+    environment = terraform_environment(None, os.environ)
+    try:
+        reply = subprocess.run(
+            [binary, "version"], capture_output=True, text=True, env=environment, timeout=60, check=True
+        )
+        lines = reply.stdout.splitlines()
+        flavour = lines[0].split()[0]
+        platform = next(line.split()[1] for line in lines if line.startswith("on "))
+        return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
+    except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
+        raise NotReadyError(
+            f"`{binary} version` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
+        ) from None
+
+
+def _own_mirror_config() -> Path | None:
+    """Return the user's CLI config if it says itself where providers come from."""
+    named = os.environ.get("TF_CLI_CONFIG_FILE")
+    for config in (Path(named) if named else None, Path.home() / ".terraformrc", Path.home() / ".tofurc"):
+        if config and config.is_file() and "provider_installation" in config.read_text(errors="replace"):
+            return config
+    return None
+
+
+def main() -> int:
+    """Prepare the providers and print the CLI config's path, or nothing when Terraform finds them itself."""
+    try:
+        config = prepare()
+    except ProviderError as error:
+        print_to_stderr(f"error: {error}")
+        return 1
+    if config:
+        print(config)
+    else:
+        print_to_stderr("the providers come from the registry or from your CLI config's sources; no mirror is needed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

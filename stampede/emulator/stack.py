@@ -1,0 +1,84 @@
+"""The local stack: a copy of infra/, functions/ and queries/ with an override file and its own state.
+
+infra/ itself holds no emulator conditionals, and because the copy has its own folder and state, nothing that is
+done locally can touch a real account's state.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from stampede.checkout import ROOT
+from stampede.emulator.ministack import REGION
+from stampede.emulator.providers import prepare, terraform_environment
+
+STATE_DIR = Path(os.environ.get("STAMPEDE_STATE_DIR", ROOT / ".stampede"))
+FOLDER = STATE_DIR / "local"
+OVERRIDES = Path(__file__).resolve().parent / "local_override"
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
+
+
+def lay_out(copy: Path = FOLDER) -> Path:
+    """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its infra folder.
+
+    Beside it is the folder that stands in for a mounted file system: `mount`, as the overrides say.
+
+    Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers built here, and a
+    rebuilt provider has others.
+    """
+    for gone in (copy / "infra").glob("*.tfvars*"):
+        gone.unlink()  # Terraform would go on reading one that was removed from infra/
+    for name in ("infra", "functions", "queries"):
+        _remove_what_is_gone(copy / name, [ROOT / name] + ([OVERRIDES] if name == "infra" else []))
+        shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
+    shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
+    (copy / "infra" / ".terraform.lock.hcl").unlink(missing_ok=True)
+    (copy / "mount").mkdir(exist_ok=True)
+    return copy / "infra"
+
+
+def _remove_what_is_gone(folder: Path, sources: list[Path]) -> None:
+    """Delete from `folder` what no folder of `sources` has: Terraform reads every file that it finds."""
+    if not folder.is_dir():
+        return
+    names = [path.name for path in folder.iterdir()]
+    for name in set(names) - _LEFT_OUT(str(folder), names):
+        path, kept = folder / name, [source / name for source in sources if (source / name).exists()]
+        if path.is_dir() and not path.is_symlink():
+            _remove_what_is_gone(path, kept) if any(one.is_dir() for one in kept) else shutil.rmtree(path)
+        elif not any(one.is_file() for one in kept):
+            path.unlink()
+
+
+def environment(endpoint_url: str) -> dict[str, str]:
+    """Terraform's environment for the copy: the emulator's endpoint and key, nothing of a real account's settings."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return terraform_environment(prepare(), base) | {
+        "AWS_ENDPOINT_URL": endpoint_url,
+        # The provider asks S3 Control at <account>.<endpoint>, which resolves nowhere; Go asks no proxy for 127.0.0.1.
+        "HTTP_PROXY": endpoint_url,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+def applied_resources() -> int:
+    """How many resources the local state holds, without data sources; reads the file and runs no Terraform."""
+    try:
+        state = json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
+    managed = [one for one in state.get("resources", []) if one["mode"] == "managed"]
+    return sum(len(one["instances"]) for one in managed)
+
+
+def forget_state(copy: Path = FOLDER) -> None:
+    """Drop the local state and what was placed on the mount: they went with the emulator that held them."""
+    shutil.rmtree(copy / "mount", ignore_errors=True)
+    for path in (copy / "infra").glob("*.tfstate*"):
+        path.unlink()

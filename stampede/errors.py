@@ -1,0 +1,31 @@
+"""How a verb ends badly: two errors, which the command line prints as one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stampede.finding import PROBLEM, Finding
+
+
+class UsageError(Exception):
+    """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its objects, a stack that
+    no other run uses. Nothing was started. Names it, the rule and the way out. Exit status 2."""
+
+
+class RunError(Exception):
+    """What was started failed, or can't account for every message. Exit status 1."""
+
+
+def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
+    """Raise UsageError, one line, for the first problem of `findings`; `see` says where the others are."""
+    problems = [finding for finding in findings if finding.status == PROBLEM]
+    if not problems:
+        return
+    more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
+    raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
+
+
+def one_line(error: BaseException) -> str:
+    """Fold an exception's text into one line, with its type where the text alone would say nothing."""
+    text = " ".join(str(error).split())
+    return text or type(error).__name__

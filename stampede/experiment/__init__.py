@@ -1,0 +1,1 @@
+"""What an experiment is, and what several of them share."""

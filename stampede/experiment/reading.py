@@ -1,0 +1,45 @@
+"""One object read from S3, in quantities: whole or in parts, by boto3 or by a client of our own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stampede.experiment.objects import MEBIBYTE
+from stampede.model.parameters import Parameters
+from stampede.model.work import Step, Work
+
+GIB_IN_MIB = 1024
+# boto3's download_file: it asks for the object's size, and then for parts of 8 MiB by ten threads.
+HEADS, PART_MB, AT_ONCE = 1, 8, 10
+
+
+def parts(object_mb: int) -> int:
+    """The GETs of one download_file."""
+    return -(-object_mb // PART_MB)
+
+
+def reading(
+    object_mb: int, requests: int, connections: int, cpu_s_per_gib: float, threads: float, parameters: Parameters,
+    heads: int = 0,
+) -> Step:  # fmt: skip
+    """An object by so many `requests`, of which `heads` come before the others, by so many connections at most."""
+    at_once = min(connections, requests - heads)
+    return Step(
+        "reading the object",
+        fixed_s=heads * parameters["s3_get_s"],
+        requests=requests,
+        request_s=parameters["s3_get_s"],
+        at_once=at_once,
+        rate="s3_get",
+        tail_s=parameters["last_part_s"] if at_once > 1 else 0.0,
+        bytes=object_mb * MEBIBYTE,
+        stream_bytes_per_s=parameters["s3_connection_bytes_per_s"],
+        cpu_s=cpu_s_per_gib * object_mb / GIB_IN_MIB,
+        threads=threads,
+    )
+
+
+def with_first_use(once: Work, parameters: Parameters) -> Work:
+    """`once` by boto3, which loads and prepares much when it is first used."""
+    preparing = Step("loading boto3", cpu_s=parameters["first_use_cpu_s"])
+    return replace(once, steps=[preparing, *once.steps], repeat=once)

@@ -1,0 +1,141 @@
+"""Where `stampede query` asks: files of log events, evaluated here, or the log group of an applied stack."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stampede.errors import RunError, UsageError
+from stampede.insights import EventsError, InsightsError, Result, evaluate, log_columns, row_limit
+from stampede.insights.cloudwatch import run_on_service, too_many_rows
+from stampede.progress import say
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+
+# What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or whose lines have
+# expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
+# words are those that users report.
+_OUTSIDE_THE_GROUP = ("before the log groups creation time", "exceeds the log groups log retention")
+
+
+# Messages are sent before, and lines ingested after, the times in the records.
+MARGIN_MS = 60_000
+
+
+class LinesGoneError(RunError):
+    """CloudWatch no longer has what was asked for: the log group, or its lines of that time."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a query, numbers as int or float, and the names of their columns in order; `printed` are the rows as
+    the service prints them, every value a string."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    printed: list[dict[str, str]]
+
+
+class Backend(Protocol):
+    """Where a query is asked: `Local` files or the `Service`."""
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any out."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """Files of log events, evaluated here; of a stored `run` there may be `columns`, its lines in a form that is read
+    faster."""
+
+    logs: tuple[Path, ...]
+    columns: Path | None = None
+    run: RunFolder | None = None
+
+    @classmethod
+    def of_run(cls, lines: Path) -> Local:
+        """The stored lines of a run, or its columns as long as they are the same."""
+        return cls((lines,), log_columns.stored(lines), RunFolder(lines.parent))
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query over the files."""
+        result = self._evaluated(text)
+        for note in result.notes:
+            say(note, style="yellow")
+        if result.truncated:
+            raise UsageError(too_many_rows())
+        return Answer(result.columns, result.rows, result.as_strings())
+
+    def _evaluated(self, text: str) -> Result:
+        if self.columns is not None:
+            with contextlib.suppress(InsightsError):  # damaged or taken away: the lines are still there
+                return evaluate(text, self.columns)
+        try:
+            return evaluate(text, self.logs)
+        except EventsError as error:
+            if self.run is None:
+                raise
+            try:  # a last line that is being written, or was when its writer was killed, isn't one yet
+                return evaluate(text, self.run.rows(log_columns.LINES))
+            except (EventsError, UsageError):
+                raise error from None
+
+
+@dataclass(frozen=True)
+class Service:
+    """The log group of an applied stack that `output` names, between two epoch milliseconds, asked of CloudWatch."""
+
+    target: targets.Target
+    start_ms: int
+    end_ms: int
+    output: str = "log_group_name"
+
+    @property
+    def group(self) -> str:
+        """The log group's name."""
+        return self.target[self.output]
+
+    def ask(self, text: str) -> Answer:
+        """All rows of the query over the log group. Raises LinesGoneError when the group or its lines are gone."""
+        logs, limit = self.target.client("logs"), row_limit(text)
+        try:
+            result = run_on_service(logs, self.group, text, self.start_ms, self.end_ms, row_limit=limit)
+        except (BotoCoreError, ClientError) as error:
+            raise _explained(error, self.group, self.target) from None
+        say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
+        return Answer(result.columns, result.typed_rows(), result.rows)
+
+
+def time_range_ms(folder: RunFolder) -> tuple[int, int]:
+    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises UsageError."""
+    sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
+    if not sent:
+        raise UsageError(f"run {folder.run_id} sent no messages, so it has no time range")
+    finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
+    return min(sent) - MARGIN_MS, (max(finished) if finished else int(time.time() * 1000)) + MARGIN_MS
+
+
+def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
+    """What the Logs API refused, as one line with the way out."""
+    failed = error.response["Error"] if isinstance(error, ClientError) else {}
+    code, message = failed.get("Code", ""), failed.get("Message", "")
+    doing = "running the query"
+    if code == "LimitExceededException":
+        return RunError(f"{doing}: too many queries are running in this account ({code}); try again in a minute")
+    if code.startswith("Throttl"):
+        return RunError(f"{doing}: CloudWatch throttled the call ({code}); try again in a minute")
+    if code == "ResourceNotFoundException":
+        return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}; check --region and --outputs")
+    if code == "MalformedQueryException" and any(words in message for words in _OUTSIDE_THE_GROUP):
+        return LinesGoneError(f"{doing}: the log group {group} was created after the run, or its lines have expired")
+    if code == "AccessDeniedException":
+        needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
+        return RunError(
+            f"{doing}: these credentials aren't allowed to query CloudWatch ({code}); allow {needed} on {group}"
+        )
+    return targets.explain(error, doing, target)

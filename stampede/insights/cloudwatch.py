@@ -1,0 +1,117 @@
+"""Runs a query on the real service: StartQuery, polled until it is Complete; anything else is an error."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stampede.errors import RunError, UsageError
+
+POLL_S = 1.0
+# The service itself ends queries after 60 minutes.
+PATIENCE_S = 3600
+RESULT_LIMIT = 10_000  # rows of a query without a limit of its own; GetQueryResults
+_ENDED = {
+    "Failed": "run it again; if it fails again, shorten it or its time range",
+    "Timeout": "CloudWatch stops queries after 60 minutes; narrow its time range",
+    "Cancelled": "someone stopped it; run it again",
+}
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class ServiceResult:
+    """What GetQueryResults returned: columns in order of appearance, rows of strings, and the service's statistics."""
+
+    columns: list[str]
+    rows: list[dict[str, str]]
+    statistics: dict[str, float]
+
+    def typed_rows(self) -> list[dict[str, Any]]:
+        """The rows with numbers as numbers: every value that is written as the service writes one."""
+        return [{name: typed(value) for name, value in row.items()} for row in self.rows]
+
+
+def run_on_service(
+    logs_client: Any,
+    log_group_name: str,
+    text: str,
+    start_ms: int,
+    end_ms: int,
+    sleep: Callable[[float], None] = time.sleep,
+    row_limit: int | None = None,
+) -> ServiceResult:
+    """Run `text` over the log group between two epoch milliseconds (rounded outwards to seconds).
+
+    `row_limit` is the query's own limit; without one, reaching RESULT_LIMIT rows raises UsageError, since some would
+    be missing. Raises RunError when the query ends in any status but Complete; what boto3 raises passes through. A
+    query that is left running, by Ctrl-C too, is stopped.
+    """
+    query_id = logs_client.start_query(
+        logGroupName=log_group_name,
+        startTime=start_ms // 1000,
+        endTime=-(-end_ms // 1000),
+        queryString=text,
+        limit=row_limit or RESULT_LIMIT,
+    )["queryId"]
+    try:
+        answer = _completed(logs_client, query_id, sleep)
+    except BaseException as error:
+        if not isinstance(error, RunError):
+            with contextlib.suppress(ClientError, BotoCoreError):
+                logs_client.stop_query(queryId=query_id)
+        raise
+    return _result(_all_pages(logs_client, query_id, answer), answer.get("statistics", {}), row_limit)
+
+
+def typed(value: str) -> Any:
+    """An int or float where `value` is written as a number, and nothing else: 007, nan and 1e5 stay text."""
+    if not _NUMBER.fullmatch(value):
+        return value
+    return int(value) if value.lstrip("-").isdigit() else float(value)
+
+
+def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) -> dict[str, Any]:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        answer = logs_client.get_query_results(queryId=query_id)
+        status = answer["status"]
+        if status == "Complete":
+            return answer
+        if status not in ("Scheduled", "Running"):
+            way = _ENDED.get(status, "run it again")
+            raise RunError(f"CloudWatch returned status {status} for query {query_id}; {way}")
+        sleep(POLL_S)
+    with contextlib.suppress(ClientError, BotoCoreError):
+        logs_client.stop_query(queryId=query_id)
+    raise RunError(f"CloudWatch didn't complete query {query_id} within {PATIENCE_S} s; narrow its time range")
+
+
+def _all_pages(logs_client: Any, query_id: str, answer: dict[str, Any]) -> list[list[dict[str, str]]]:
+    results = list(answer["results"])
+    while token := answer.get("nextToken"):
+        answer = logs_client.get_query_results(queryId=query_id, nextToken=token)
+        results += answer["results"]
+    return results
+
+
+def _result(results: list[list[dict[str, str]]], statistics: dict[str, float], row_limit: int | None) -> ServiceResult:
+    if row_limit is None and len(results) >= RESULT_LIMIT:
+        raise UsageError(too_many_rows())
+    rows = [{field["field"]: field["value"] for field in row if field["field"] != "@ptr"} for row in results]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return ServiceResult(columns, rows, statistics)
+
+
+def too_many_rows() -> str:
+    """The complaint about a result that may lack rows."""
+    return (
+        f"the result has {RESULT_LIMIT:,} rows or more, and a query without a limit returns no more "
+        "than that; aggregate, or end the query with `| limit N` (up to 100000)"
+    )

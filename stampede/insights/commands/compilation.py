@@ -1,0 +1,99 @@
+"""Compiles the commands of a query in order, and holds the rules about their order."""
+
+from stampede.insights.commands.cut import NOTE, compile_cut
+from stampede.insights.commands.json_path import compile_json
+from stampede.insights.commands.multiply import compile_expand, compile_unnest
+from stampede.insights.commands.order import compile_dedup, compile_limit, compile_sort
+from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.rows import compile_display, compile_fields, compile_filter, compile_parse
+from stampede.insights.commands.stats import compile_stats
+from stampede.insights.language import syntax
+from stampede.insights.language.parsing import parse
+from stampede.insights.language.syntax import Command
+
+_STAGES = {
+    syntax.Fields: compile_fields,
+    syntax.Display: compile_display,
+    syntax.Filter: compile_filter,
+    syntax.Parse: compile_parse,
+    syntax.Stats: compile_stats,
+    syntax.Sort: compile_sort,
+    syntax.Dedup: compile_dedup,
+    syntax.Unnest: compile_unnest,
+    syntax.Expand: compile_expand,
+    syntax.Json: compile_json,
+}
+
+
+def compile_query(commands: list[Command], now_s: float) -> Pipeline:
+    """The compiled query; `now_s` is what now() stands for, in seconds since 1970.
+
+    Raises QueryError for anything that can't be evaluated exactly.
+    """
+    pipeline = Pipeline(now_s)
+    for place, command in enumerate(commands):
+        later = commands[place + 1 :]
+        _check_order(commands[:place], command, later)
+        pipeline.at(command.span)
+        if isinstance(command, syntax.Limit):
+            _limit(command, later, pipeline)
+        else:
+            _STAGES[type(command)](command, pipeline)
+    return pipeline
+
+
+def _limit(command: syntax.Limit, later: list[Command], pipeline: Pipeline) -> None:
+    behind = [one for one in later if _works_on_rows(one)]
+    if behind and NOTE not in pipeline.notes:
+        pipeline.notes.append(NOTE)
+    # Where the rows are only sorted again, which of equal ones it keeps matters as little as at the end.
+    sorted_only = bool(pipeline.determined) and all(isinstance(one, syntax.Sort) for one in behind)
+    (compile_cut if behind and not sorted_only else compile_limit)(command, pipeline)
+
+
+def _works_on_rows(command: Command) -> bool:
+    """Whether what the command gives depends on which rows it is given."""
+    return isinstance(command, syntax.Filter | syntax.Stats | syntax.Dedup | syntax.Sort) or _makes_rows(command)
+
+
+def _makes_rows(command: Command) -> bool:
+    """Whether the command may make several rows of one."""
+    return isinstance(command, syntax.Unnest | syntax.Expand) or (isinstance(command, syntax.Parse) and command.multi)
+
+
+def _check_order(earlier: list[Command], command: Command, later: list[Command]) -> None:
+    """Refuses orders that the service rejects, or whose meaning it doesn't document."""
+    name = type(command).__name__.lower()
+    if any(isinstance(one, syntax.Dedup) for one in earlier) and not isinstance(command, syntax.Limit):
+        raise refusal(command.span, f"only limit may follow dedup; move {name} before it")
+    stats = sum(isinstance(one, syntax.Stats) for one in (*earlier, *later))
+    if isinstance(command, syntax.Sort | syntax.Limit) and stats > 1 and _has_stats(later):
+        raise refusal(command.span, f"in a query with several stats commands, {name} must come after the last one")
+    if isinstance(command, syntax.Unnest | syntax.Expand):
+        _check_list(earlier, command)
+
+
+def _has_stats(commands: list[Command]) -> bool:
+    return any(isinstance(one, syntax.Stats) for one in commands)
+
+
+def _check_list(earlier: list[Command], command: syntax.Unnest | syntax.Expand) -> None:
+    """The reference lets them take lists of JSON; what becomes of the list of split it doesn't say."""
+    items = [item for one in earlier if isinstance(one, syntax.Fields | syntax.Display) for item in one.items]
+    for item in items:
+        made_by_split = isinstance(item.expression, syntax.Call) and item.expression.function == "split"
+        if item.alias is not None and item.alias.text == command.field.text and made_by_split:
+            name = type(command).__name__.lower()
+            message = f"{name} takes a JSON list, not the result of split; use `parse x /(?<part>[^,]+)/ multi`"
+            raise refusal(command.field.span, message)
+
+
+def row_limit(text: str) -> int | None:
+    """The most rows that the query itself asks for, by its last limit; None without one. Raises QueryError."""
+    most = None
+    for command in parse(text):
+        if isinstance(command, syntax.Limit):
+            most = command.count
+        elif _makes_rows(command):
+            most = None
+    return most

@@ -1,0 +1,48 @@
+"""The command json, and structures that a field of the event holds.
+
+Source: CWL_QuerySyntax-Parse, "JSON field extraction".
+"""
+
+import re
+
+from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.expressions.compiler import Compiler
+from stampede.insights.expressions.structures import element
+from stampede.insights.language import syntax
+from stampede.insights.values import STRUCTURES, Kind, Value
+
+
+def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
+    """A field of what stands at the path in the JSON that a field holds, as text or as an object; the rows stay."""
+    if not re.fullmatch(r"[\w@-]+(\.[\w@-]+)*", command.path.value):
+        message = (
+            'the path must be keys with dots, as in "user.name"; for other characters use jsonParse and map.`odd key`'
+        )
+        raise refusal(command.path.span, message)
+    steps = command.path.value.split(".")
+    held = pipeline.field(command.field)
+    found = []
+    if held.kind in STRUCTURES:
+        found.append(element(held, steps))
+    elif not _defined(command.field, pipeline):
+        found.append(pipeline.field(syntax.Name(command.field.span, f"{command.field.text}.{command.path.value}")))
+        found.append(element(in_event(command.field, pipeline), steps))
+    found.append(element(_parsed(command.field, pipeline), steps))
+    value = Value(f"coalesce({', '.join(one.sql for one in found)})", Kind.JSON)
+    pipeline.define(command.alias, pipeline.store(value))
+    pipeline.parsed.append(command.alias.text)
+
+
+def in_event(name: syntax.Name, pipeline: Pipeline) -> Value:
+    """The column of what a discovered name means in the JSON of the event, which may be an object or an array."""
+    parsed = _parsed(syntax.Name(name.span, "@message"), pipeline)
+    return pipeline.store(element(parsed, [*(name.head or name.text).split("."), *name.steps]))
+
+
+def _defined(name: syntax.Name, pipeline: Pipeline) -> bool:
+    return name.text in pipeline.columns or pipeline.field(name).kind is not Kind.DYNAMIC
+
+
+def _parsed(name: syntax.Name, pipeline: Pipeline) -> Value:
+    """The column of jsonParse(name)."""
+    return pipeline.store(Compiler(pipeline).raw(syntax.Call(name.span, "jsonparse", (name,), star=False)))

@@ -1,0 +1,68 @@
+"""The commands that order and cut rows: sort, limit and dedup."""
+
+from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.expressions.compiler import Compiler
+from stampede.insights.language import syntax
+from stampede.insights.language.syntax import Expression
+from stampede.insights.values import Value, as_text
+
+MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
+
+
+def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
+    """Orders the rows; equal rows keep the order they had. Without a direction it is ascending."""
+    terms = []
+    for key in command.keys:
+        column = _event_time(key.expression, pipeline)
+        if column is None:
+            column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
+        terms += pipeline.order_terms(column, key.descending)
+    pipeline.order = list(dict.fromkeys([*terms, *pipeline.order]))
+    pipeline.determined = terms
+
+
+def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
+    """What @timestamp means in a sort after `stats ... by bin(5m)`, as AWS's samples have it: the only such key.
+
+    None where it means nothing of that kind.
+    """
+    if not isinstance(expression, syntax.Name) or expression.text != "@timestamp" or len(pipeline.bins) != 1:
+        return None
+    if "@timestamp" in pipeline.columns:
+        return None
+    ((title, column),) = pipeline.bins.items()
+    note = f"stats dropped @timestamp; sort @timestamp uses {title}, the only column with a time of the events"
+    if note not in pipeline.notes:
+        pipeline.notes.append(note)
+    return column
+
+
+def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
+    """Keeps the first rows of the order so far."""
+    check_limit(command)
+    order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
+    pipeline.append(f"SELECT * FROM {{previous}}{order} LIMIT {command.count}")
+    pipeline.limited = True
+
+
+def check_limit(command: syntax.Limit) -> None:
+    """Raises QueryError for a limit out of range."""
+    if not 1 <= command.count <= MOST_ROWS:
+        raise refusal(command.span, f"limit must be from 1 to {MOST_ROWS}, not {command.count}")
+
+
+def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
+    """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
+
+    They agree when they are printed alike: 1, "1" and true do, 1.0 doesn't. A row that lacks one of the fields is never
+    a duplicate.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
+    """
+    values = [pipeline.scalar_field(name, "dedup") for name in command.names]
+    fields = [value.sql for value in values]
+    order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
+    missing = " OR ".join(f"{field} IS NULL" for field in fields)
+    pipeline.append(
+        f"SELECT * FROM {{previous}} QUALIFY {missing}"
+        f" OR row_number() OVER (PARTITION BY {', '.join(map(as_text, values))}{order}) = 1"
+    )

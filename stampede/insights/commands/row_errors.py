@@ -1,0 +1,20 @@
+"""Refusals that only the rows bring up: SQL that stops the query, and what it says as a QueryError with its place."""
+
+import re
+
+from stampede.insights.errors import QueryError
+from stampede.insights.language.syntax import Span
+from stampede.insights.values import sql_string
+
+_MARK = "insights refuses at"
+
+
+def refuse_rows(span: Span, message: str) -> str:
+    """SQL that fails at the first row that evaluates it; `refusal_in` reads it back from DuckDB's words."""
+    return f"error({sql_string(f'{_MARK} {span.line}:{span.column}: {message}')})"
+
+
+def refusal_in(reason: str) -> QueryError | None:
+    """The refusal that a statement failed with, if DuckDB's words `reason` hold one."""
+    found = re.search(rf"{_MARK} (\d+):(\d+): ([^\n]*)", reason)
+    return QueryError(found.group(3), int(found.group(1)), int(found.group(2))) if found else None

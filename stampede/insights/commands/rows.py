@@ -1,0 +1,130 @@
+"""The commands that work row by row: fields, display, filter and parse."""
+
+from stampede.insights.commands.multiply import parse_multi
+from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.expressions import patterns
+from stampede.insights.expressions.compiler import Compiler
+from stampede.insights.expressions.structures import scalar
+from stampede.insights.language import syntax
+from stampede.insights.values import Kind, Value, as_text, sql_string
+
+
+def compile_fields(command: syntax.Fields, pipeline: Pipeline) -> None:
+    """Adds columns to the result; an alias is known to the items after it."""
+    for item in command.items:
+        _column(item, pipeline)
+        pipeline.shown.append(item.title)
+
+
+def _column(item: syntax.Item, pipeline: Pipeline) -> None:
+    """Makes sure that there is a column of the item's title, and that it is of the item's expression."""
+    if item.alias is not None:
+        pipeline.define(item.alias, pipeline.store(Compiler(pipeline).raw(item.expression)))
+    elif isinstance(item.expression, syntax.Name):
+        pipeline.field(item.expression)
+    elif not pipeline.computed(item):
+        pipeline.compute(item, pipeline.store(Compiler(pipeline).raw(item.expression)))
+
+
+def compile_display(command: syntax.Display, pipeline: Pipeline) -> None:
+    """Sets the columns of the result, fields or computed ones; the last display wins."""
+    for item in command.items:
+        _column(item, pipeline)
+    pipeline.displayed = list(dict.fromkeys(item.title for item in command.items))
+
+
+def compile_filter(command: syntax.Filter, pipeline: Pipeline) -> None:
+    """Keeps the rows for which the condition holds (not those for which it is missing)."""
+    condition = Compiler(pipeline).condition(command.condition)
+    pipeline.append(f"SELECT * FROM {{previous}} WHERE {condition}")
+
+
+def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
+    """Adds the captured fields, all TEXT; a row that doesn't match stays, without them.
+
+    An optional group that took no part is missing as well, unless its content could have matched nothing. What logfmt
+    and csv make of a line is told in `line_formats`.
+    """
+    source = pipeline.field(command.source or syntax.Name(command.span, "@message"))
+    text = as_text(scalar(source, pipeline.store))
+    if command.pattern == "logfmt":
+        return _parse_logfmt(command, text, pipeline)
+    if command.pattern == "csv":
+        return _parse_csv(command, text, pipeline)
+    pattern, names = _pattern_and_names(command, pipeline)
+    return (parse_multi if command.multi else _parse_once)(text, pattern, names, pipeline)
+
+
+def _parse_logfmt(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
+    """One field, a map of the pairs."""
+    pipeline.python_functions.add("insights_logfmt")
+    (alias,) = command.aliases
+    pipeline.define(alias, pipeline.store(Value(f"insights_logfmt({text})", Kind.MAP)))
+    pipeline.parsed.append(alias.text)
+
+
+def _parse_csv(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
+    """A field for each value, in order; values without a name are dropped, names without a value are missing."""
+    pipeline.python_functions.add("insights_csv")
+    values = pipeline.fresh()
+    pipeline.append(f"SELECT *, insights_csv({text}) AS {values} FROM {{previous}}")
+    for number, alias in enumerate(command.aliases, start=1):
+        pipeline.define(alias, pipeline.store(Value(f"{values}[{number}]", Kind.TEXT)))
+        pipeline.parsed.append(alias.text)
+
+
+def _parse_once(text: str, pattern: patterns.Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:
+    matched = pipeline.fresh()
+    groups = ", ".join(sql_string(f"g{number}") for number in range(1, len(pattern.groups) + 1))
+    re2 = sql_string(pattern.re2)
+    extract = f"regexp_extract({text}, {re2}, [{groups}])"
+    if any(group.may_be_empty for group in pattern.groups):
+        extract = f"CASE WHEN regexp_matches({text}, {re2}) THEN {extract} END"
+    columns = []
+    for number, (name, group) in enumerate(zip(names, pattern.groups, strict=True), start=1):
+        if name is None:
+            continue
+        column = Value(pipeline.fresh(), Kind.TEXT, column=True)
+        captured = f"{matched}.g{number}" if group.may_be_empty else f"nullif({matched}.g{number}, '')"
+        columns.append(f"{captured} AS {column.sql}")
+        pipeline.define(name, column)
+        pipeline.parsed.append(name.text)
+    pipeline.append(f"SELECT *, {extract} AS {matched} FROM {{previous}}")
+    pipeline.append(f"SELECT * EXCLUDE ({matched}), {', '.join(columns)} FROM {{previous}}")
+
+
+def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patterns.Pattern, list[syntax.Name | None]]:
+    """The pattern and, for each of its groups, the name of the field it fills."""
+    if isinstance(command.pattern, syntax.Regex):
+        pattern = patterns.regex(command.pattern)
+        if command.multi and patterns.finds_nothing(pattern):
+            message = "with multi the expression must not match empty text; use + instead of * or ?"
+            raise refusal(command.pattern.span, message)
+        return pattern, _regex_names(command, pattern)
+    pattern = patterns.glob(command.pattern)
+    aliases = command.aliases or ()
+    if len(aliases) != len(pattern.groups):
+        raise refusal(
+            command.pattern.span,
+            f"the glob has {len(pattern.groups)} * but {len(aliases)} names after `as`; their numbers must be equal",
+        )
+    return pattern, list(aliases)
+
+
+def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[syntax.Name | None]:
+    """The field of each group: by its own name, or all of them by the names after `as`, as in `/(.*)/ as text`."""
+    groups, span = pattern.groups, command.pattern.span
+    if command.aliases is None:
+        if not any(group.name for group in groups):
+            raise refusal(span, "the expression names no field; name a group as (?<name>...), or write `as name`")
+        return [syntax.Name(span, group.name) if group.name else None for group in groups]
+    if len(command.aliases) != len(groups):
+        raise refusal(
+            command.aliases[0].span,
+            f"the expression has {len(groups)} groups but {len(command.aliases)} names after `as`; their numbers must"
+            " be equal: write a group that is not a field as (?:...)",
+        )
+    for alias, group in zip(command.aliases, groups, strict=True):
+        if group.name not in (None, alias.text):
+            raise refusal(alias.span, f"the group is already named {group.name}; write that name after `as`, or none")
+    return list(command.aliases)

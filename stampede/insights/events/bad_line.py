@@ -1,0 +1,147 @@
+"""Finds the line that made a file of log events unreadable, so that the error can name it.
+
+It has to take every line that DuckDB takes, or it would name a line that isn't to blame: any JSON value counts as
+message, logStream and log, a timestamp may have a fraction or quotes, and commas before a bracket are passed over.
+"""
+
+import codecs
+import gzip
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stampede.insights.errors import EventsError
+from stampede.insights.events.questions import ask
+from stampede.insights.events.source import (
+    BAD_INGESTION_TIME,
+    BAD_TIMESTAMP,
+    LONGEST_LINE_BYTES,
+    NEEDS_LOOK,
+    NO_MESSAGE,
+    Source,
+    form,
+)
+from stampede.insights.values import EARLIEST_MS, LATEST_MS
+
+_OPEN = {"none": open, "gzip": gzip.open}
+_READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
+_TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message in CloudWatch has at most 1 MiB"
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+# A string, or what DuckDB takes for a number in more spellings than Python.
+_NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?(?i:nan|inf(?:inity)?)')
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def locate(paths: Iterable[Path]) -> EventsError | None:
+    """The error of the first bad line in the files, naming file and line; None where every line reads well.
+
+    Parquet and zstd files are passed over: nothing but DuckDB reads them here. A line that is too long is named when
+    nothing else is wrong: DuckDB takes it, or doesn't, by its place in the file.
+    """
+    too_long = None
+    for path in paths:
+        opener = _OPEN.get(form(path))
+        if opener is None:
+            continue
+        number = 0
+        try:
+            with opener(path, "rb") as file:
+                for number, line in enumerate(file, start=1):
+                    if number == 1 and line.startswith((codecs.BOM_UTF8, *_UTF_16)):
+                        return EventsError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
+                    if len(line) > LONGEST_LINE_BYTES and too_long is None:
+                        too_long = EventsError(f"{path}, line {number}: {_TOO_LONG}")
+                    if line.strip() and (reason := _reason(line)):
+                        return EventsError(f"{path}, line {number}: {reason}")
+        except (OSError, EOFError) as error:
+            return EventsError(f"{path}, after line {number}: the rest of the file can't be read ({error})")
+    return too_long
+
+
+def needs_look(error: duckdb.Error) -> bool:
+    """Whether a statement over a Source failed because the times of its files have to be looked at first."""
+    return NEEDS_LOOK in str(error)
+
+
+def looked_at(source: Source, connection: duckdb.DuckDBPyConnection) -> Source:
+    """The same Source once it is known that no time is true or false. Raises EventsError for one that is."""
+    for path, statement in source.looks:
+        try:
+            found = connection.execute(statement).fetchone()
+        except duckdb.Error:
+            found = None  # a line that can't be read at all; the next statement says so
+        if found:
+            raise locate([path]) or EventsError(f"{path}: true and false are not times; {BAD_TIMESTAMP}")
+    return replace(source, relation=source.after_look or source.relation)
+
+
+def _reason(line: bytes) -> str | None:
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return "not UTF-8; each line must be one JSON object in UTF-8"
+    try:
+        event = _loaded(text)
+        if _SURROGATE.search(text):
+            json.dumps(event, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "Malformed JSON (half of a surrogate pair); each line must be one JSON object in UTF-8"
+    except RecursionError:
+        return _malformed(text)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} at character {error.pos + 1}"
+        if broken := _malformed(text, where):
+            return broken
+        plain = _NOT_FINITE.sub(lambda found: found[1] or "NaN", ask("CAST(json(?) AS VARCHAR)", text))
+        event = _loaded(plain)
+    return _of_event(event)
+
+
+def _loaded(text: str) -> Any:
+    """The JSON value; a whole number that no time can be is infinite, as Python refuses thousands of digits."""
+    return json.loads(text, object_pairs_hook=_Pairs, parse_int=lambda word: int(word) if len(word) < 40 else math.inf)
+
+
+def _of_event(event: Any) -> str | None:
+    if not isinstance(event, _Pairs):
+        return "not a JSON object; each line must be one, with timestamp and message"
+    for name in _READ:
+        if event.times(name) > 1:
+            return f"the key {name} appears twice; a line may have it only once"
+    values = dict(event)
+    if values.get("message") is None:
+        return NO_MESSAGE
+    if not _is_time(values.get("timestamp"), EARLIEST_MS, LATEST_MS):
+        return BAD_TIMESTAMP
+    if values.get("ingestionTime") is not None and not _is_time(values["ingestionTime"], -(2**63), 2**63 - 1):
+        return BAD_INGESTION_TIME
+    return None
+
+
+class _Pairs(list):
+    """The pairs of a JSON object; a dictionary would hide a key that stands there twice."""
+
+    def times(self, name: str) -> int:
+        return sum(key == name for key, _ in self)
+
+
+def _is_time(value: Any, earliest: int, latest: int) -> bool:
+    if isinstance(value, str):
+        plain = _WHOLE_NUMBER.fullmatch(value)
+        value = int(value) if plain else ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number and earliest <= round(value) <= latest
+
+
+def _malformed(text: str, where: str = "") -> str | None:
+    """What is wrong with a line that DuckDB doesn't take as JSON; None for one that it takes."""
+    if ask("json_valid(?)", text):
+        return None
+    return f"Malformed JSON ({where or 'nested too deeply'}); each line must be one JSON object"

@@ -1,0 +1,333 @@
+"""The fields that the service finds in a log event by itself, as SQL over the stored events.
+
+Only fields that the query names are taken out of the message, all JSON fields in one extraction.
+Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
+
+* System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on the service: here it
+  tells the place of an event in its source.
+* Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
+  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes), @xrayTraceId @xraySegmentId.
+  @requestId also of what the runtimes write for a request: a time in UTC, with a level in brackets before it or not,
+  and the id; or "RequestId: " and the id ("Log function output", Lambda developer guide). That the JSON format of
+  Lambda's lines has any of these isn't documented: where no event has a field that the query names, it is refused.
+* The columns of VPC flow logs and Route 53 query logs, told in `vended_lines`.
+* JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key
+  that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken. Of
+  equal keys the first counts.
+
+Of a JSON line with more than 200 fields the service finds 200, and so does this: the first ones in the order of the
+line, where each string, number, boolean and null counts, those of lists too. The page tells the number, not the order.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable
+
+import duckdb
+
+from stampede.insights.errors import QueryError
+from stampede.insights.events.source import Source
+from stampede.insights.events.strict_json import is_lax_message
+from stampede.insights.events.vended_lines import FORMATS, NEEDS_FORMATS, branches
+from stampede.insights.language import syntax
+from stampede.insights.values import Kind, Value, pointer, sql_string
+
+_SYSTEM = {
+    "@timestamp": Value("event_ms", Kind.TIMESTAMP, column=True),
+    "@ingestionTime": Value("ingestion_ms", Kind.TIMESTAMP, column=True),
+    "@message": Value("message", Kind.TEXT, column=True),
+    "@logStream": Value("log_stream", Kind.TEXT, column=True),
+    "@log": Value("log_group", Kind.TEXT, column=True),
+}
+_POINTER = "@ptr"
+
+
+def _report(label: str, unit: str, factor: str = "") -> str:
+    number = rf"regexp_extract(message, '{label}: ([0-9.]+) {unit}', 1)"
+    return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS DOUBLE){factor} END"
+
+
+def _xray(label: str) -> str:
+    value = rf"nullif(regexp_extract(message, '\s{label}: (\S+)', 1), '')"
+    return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN {value} END"
+
+
+_IS_PLATFORM_LINE = "regexp_matches(message, '^(START|END|REPORT) RequestId: ')"
+_UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_REQUEST = rf"^(?:RequestId: |(?:\[[A-Za-z]+\]\s+)?[0-9-]{{10}}T[0-9:.]+Z\s+)({_UUID})(?:\s|$)"
+_IS_JSON_PLATFORM_LINE = (
+    "starts_with(message, '{') AND contains(message, '\"platform.')"
+    r""" AND regexp_matches(message, '"type"\s*:\s*"platform\.[A-Za-z]+"')"""
+)
+_LAMBDA = {
+    "@type": (f"CASE WHEN {_IS_PLATFORM_LINE} THEN split_part(message, ' ', 1) END", Kind.TEXT),
+    "@requestId": (
+        rf"nullif(CASE WHEN {_IS_PLATFORM_LINE} THEN regexp_extract(message, 'RequestId: (\S+)', 1)"
+        rf" WHEN NOT starts_with(message, '{{') THEN regexp_extract(message, '{_REQUEST}', 1) END, '')",
+        Kind.TEXT,
+    ),
+    "@duration": (_report(r"^REPORT RequestId: \S+\s+Duration", "ms"), Kind.NUMBER),
+    "@billedDuration": (_report(r"\sBilled Duration", "ms"), Kind.NUMBER),
+    "@initDuration": (_report(r"\sInit Duration", "ms"), Kind.NUMBER),
+    "@xrayTraceId": (_xray("XRAY TraceId"), Kind.TEXT),
+    "@xraySegmentId": (_xray("SegmentId"), Kind.TEXT),
+    "@memorySize": (_report(r"\sMemory Size", "MB", " * 1000000"), Kind.NUMBER),
+    "@maxMemoryUsed": (_report(r"\sMax Memory Used", "MB", " * 1000000"), Kind.NUMBER),
+}
+# Lines that are another format of those with the fields: SQL that recognises them, and what they look like.
+_OTHERS = [
+    (known.fields, f"NOT {known.is_this()} AND {known.is_another()}", known.others_look_like()) for known in FORMATS
+]
+_OTHERS += [
+    ([*_LAMBDA], _IS_JSON_PLATFORM_LINE, "Lambda's in JSON; name their own fields, as in record.metrics.durationMs")
+]
+_LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
+FIELDS = (*_SYSTEM, *_LAMBDA)
+_MOST_PARTS = 6  # of a name with dots, for which every way to read it is looked for: 32 of them
+MOST_FIELDS = 200
+# True of every line with more fields, at little cost for most lines: a comma follows each field but the last, and a
+# field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
+_MAY_HAVE_MORE = (
+    f"(strlen(message) > {2 * MOST_FIELDS} AND (strlen(message) > {5 * MOST_FIELDS} OR contains(message, '['))"
+    f" AND strlen(message) - strlen(replace(message, ',', '')) >= {MOST_FIELDS})"
+)
+_NEEDS_FIRST_FIELDS = "a line needs insights_first_fields"
+_NOTE = (
+    f"a line has more than {MOST_FIELDS} fields: the service finds only the first {MOST_FIELDS}, and so does this"
+    " evaluator; read the others with parse or jsonParse(@message)"
+)
+_NEEDS_FRAGMENTS = "a line needs insights_fragment"
+
+# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's text.
+Extraction = str | Callable[[list[str]], str]
+
+
+class Discovery:
+    """Collects the fields that a query names, then writes the SQL that takes them out of the events."""
+
+    def __init__(self) -> None:
+        self._paths: list[str] = []
+        self._columns: dict[str, tuple[Extraction, Value]] = {}
+        self._names: dict[str, syntax.Name] = {}
+        self._refuse_others = True
+
+    def field(self, name: syntax.Name) -> Value:
+        """The column of a field. Raises QueryError for an @ name that the service doesn't generate."""
+        if name.text in _SYSTEM:
+            return _SYSTEM[name.text]
+        if name.text not in self._columns:
+            sql, kind = self._extraction(name)
+            self._names[name.text] = name
+            self._columns[name.text] = (sql, Value(f"found_{len(self._columns) + 1}", kind, column=True))
+        return self._columns[name.text][1]
+
+    def sql(self, source: Source, numbered: bool, fragments: bool, first_fields: bool) -> tuple[str, str]:
+        """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
+
+        `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
+        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one; without
+        `first_fields`, as `needs_first_fields` tells, at one that may have more fields than are found; before
+        `check_formats`, as `needs_formats` tells, at a line that it has to look at.
+        """
+        ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
+        sought = [path for path in self._paths if path not in source.pointers]
+        place = {path: number for number, path in enumerate(sought, start=1)}
+        elements = f", {_json(sought, fragments, first_fields, self._refuse_others)} AS elements" if sought else ""
+        texts = [
+            f"insights_scalar({source.pointers[path] if path in source.pointers else f'elements[{place[path]}]'})"
+            for path in self._paths
+        ]
+        columns = "".join(
+            f", {sql(texts) if callable(sql) else self._guarded(name, sql)} AS {value.sql}"
+            for name, (sql, value) in self._columns.items()
+        )
+        found = f"SELECT *{' EXCLUDE (elements)' if elements else ''}{columns} FROM raw"
+        return f"SELECT *{ordinal}{elements} FROM {source.relation}", found
+
+    def _guarded(self, name: str, sql: str) -> str:
+        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as `needs_formats` tells."""
+        if name == _POINTER or not self._refuse_others:
+            return sql
+        return f"CASE WHEN {_IS_JSON_PLATFORM_LINE} THEN error('{NEEDS_FORMATS}') ELSE {sql} END"
+
+    def check_formats(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
+        """Looks at lines of a known service's that seem to be in another format, as flow logs of a custom one.
+
+        Raises QueryError at a field of that service that the query names and no event has; without one the fields of
+        these lines are missing, as they are on the service. Needs the functions of `REREAD`.
+        """
+        self._refuse_others = False
+        raw, found = self.sql(source, numbered=False, fragments=True, first_fields=True)
+        for fields, is_another, look_like in _OTHERS:
+            names = [name for text, name in self._names.items() if text in fields]
+            counts = "".join(f", count({self._columns[name.text][1].sql})" for name in names)
+            statement = (
+                f"WITH raw AS ({raw}), found AS ({found}) SELECT count(*) FILTER ({is_another}){counts} FROM found"
+            )
+            other, *present = connection.execute(statement).fetchone() if names else (0,)
+            absent = [name for name, count in zip(names, present, strict=True) if not count]
+            if other and absent:
+                lines = "1 line looks" if other == 1 else f"{other} lines look"
+                message = f"no event has {absent[0].text}, and {lines} like {look_like}"
+                raise QueryError(message, absent[0].span.line, absent[0].span.column)
+
+    def _extraction(self, name: syntax.Name) -> tuple[Extraction, Kind]:
+        text, steps = name.head or name.text, name.steps
+        if text in _LAMBDA and not steps:
+            return _LAMBDA[text]
+        if any(isinstance(step, int) for step in steps):
+            message = f"[...] works only on a list from jsonParse; write an element of a discovered list as {text}.0"
+            raise QueryError(message, name.span.line, name.span.column)
+        if text.startswith("@@"):
+            text = text[1:]
+        elif text.startswith("@"):
+            raise QueryError(
+                f"{text} isn't a discovered field; {_nearest(text)}",
+                name.span.line,
+                name.span.column,
+            )
+        pointers = [pointer([*keys, *steps]) for keys in _groupings(text.split("."))]
+        places = [self._place(pointer) for pointer in pointers]
+
+        def sql(texts: list[str]) -> str:
+            parts = [texts[place] for place in places]
+            return parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})"
+
+        return sql, Kind.DYNAMIC
+
+    def _place(self, pointer: str) -> int:
+        if pointer not in self._paths:
+            self._paths.append(pointer)
+        return self._paths.index(pointer)
+
+
+def _groupings(parts: list[str]) -> list[list[str]]:
+    """The keys, from the outside in, that a name with dots may mean: `a.b` is b of a, or the key written a.b."""
+    if len(parts) > _MOST_PARTS:
+        return [parts, [".".join(parts)]]
+    found = [[parts[0]]]
+    for part in parts[1:]:
+        found = [keys for head in found for keys in ([*head, part], [*head[:-1], f"{head[-1]}.{part}"])]
+    return found
+
+
+def _nearest(text: str) -> str:
+    """The discovered field whose name is likely meant, or else all of them."""
+    if text.split(".")[0] == "@entity":
+        return "exported events don't include their entity; use @log and @logStream to see where an event comes from"
+    close = difflib.get_close_matches(text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75)
+    meant = next((name for name in FIELDS if [name.lower()] == close), None)
+    return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"
+
+
+def _json(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
+    """One extraction for all paths, a list of JSON texts; a map, a list and null have none.
+
+    With `fragments`, TRY: a line that merely looks like JSON has no fields.
+    """
+    found = _whole_or_within(paths, fragments, first_fields, refuse_others)
+    return found if first_fields else f"CASE WHEN {_MAY_HAVE_MORE} THEN error('{_NEEDS_FIRST_FIELDS}') ELSE {found} END"
+
+
+def _whole_or_within(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
+    listed = f"[{', '.join(map(sql_string, paths))}]"
+
+    def values(text: str) -> str:
+        if first_fields:
+            text = f"CASE WHEN {_MAY_HAVE_MORE} THEN insights_first_fields({text}) ELSE {text} END"
+        return f"json_value({text}, {listed})"
+
+    lines = branches(paths, refuse_others)
+    if not fragments:
+        needs = f"error('{_NEEDS_FRAGMENTS}')"
+        whole = f"CASE WHEN {is_lax_message()} THEN {needs} ELSE {values('message')} END"
+        return f"CASE WHEN starts_with(message, '{{') THEN {whole}{lines} WHEN contains(message, '{{') THEN {needs} END"
+    whole = f"CASE WHEN NOT {is_lax_message()} THEN TRY({values('message')}) END"
+    within = f"TRY({values('insights_fragment(message)')})"
+    return (
+        f"CASE WHEN starts_with(message, '{{') THEN coalesce({whole}, {within}){lines}"
+        f" WHEN contains(message, '{{') THEN {within} END"
+    )
+
+
+def needs_fragments(reason: str) -> bool:
+    """Whether a statement without fragments failed because a line needs them, by DuckDB's words."""
+    return _NEEDS_FRAGMENTS in reason or ("Malformed JSON" in reason and " in file " not in reason)
+
+
+def needs_first_fields(reason: str) -> bool:
+    """Whether a statement failed because a line may have more fields than are found, by DuckDB's words."""
+    return _NEEDS_FIRST_FIELDS in reason
+
+
+def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """A note where a line has more fields than are found; needs `REREAD`."""
+    cut = f"{_MAY_HAVE_MORE} AND insights_first_fields(insights_fragment(message)) <> insights_fragment(message)"
+    found = connection.execute(f"SELECT 1 FROM {source.relation} WHERE {cut} LIMIT 1").fetchone()
+    return [_NOTE] if found else []
+
+
+def needs_formats(reason: str) -> bool:
+    """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's words."""
+    return NEEDS_FORMATS in reason
+
+
+def pointer_texts(pointers: list[str]) -> str:
+    """SQL of the list of what stands at each pointer, over a relation with `message`; needs `REREAD`."""
+    return _json(pointers, fragments=True, first_fields=True, refuse_others=False)
+
+
+def first_fragment(message: str) -> str | None:
+    """The first JSON object inside a line, as text; None when it holds none."""
+    start = message.find("{")
+    while start >= 0:
+        try:
+            end = _DECODER.raw_decode(message, start)[1]
+            return message[start:end]
+        except (json.JSONDecodeError, _NotJsonError, RecursionError):
+            start = message.find("{", start + 1)
+    return None
+
+
+def first_fields(text: str) -> str:
+    """The text of a JSON map up to the last field that is found, with what is open closed; any other text as it is."""
+    try:
+        _DECODER.decode(text)
+    except (json.JSONDecodeError, _NotJsonError, RecursionError):
+        return text
+    closing: list[str] = []
+    found, is_key, cut = 0, False, text
+    for token in _TOKEN.finditer(text):
+        one = token[0]
+        if one in ("{", "["):
+            closing.append("}" if one == "{" else "]")
+            is_key = one == "{"
+        elif one in ("}", "]"):
+            closing.pop()
+        elif one in (",", ":"):
+            is_key = one == "," and closing[-1] == "}"
+        elif not is_key:
+            found += 1
+            if found == MOST_FIELDS:
+                cut = text[: token.end()] + "".join(reversed(closing))
+            elif found > MOST_FIELDS:
+                return cut
+    return text
+
+
+# The functions that lines may need which are read once more.
+REREAD = {"insights_fragment", "insights_first_fields"}
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+
+
+class _NotJsonError(Exception):
+    """A number that isn't JSON."""
+
+
+def _no_number(written: str) -> None:
+    raise _NotJsonError(written)
+
+
+# Numbers are of no interest here, and Python refuses to read those of thousands of digits.
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_int=str, parse_float=str)

@@ -1,0 +1,102 @@
+"""The lines of other services whose fields are discovered although they aren't JSON: VPC flow logs, Route 53 queries.
+
+Sources: the fields, CWL_AnalyzeLogData-discoverable-fields; which of them are numbers, parseVPC and parseRoute53 of
+"Built-in processors for AWS vended logs" (CloudWatch Logs user guide), except Route 53's version, which stays as it is
+logged, "1.0"; the columns, "Flow log records" (VPC user guide) and "Public DNS query logging" (Route 53 developer
+guide). Read in November 2026.
+
+A line is recognised by its whole shape. `-` is missing: "not applicable or could not be computed". startTime and
+endTime are seconds since 1970, as they are logged. Flow logs of a custom format have no fields on the service either:
+where no event has a field that the query names, they are refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stampede.insights.values import pointer, sql_string
+
+_NUMBER = "(?:0|[1-9][0-9]*|-)"
+_ADDRESS = r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]*)"
+_WORDS = r"^[\w.:/-]+(?: [\w.:/-]+)+\s*$"
+NEEDS_FORMATS = "a line of another format"
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """`shape` matches a whole line, which has `columns`; all of `other` match a line of the service's other formats."""
+
+    title: str
+    columns: str
+    numbers: str
+    shape: str
+    other: tuple[str, ...]
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the columns, in order."""
+        return self.columns.split()
+
+    def column(self, name: str) -> str:
+        """SQL of the JSON text of a field in a line of this shape; NULL where it is `-`."""
+        line = "rtrim(message, ' ' || chr(9) || chr(10) || chr(13))"
+        written = f"nullif(split_part({line}, ' ', {self.fields.index(name) + 1}), '-')"
+        return written if name in self.numbers.split() else f"CAST(to_json({written}) AS VARCHAR)"
+
+    def is_this(self) -> str:
+        """SQL of type boolean."""
+        return f"regexp_matches(message, {sql_string(self.shape)})"
+
+    def is_another(self) -> str:
+        """SQL of type boolean, of lines that don't have the shape."""
+        return " AND ".join(f"regexp_matches(message, {sql_string(pattern)})" for pattern in self.other)
+
+    def others_look_like(self) -> str:
+        """What such lines look like, and the way to read them."""
+        return (
+            f'{self.title} of another format than the default; name its columns, as in parse "* * *" as one, two, three'
+        )
+
+
+FORMATS = (
+    LineFormat(
+        title="VPC flow logs",
+        columns="version accountId interfaceId srcAddr dstAddr srcPort dstPort protocol packets bytes startTime endTime"
+        " action logStatus",
+        numbers="version srcPort dstPort protocol packets bytes startTime endTime",
+        shape=rf"^2 (?:[0-9]+|unknown) (?:eni-[0-9A-Za-z]+|-)(?: (?:{_ADDRESS}|-)){{2}}(?: {_NUMBER}){{5}}"
+        r"(?: [0-9]+){2} (?:ACCEPT|REJECT|-) (?:OK|NODATA|SKIPDATA)\s*$",
+        # Nothing but words, among them two addresses, and an interface or what became of the packets.
+        other=(
+            _WORDS,
+            rf"(?:^| ){_ADDRESS} (?:.* )?{_ADDRESS}(?:\s|$)",
+            r"(?:^| )(?:eni-[0-9a-f]{8,17}|ACCEPT|REJECT)(?:\s|$)",
+        ),
+    ),
+    LineFormat(
+        title="Route 53 query logs",
+        columns="version queryTimestamp hostZoneId queryName queryType responseCode protocol edgeLocation resolverIp"
+        " ednsClientSubnet",
+        numbers="",
+        shape=r"^[0-9]+\.[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z Z[A-Z0-9]+ \S+ [A-Z0-9]+ [A-Za-z0-9]+ (?:TCP|UDP)"
+        rf" [A-Z0-9-]+ {_ADDRESS} (?:{_ADDRESS}/[0-9]+|-)\s*$",
+        other=(r"^[0-9]+\.[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z Z[A-Z0-9]+ \S+ ",),
+    ),
+)
+_BY_POINTER = [{pointer([name]): name for name in known.fields} for known in FORMATS]
+
+
+def branches(pointers: Sequence[str], refuse_others: bool) -> str:
+    """SQL of the WHEN branches that give, for the lines of these formats, the list of JSON texts at `pointers`.
+
+    Empty where no pointer is one of their fields. With `refuse_others` a line that looks like a format's but isn't of
+    its shape fails with NEEDS_FORMATS.
+    """
+    found = ""
+    for known, by_pointer in zip(FORMATS, _BY_POINTER, strict=True):
+        names = [by_pointer.get(place) for place in pointers]
+        if any(names):
+            texts = ", ".join(known.column(name) if name else "NULL" for name in names)
+            found += f" WHEN {known.is_this()} THEN [{texts}]"
+            if refuse_others:
+                found += f" WHEN {known.is_another()} THEN error('{NEEDS_FORMATS}')"
+    return found

@@ -1,0 +1,85 @@
+"""Whole numbers beyond what a double holds: how an expression keeps their digits, and the columns that store them."""
+
+import re
+from collections.abc import Callable
+
+from stampede.insights.values import (
+    EXACT_BELOW,
+    NUMERIC,
+    Exact,
+    Kind,
+    Value,
+    as_number,
+    as_text,
+    finished,
+    looks_numeric,
+    sql_number,
+)
+
+_LARGEST = 2**126  # of what is computed as HUGEINT, with a bit to spare
+
+
+def exact(value: Value) -> Exact | None:
+    """How the number is known beyond a double; None where it isn't, as for divisions and what is no column yet."""
+    if value.exact is not None:
+        return value.exact
+    if value.literal is not None:
+        return _exact_literal(value.literal)
+    if value.kind in (Kind.DYNAMIC, Kind.TEXT) and value.column:
+        number = as_number(value)
+        return Exact(f"insights_whole({as_text(value)}, {number})", f"abs({number})")
+    if value.kind in NUMERIC - {Kind.NUMBER} and value.column:
+        return Exact(f"CAST({value.sql} AS HUGEINT)", f"abs(CAST({value.sql} AS DOUBLE))")
+    return None
+
+
+def _exact_literal(literal: str | float) -> Exact | None:
+    if isinstance(literal, str):
+        if not looks_numeric(literal):
+            return None
+        literal = int(literal) if re.fullmatch("[+-]?[0-9]+", literal) else float(literal)
+    if abs(literal) >= _LARGEST or (isinstance(literal, float) and not literal.is_integer()):
+        return None
+    return Exact(f"CAST('{int(literal)}' AS HUGEINT)", sql_number(abs(literal)))
+
+
+def combined(operator: str, left: Value, right: Value) -> Exact | None:
+    """What is known of `left operator right`, for + - * and %."""
+    one, other = exact(left), exact(right)
+    if one is None or other is None:
+        return None
+    reaches = {"*": f"({one.reach} * {other.reach})", "%": f"greatest({one.reach}, {other.reach})"}
+    reach = reaches.get(operator, f"({one.reach} + {other.reach})")
+    return Exact(f"({one.whole} {operator} {other.whole})", reach)
+
+
+def columns(value: Value, fresh: Callable[[], str], aggregate: bool = False) -> tuple[dict[str, str], Value]:
+    """The SQL of the columns that hold a value, by their names and in their order, and the value that they are.
+
+    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY, nothing overflows.
+    """
+    name = fresh()
+    known = value.exact or (exact(value) if isinstance(value.literal, int) else None)
+    if value.kind is not Kind.NUMBER or known is None:
+        return {name: finished(value).sql}, Value(name, value.kind, column=True)
+    big = fresh()
+    whole = f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
+    in_doubt = f"{known.reach} >= {EXACT_BELOW}"
+    # A small number has no `big`, however it was reached: else it would not be the same as when reached otherwise.
+    large = f"{whole} NOT BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
+    made = {
+        big: f"CASE WHEN {in_doubt} AND {large} THEN {whole} END",
+        name: f"insights_finite(coalesce(CASE WHEN {in_doubt} THEN CAST({whole} AS DOUBLE) END, {value.sql}))",
+    }
+    whole = f"coalesce(CAST({big} AS HUGEINT), insights_whole_double({name}))"
+    return made, Value(name, Kind.NUMBER, column=True, exact=Exact(whole, f"abs({name})"), big=big)
+
+
+def selected(made: dict[str, str]) -> str:
+    """The items of a SELECT that make columns of their SQL."""
+    return ", ".join(f"{sql} AS {name}" for name, sql in made.items())
+
+
+def printed(value: Value) -> str:
+    """SQL of what a column gives to the result; a NUMBER that has integers beyond doubles is text of it."""
+    return as_text(value) if value.big else value.sql

@@ -1,0 +1,67 @@
+"""The JSON functions: maps and lists from text and back.
+
+Undocumented, decided here: `jsonStringify` writes without white space; `jsonArrayContains` compares by text, so that
+the number 7 is found as "7", and true as 1.
+"""
+
+from stampede.insights.errors import QueryError
+from stampede.insights.events.strict_json import is_lax
+from stampede.insights.expressions.functions.function import Function
+from stampede.insights.expressions.structures import items
+from stampede.insights.language.syntax import Call, Name
+from stampede.insights.values import STRUCTURES, Kind, Value, as_text
+
+_MAKERS = {"jsonparse", "split"}
+
+
+def _parse(args: list[Value]) -> Value:
+    """A map or list from text that is one as a whole; else empty."""
+    return Value(f"TRY(CAST(json({_strict(as_text(args[0]))}) AS VARCHAR))", Kind.MAP)
+
+
+def _strict(given: str) -> str:
+    """SQL of text that may be a map or list as RFC 8259 has them; NULL for other text."""
+    may_be = rf"regexp_matches({given}, '^\s*[\[{{]')"
+    return f"CASE WHEN {may_be} THEN CASE WHEN {is_lax(given)} THEN NULL ELSE {given} END END"
+
+
+def _stringify(args: list[Value]) -> Value:
+    return Value(f"insights_structure({_raw(args[0])})", Kind.TEXT)
+
+
+def _check_stringify(call: Call) -> None:
+    given = call.arguments[0]
+    if not isinstance(given, Name) and not (isinstance(given, Call) and given.function in _MAKERS):
+        message = "jsonStringify takes a map or list, such as jsonParse returns"
+        raise QueryError(message, given.span.line, given.span.column)
+
+
+def _raw(value: Value) -> str:
+    """SQL of JSON text; NULL where it isn't JSON."""
+    return value.sql if value.kind in STRUCTURES else _strict(as_text(value))
+
+
+def _array_size(args: list[Value]) -> Value:
+    given = f"TRY(json({_raw(args[0])}))"
+    is_array = f"json_type({given}) = 'ARRAY'"
+    return Value(f"CASE WHEN {is_array} THEN CAST(json_array_length({given}) AS BIGINT) END", Kind.INTEGER)
+
+
+def _array_contains(args: list[Value]) -> Value:
+    list_, sought = args
+    given = f"TRY(json({_raw(list_)}))"
+    # A map or list as the value sought is null, as for any other function on text.
+    structures = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
+    text = structures[sought.kind] if sought.kind in structures else as_text(sought)
+    texts = items(given, "insights_text(insights_scalar(CAST(item AS VARCHAR)))")
+    found = f"json_type({given}) = 'ARRAY' AND list_contains({texts}, {text})"
+    present = f"{list_.sql} IS NOT NULL AND {text} IS NOT NULL"
+    return Value(f"CASE WHEN {present} THEN coalesce({found}, FALSE) END", Kind.BOOLEAN)
+
+
+JSON_FUNCTIONS: dict[str, Function] = {
+    "jsonparse": Function(1, 1, _parse),
+    "jsonstringify": Function(1, 1, _stringify, structures=True, check=_check_stringify),
+    "jsonarraysize": Function(1, 1, _array_size, structures=True),
+    "jsonarraycontains": Function(2, 2, _array_contains, structures=True),
+}

@@ -1,0 +1,167 @@
+"""The string and hashing functions.
+
+Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a space as %20;
+`urldecode` leaves + as it is; text that can't be decoded is missing, with a % that begins no octet and an odd number
+of hexadecimal digits; `substr` cuts the fraction of its numbers off, and a negative one makes it missing; hashes are in
+lower-case hexadecimal.
+"""
+
+from stampede.insights.errors import QueryError
+from stampede.insights.expressions import patterns
+from stampede.insights.expressions.functions.function import Build, Function, boolean, one_or_zero, text
+from stampede.insights.language.syntax import Call, Regex, Span, Text
+from stampede.insights.values import Kind, Value, as_long, as_number, as_text, sql_string
+
+_LONGEST = 2**31
+_BROKEN_ESCAPE = "%(?:$|[^0-9a-fA-F]|[0-9a-fA-F](?:$|[^0-9a-fA-F]))"
+
+
+def _concat(args: list[Value]) -> Value:
+    return Value(_joined([as_text(arg) for arg in args]), Kind.TEXT)
+
+
+def _joined(texts: list[str]) -> str:
+    """SQL of all texts in a row; half by half, as SQL takes only so many one after the other."""
+    if len(texts) == 1:
+        return texts[0]
+    middle = len(texts) // 2
+    return f"({_joined(texts[:middle])} || {_joined(texts[middle:])})"
+
+
+def _trim(function: str) -> Build:
+    """Without a second argument white space goes, with one its characters go, from the named side(s)."""
+
+    def build(args: list[Value]) -> Value:
+        characters = as_text(args[1]) if len(args) == 2 else r"chr(32) || chr(9) || chr(10) || chr(13)"
+        return Value(f"{function}({as_text(args[0])}, {characters})", Kind.TEXT)
+
+    return build
+
+
+def _substring(args: list[Value]) -> Value:
+    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is "foo"."""
+    given, *counts = as_text(args[0]), *map(_count, args[1:])
+    return Value(f"substring({given}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})", Kind.TEXT)
+
+
+def _count(value: Value) -> str:
+    """SQL of a number of characters, its fraction cut off; missing below 0. DuckDB refuses what no text is long for."""
+    number = f"trunc({as_number(value)})"
+    return f"CASE WHEN {number} >= 0 THEN CAST(least({number}, {_LONGEST}) AS BIGINT) END"
+
+
+def _string_length(args: list[Value]) -> Value:
+    return Value(f"length({as_text(args[0])})", Kind.INTEGER)
+
+
+def _contains(args: list[Value]) -> Value:
+    """strcontains(text, sought[, caseInsensitive])."""
+    sides = [as_text(arg) for arg in args[:2]]
+    if len(args) == 3 and args[2].literal == "true":
+        sides = [f"lower({side})" for side in sides]
+    return Value(f"CAST(contains({', '.join(sides)}) AS BIGINT)", Kind.INTEGER)
+
+
+def _split(args: list[Value]) -> Value:
+    return Value(f"CAST(to_json(string_split({as_text(args[0])}, {as_text(args[1])})) AS VARCHAR)", Kind.MAP)
+
+
+def _check_split(call: Call) -> None:
+    delimiter = call.arguments[1]
+    if not isinstance(delimiter, Text) or not delimiter.value:
+        message = "split takes a delimiter of one character or more, in quotes"
+        raise QueryError(message, delimiter.span.line, delimiter.span.column)
+
+
+def _check_replace(call: Call) -> None:
+    sought = call.arguments[1]
+    if isinstance(sought, Text) and not sought.value:
+        message = "what replacing an empty text means isn't documented; write one character or more"
+        raise QueryError(message, sought.span.line, sought.span.column)
+
+
+def _url_decode(args: list[Value]) -> Value:
+    """DuckDB leaves a % that begins no octet as it is."""
+    given = as_text(args[0])
+    broken = f"regexp_matches({given}, '{_BROKEN_ESCAPE}')"
+    return Value(f"CASE WHEN {broken} THEN NULL ELSE TRY(url_decode({given})) END", Kind.TEXT)
+
+
+def _case_of(sql: str, python: str) -> Function:
+    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of ß."""
+
+    def build(args: list[Value]) -> Value:
+        given = as_text(args[0])
+        others = f"regexp_matches({given}, '[^[:ascii:]]')"
+        return Value(f"CASE WHEN {others} THEN {python}({given}) ELSE {sql}({given}) END", Kind.TEXT)
+
+    return Function(1, 1, build, python=python)
+
+
+_NOWHERE = Span(1, 1, 0, 0)  # of a pattern that has been checked
+
+
+def _regex_replace(args: list[Value]) -> Value:
+    re2 = patterns.regex(Regex(_NOWHERE, args[1].literal)).re2
+    return Value(f"regexp_replace({as_text(args[0])}, {sql_string(re2)}, {as_text(args[2])}, 'g')", Kind.TEXT)
+
+
+def _check_regex_replace(call: Call) -> None:
+    pattern, replacement = call.arguments[1:]
+    for argument, what in ((pattern, "pattern"), (replacement, "replacement")):
+        if not isinstance(argument, Text):
+            message = f"regexReplace takes its {what} as text in quotes"
+            raise QueryError(message, argument.span.line, argument.span.column)
+    patterns.regex(Regex(pattern.span, pattern.value))
+    if "\\" in replacement.value or "$" in replacement.value:
+        message = "what \\ and $ mean in a replacement isn't documented; use parse with groups, and concat"
+        raise QueryError(message, replacement.span.line, replacement.span.column)
+
+
+def _hex_to_ascii(args: list[Value]) -> Value:
+    """DuckDB takes an odd number of digits as well."""
+    given = as_text(args[0])
+    return Value(f"TRY(decode(unhex(CASE WHEN length({given}) % 2 = 0 THEN {given} END)))", Kind.TEXT)
+
+
+def _hex_to_dec(args: list[Value]) -> Value:
+    given = as_text(args[0])
+    digits = f"regexp_extract({given}, '^(?:0[xX])?0*([0-9a-fA-F]{{1,16}})$', 1)"
+    return Value(f"TRY_CAST('0x' || nullif({digits}, '') AS BIGINT)", Kind.INTEGER)
+
+
+def _dec_to_hex(args: list[Value]) -> Value:
+    whole = as_long(args[0])
+    return Value(
+        f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS HUGEINT))))",
+        Kind.TEXT,
+    )
+
+
+TEXT_FUNCTIONS: dict[str, Function] = {
+    "isempty": Function(1, 1, boolean("(coalesce({}, '') = '')")),
+    "isblank": Function(1, 1, boolean(r"regexp_full_match(coalesce({}, ''), '\s*')")),
+    "concat": Function(1, None, _concat),
+    "ltrim": Function(1, 2, _trim("ltrim")),
+    "rtrim": Function(1, 2, _trim("rtrim")),
+    "trim": Function(1, 2, _trim("trim")),
+    "strlen": Function(1, 1, _string_length),
+    "toupper": _case_of("upper", "insights_upper"),
+    "tolower": _case_of("lower", "insights_lower"),
+    "substr": Function(2, 3, _substring),
+    "replace": Function(3, 3, text("replace({}, {}, {})"), check=_check_replace),
+    "regexreplace": Function(3, 3, _regex_replace, check=_check_regex_replace),
+    "strcontains": Function(2, 3, _contains, flag=2),
+    "startswith": Function(2, 2, one_or_zero("starts_with({}, {})")),
+    "endswith": Function(2, 2, one_or_zero("ends_with({}, {})")),
+    "urlencode": Function(1, 1, text("url_encode({})")),
+    "urldecode": Function(1, 1, _url_decode),
+    "base64encode": Function(1, 1, text("to_base64(encode({}))")),
+    "base64decode": Function(1, 1, text("TRY(decode(from_base64({})))")),
+    "split": Function(2, 2, _split, check=_check_split),
+    "hextoascii": Function(1, 1, _hex_to_ascii),
+    "hextodec": Function(1, 1, _hex_to_dec),
+    "dectohex": Function(1, 1, _dec_to_hex),
+    "md5": Function(1, 1, text("md5({})")),
+    "sha256": Function(1, 1, text("sha256({})")),
+}

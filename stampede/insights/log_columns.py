@@ -1,0 +1,74 @@
+"""A run's log lines as columns: `log_events.parquet` beside `log_events.jsonl`, which stays the truth.
+
+The columns say which lines they were made from, by size and time of change in nanoseconds, and are used only as long as
+the lines are those: a line that was added, set aside or changed since, a kill in the middle of anything and a copy that
+doesn't keep times leave them unused until the next drain, and queries read the lines.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+
+from stampede.insights import InsightsError, export, read_notes
+from stampede.progress import say
+from stampede.runs.folder import RunFolder
+
+LINES, COLUMNS = "log_events.jsonl", "log_events.parquet"
+_NOTE = "stampede.lines"
+_FORMAT = 1
+# To write them all again after every cell would take a time that grows with the square of the cells. Below this size it
+# takes less than a second; above it, it waits until the lines are half as many again.
+_ALWAYS_BELOW_BYTES = 64 * 2**20
+_GROWTH = 1.5
+
+
+def store(folder: RunFolder, *, at_end: bool) -> None:
+    """Write the lines as columns where they are new; `at_end` says that no cell follows. Says it where they can't be
+    written, and raises nothing: without them queries are slower and the same."""
+    lines, columns = folder.path / LINES, folder.path / COLUMNS
+    try:
+        found = _stamp(lines)
+        if not found["bytes"] or not _is_due(found, _noted(columns), at_end=at_end):
+            return
+        if found["bytes"] >= _ALWAYS_BELOW_BYTES:
+            say(f"writing {COLUMNS}: {found['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB", style="dim")
+        export(lines, columns, {_NOTE: json.dumps(found)})
+    except FileNotFoundError:
+        return
+    except (InsightsError, duckdb.Error, OSError) as error:
+        reason = str(error).splitlines()[0]
+        say(
+            f"{COLUMNS} wasn't written, so queries over the run read the lines, which is slower: {reason}",
+            style="yellow",
+        )
+
+
+def stored(lines: Path) -> Path | None:
+    """The columns beside a run's `lines` if they hold exactly those."""
+    columns = lines.with_name(COLUMNS)
+    try:
+        return columns if _noted(columns) == _stamp(lines) else None
+    except (duckdb.Error, OSError):
+        return None
+
+
+def _is_due(found: dict[str, int], noted: dict[str, int], *, at_end: bool) -> bool:
+    if noted == found:
+        return False
+    grown = found["bytes"] >= _GROWTH * noted.get("bytes", 0)
+    return at_end or grown or found["bytes"] < _ALWAYS_BELOW_BYTES
+
+
+def _stamp(lines: Path) -> dict[str, int]:
+    """Which lines they are. Raises OSError."""
+    state = lines.stat()
+    return {"format": _FORMAT, "bytes": state.st_size, "mtime_ns": state.st_mtime_ns}
+
+
+def _noted(columns: Path) -> dict[str, int]:
+    """Which lines the columns were made from; nothing where they aren't a run's."""
+    note = read_notes(columns).get(_NOTE)
+    return json.loads(note) if note else {}

@@ -1,0 +1,356 @@
+"""The heap of events: messages, places of the trigger, environments and running operations, one moment at a time.
+
+A place of the trigger takes a message, invokes with it, and takes the next `hand_over_s` after that has ended. There
+are three lists of what comes next: the ends of running operations, a heap; the places that are about to take a message,
+which stand in order; and whatever is rare, a heap of calls.
+
+While a shared limit binds, all running operations are slowed by the same factor. That is done by virtual time (as in
+fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager 1993): virtual seconds pass at the rate of
+progress, and an operation of d seconds of its own, begun at the virtual moment V, ends at V + d whatever the rate does
+meanwhile. So a change of the rate costs nothing, however many run.
+
+Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released, so 100,000 messages
+by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
+10,000 processes that count a number down, takes 0.55; but then every change of the progress would have to interrupt
+whatever runs, and that is what virtual time is there to save.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from stampede.model.course import CUT_OFF, DONE, FAILED, FIRST, Attempts
+from stampede.model.environments import Environments
+from stampede.model.flood import Flood
+from stampede.model.messages import Messages
+from stampede.model.operation import Operation
+from stampede.model.sharing import Shared
+
+# Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
+_CHUNK = 4096
+# The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
+# backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
+_RETRY_S, _RETRY_MOST_S = 1.0, 10.0
+# An invocation as a tuple: its messages, when they were received.
+Invocation = tuple[list[int], float]
+
+
+class Engine:
+    """One flood on its way; `run` carries it out and gives the attempts.
+
+    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible again after the
+    visibility timeout, which our functions shorten to `redelivery_s`; they report batch item failures, so the trigger
+    isn't slowed by that, but by a crash or a thrown error (`trigger.kept`). One that is throttled is tried again, with
+    back-off, until its visibility timeout is over, and then dropped, so that it is visible again; the trigger gets less
+    concurrency meanwhile. By how much isn't documented: here the place that holds a throttled message takes no other,
+    and the ramp stands still.
+    """
+
+    def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
+        own = flood.trigger is None
+        room = int(min(flood.concurrency, flood.account_concurrency))
+        self.flood, self.trigger = flood, flood.trigger
+        self.attempts = Attempts()
+        self.left = flood.messages
+        self.now_s = self.virtual_s = 0.0
+        self.running = self.begun = self.calls = 0
+        self.messages = Messages(flood.messages, flood.messages_per_s, flood.receives)
+        self.environments = Environments(room, inf if own else flood.scale_out_per_10_s, min(room, flood.warm))
+        self.places = room if own else flood.trigger.places
+        self.waiting = self.held = 0  # places without a message, and with one that is throttled
+        self.arrival_awaited = self.ramp_paused = False
+        self.ends: list[tuple] = []  # running operations, see _begin
+        self.asking = deque([0.0] * self.places)
+        self.later: list[tuple[float, int, Callable[[Any], None], Any]] = []
+        self._streams(operation, seed)
+        self._share(shared, room)
+        self._ramp_on()
+
+    def _streams(self, operation: Operation, seed: int) -> None:
+        """Each kind of chance has its own stream, so that one more draw of one doesn't move the others."""
+        warm, cold, failing, self.pauses, starts = np.random.default_rng(seed).spawn(5)
+        chunk, crashing, failing_share = min(_CHUNK, self.flood.messages), self.flood.crashing, self.flood.failing
+        self.warm_s = _drawn(lambda: operation.draw(warm, chunk, False))
+        self.cold_s = _drawn(lambda: operation.draw(cold, min(chunk, self.flood.concurrency), True))
+        spread, most = self.flood.cold_spread, min(chunk, self.flood.concurrency)
+        self.starts = _drawn(lambda: np.exp(spread * starts.standard_normal(most) - spread**2 / 2)) if spread else None
+        ends, kinds = np.cumsum([failing_share, crashing]), np.array([FAILED, CUT_OFF, DONE])
+        self.fails = _drawn(lambda: kinds[np.searchsorted(ends, failing.random(chunk), "right")]) if ends[-1] else None
+
+    def _share(self, shared: Shared, room: int) -> None:
+        self.slowed = shared.slows(room)
+        self.at_full_speed = inf
+        self.watched = [False] * room
+        self.current: list[tuple | None] = [None] * room
+        if self.slowed:
+            self.at_full_speed, *changes = shared.rooms.tolist()
+            for at_s, at_full_speed in zip(shared.at_s[1:].tolist(), changes, strict=True):
+                self._call(at_s, self._capacity_changes, at_full_speed)
+
+    def run(self) -> Attempts:
+        """Until no message is left. Raises ValueError for a flood that never ends."""
+        ends, asking, later, idle = self.ends, self.asking, self.later, self.environments.idle
+        while self.left:
+            progress = 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
+            if self.slowed:
+                while ends and self.current[ends[0][2]] is not ends[0]:
+                    heappop(ends)  # it was cut off before
+            ask_s = asking[0] if asking else inf
+            end_s = ends[0][0] if ends else inf
+            if self.slowed and ends:  # rounding puts none into the past
+                end_s = self.now_s + (end_s - self.virtual_s) / progress if end_s > self.virtual_s else self.now_s
+            if later and later[0][0] <= ask_s and later[0][0] <= end_s:
+                at_s, _, what, argument = heappop(later)
+                self._pass(at_s, progress)
+                what(argument)
+            elif (idle or end_s <= ask_s) and _run_warm(self):
+                pass
+            elif end_s <= ask_s and end_s < inf:
+                one = heappop(ends)
+                self.now_s, self.virtual_s = end_s, one[0]
+                self._end(one)
+            elif ask_s < inf:
+                self._pass(asking.popleft(), progress)
+                self._ask()
+            else:
+                raise ValueError("this flood never ends: an operation takes forever, and nothing cuts it off")
+        return self.attempts
+
+    def _pass(self, until_s: float, progress: float) -> None:
+        """Nothing happens until then."""
+        self.virtual_s = self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
+        self.now_s = until_s
+
+    def _call(self, at_s: float, what: Callable[[Any], None], argument: Any = None) -> None:
+        self.calls += 1
+        heappush(self.later, (at_s, self.calls, what, argument))
+
+    def _capacity_changes(self, at_full_speed: float) -> None:
+        self.at_full_speed = at_full_speed
+
+    # Places of the trigger, and the queue.
+
+    def _ask(self) -> None:
+        """A place takes what is there, up to a batch, or waits."""
+        message = self.messages.take(self.now_s)
+        if message is None:
+            self.waiting += 1
+            self._await_arrival()
+            return
+        batch = [message]
+        while len(batch) < self.flood.batch_size and (message := self.messages.take(self.now_s)) is not None:
+            batch.append(message)
+        if not self._invoke(batch, self.now_s):
+            self.held += 1
+            self.attempts.throttled += len(batch)
+            self._hold((batch, self.now_s), _RETRY_S)
+
+    def _await_arrival(self) -> None:
+        at_s = self.messages.next_s()
+        if not self.arrival_awaited and at_s < inf:
+            self.arrival_awaited = True
+            self._call(max(at_s, self.now_s), self._arrives)
+
+    def _arrives(self, _: None) -> None:
+        self.arrival_awaited = False
+        self._wake()
+        if self.waiting:
+            self._await_arrival()
+
+    def _returns(self, message: int) -> None:
+        self.messages.visible_again(message, self.now_s)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.waiting:
+            self.waiting -= 1
+            self._ask()
+            self._resume_ramp()
+
+    def _back(self, messages: Sequence[int], at_s: float) -> None:
+        """A receive came to nothing: each is visible again then, or a dead letter if it was its last."""
+        for message in messages:
+            if self.messages.received_in_vain(message):
+                self.attempts.dead_lettered += 1
+                self.left -= 1
+            else:
+                self._call(max(at_s, self.now_s), self._returns, message)
+
+    def _ramp_on(self) -> None:
+        if self.trigger and self.places < int(min(self.trigger.most, 1e9)) and self.trigger.step_s < inf:
+            self._call(self.now_s + self.trigger.step_s, self._ramp)
+
+    def _ramp(self, _: None) -> None:
+        """One more place, if messages are still available and none is throttled; else the ramp waits for that."""
+        self.ramp_paused = bool(self.waiting or self.held)
+        if not self.ramp_paused:
+            self.places += 1
+            self._ramp_on()
+            self._ask()
+
+    def _resume_ramp(self) -> None:
+        if self.ramp_paused and not self.waiting and not self.held:
+            self.ramp_paused = False
+            self._ramp_on()
+
+    def _hold(self, invocation: Invocation, pause_s: float) -> None:
+        """A place keeps what was throttled, and tries it again until its visibility timeout is over."""
+        until_s = invocation[1] + self.flood.visibility_timeout_s
+        at_s = self.now_s + pause_s * self.pauses.uniform(0.5, 1.5)
+        self._call(min(at_s, until_s), self._retry, (invocation, until_s, pause_s))
+
+    def _retry(self, held: tuple[Invocation, float, float]) -> None:
+        invocation, until_s, pause_s = held
+        if self.now_s >= until_s:
+            self._back(invocation[0], self.now_s)
+            self.held -= 1
+            self._ask()
+        elif not self._invoke(*invocation):
+            self._hold(invocation, min(2 * pause_s, _RETRY_MOST_S))
+        else:
+            self.held -= 1
+        self._resume_ramp()
+
+    # Environments, and what runs in them.
+
+    def _invoke(self, batch: list[int], received_s: float) -> bool:
+        """Whether there was room for it."""
+        taken = self.environments.take(self.now_s)
+        if taken is None:
+            return False
+        environment, cold = taken
+        ready_s = self.now_s
+        if cold:
+            ready_s += self.flood.cold_start_s * (next(self.starts) if self.starts else 1.0)
+        begin_s = max(ready_s, self.flood.barrier_s)
+        invocation = (environment, batch, received_s, ready_s + self.flood.timeout_s, cold)
+        if begin_s > self.now_s:
+            self._call(begin_s, self._begin, invocation)
+        else:
+            self._begin(invocation)
+        return True
+
+    def _begin(self, invocation: tuple[int, list[int], float, float, bool]) -> None:
+        """The operation of the last message of a batch begins."""
+        environment, batch, received_s, deadline_s, cold = invocation
+        now_s = self.now_s
+        own_s = next(self.cold_s if cold else self.warm_s)
+        outcome = (next(self.fails) if self.fails else DONE) or (FIRST if cold else DONE)
+        if now_s + own_s > deadline_s and not self.slowed:
+            own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
+        self.begun += 1
+        one = (self.virtual_s + own_s, self.begun, environment, batch, received_s, deadline_s, now_s, outcome)
+        heappush(self.ends, one)
+        self.running += 1
+        if self.slowed:
+            self.current[environment] = one
+            self.watch(environment, deadline_s)
+
+    def watch(self, environment: int, deadline_s: float) -> None:
+        """While operations may be slowed, each environment has one look ahead of it, at a deadline or before."""
+        if not self.watched[environment] and deadline_s < inf:
+            self.watched[environment] = True
+            self._call(max(deadline_s, self.now_s), self._look, environment)
+
+    def _look(self, environment: int) -> None:
+        self.watched[environment] = False
+        one = self.current[environment]
+        if one is None:
+            return
+        if (deadline_s := one[5]) > self.now_s:
+            self.watch(environment, deadline_s)
+        else:
+            self._end((*one[:-1], CUT_OFF))
+
+    def _end(self, one: tuple) -> None:
+        """An operation is done, has failed, or is cut off with whatever else its batch has."""
+        _, _, environment, batch, received_s, deadline_s, started_s, outcome = one
+        self.current[environment] = None
+        self.running -= 1
+        self.attempts.add(started_s, self.now_s, outcome)
+        if outcome == CUT_OFF:
+            self._back(batch, received_s + self.flood.visibility_timeout_s)
+            self.environments.reset(environment)
+        else:
+            message = batch.pop()
+            if outcome in (DONE, FIRST):
+                self.left -= 1
+            else:
+                pauses_s = self.flood.redelivery_s
+                again = min(self.messages.times_in_vain(message), len(pauses_s) - 1)
+                self._back([message], self.now_s + pauses_s[again])
+            if batch:
+                self._begin((environment, batch, received_s, deadline_s, False))
+                return
+            self.environments.free(environment)
+        self.asking.append(self.now_s + self.flood.hand_over_s)
+
+
+def _run_warm(engine: Engine) -> bool:
+    """What nearly all events of a flood are, as long as nothing else happens: a warm environment ends a message, and
+    takes the next.
+
+    What the engine's _ask, _invoke, _begin and _end do then, in one piece with nothing looked up twice: half the time.
+    Returns whether there was any of it.
+    """
+    if engine.flood.batch_size > 1:
+        return False
+    ends, asking, idle = engine.ends, engine.asking, engine.environments.idle
+    slowed, at_full_speed, timeout_s = engine.slowed, engine.at_full_speed, engine.flood.timeout_s
+    take, warm_s, fails, current = engine.messages.take, engine.warm_s, engine.fails, engine.current
+    start, end = engine.attempts.started_s.append, engine.attempts.ended_s.append
+    hand_over_s = engine.flood.hand_over_s
+    call_s = engine.later[0][0] if engine.later else inf
+    now_s, virtual_s, running, begun, left = engine.now_s, engine.virtual_s, engine.running, engine.begun, engine.left
+    while ends:
+        end_s = ends[0][0]
+        if slowed:
+            progress = at_full_speed / running if running > at_full_speed else 1.0
+            end_s = now_s + (end_s - virtual_s) / progress if end_s > virtual_s else now_s
+        if asking and asking[0] < end_s:
+            ask_s = asking[0]
+            if ask_s >= call_s or not idle or (message := take(ask_s)) is None:
+                break
+            virtual_s = virtual_s + (ask_s - now_s) * progress if slowed else ask_s
+            now_s = asking.popleft()
+            own_s, outcome = next(warm_s), next(fails) if fails else DONE
+            if own_s > timeout_s and not slowed:
+                own_s, outcome = timeout_s, CUT_OFF
+            begun += 1
+            running += 1
+            environment = idle.pop()
+            one = (virtual_s + own_s, begun, environment, [message], now_s, now_s + timeout_s, now_s, outcome)
+            heappush(ends, one)
+            if slowed:
+                current[environment] = one
+                if not engine.watched[environment]:
+                    engine.watch(environment, one[5])
+                    call_s = engine.later[0][0] if engine.later else inf
+        else:
+            one = ends[0]
+            environment = one[2]
+            if end_s >= call_s or one[7] or (slowed and current[environment] is not one):
+                break
+            heappop(ends)
+            current[environment] = None
+            now_s, virtual_s = end_s, one[0]
+            running -= 1
+            left -= 1
+            start(one[6])
+            end(now_s)
+            idle.append(environment)
+            asking.append(now_s + hand_over_s)
+    any_of_it = begun > engine.begun or left < engine.left
+    engine.now_s, engine.virtual_s, engine.running, engine.begun, engine.left = now_s, virtual_s, running, begun, left
+    return any_of_it
+
+
+def _drawn(draw: Callable[[], np.ndarray]) -> Iterator[Any]:
+    while True:
+        yield from draw().tolist()

@@ -1,0 +1,69 @@
+"""The flood of one cell: how many messages, who takes them, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stampede.model.trigger import Trigger
+
+# They are counted in a byte; SQS allows 1,000.
+MOST_RECEIVES = 255
+
+
+@dataclass(frozen=True)
+class Flood:
+    """One cell's flood. `trigger` None: workers that ask the queue themselves, N of them at once.
+
+    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. The loader
+    sends `messages_per_s`, and an invocation takes up to `batch_size` that are there. A message that is throttled, or
+    whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails
+    after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
+    `failing` is the share of attempts that end in an error, `crashing` that of those which crash or throw: their
+    messages come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
+    `cold_start_s` before its first (`cold_spread` their relative standard deviation), and `scale_out_per_10_s` new
+    environments come in ten seconds, beside so many that are `warm`. `barrier_s`: none begins before that. Raises
+    ValueError for what can't be.
+
+    Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice, and a trigger that
+    has grown doesn't shrink again.
+    """
+
+    messages: int
+    concurrency: int
+    messages_per_s: float
+    trigger: Trigger | None
+    timeout_s: float
+    visibility_timeout_s: float
+    batch_size: int = 1
+    receives: int = 5
+    redelivery_s: Sequence[float] = (2.0, 4.0, 8.0, 16.0, 32.0)
+    failing: float = 0.0
+    crashing: float = 0.0
+    scale_out_per_10_s: float = 1000.0
+    account_concurrency: float = math.inf
+    cold_start_s: float = 0.0
+    cold_spread: float = 0.0
+    hand_over_s: float = 0.0
+    barrier_s: float = 0.0
+    warm: int = 0
+
+    def __post_init__(self) -> None:
+        least = {
+            "messages": 1, "concurrency": 1, "account_concurrency": 1, "batch_size": 1, "scale_out_per_10_s": 1,
+            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "crashing": 0, "cold_start_s": 0, "cold_spread": 0,
+            "hand_over_s": 0, "barrier_s": 0, "warm": 0,
+        }  # fmt: skip
+        for name, at_least in least.items():
+            if not getattr(self, name) >= at_least:
+                raise ValueError(f"a flood's {name} must be {at_least} or more, got {getattr(self, name)}")
+        for name in ("messages_per_s", "timeout_s"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"a flood's {name} must be above 0, got {getattr(self, name)}")
+        if self.failing + self.crashing > 1 or self.receives > MOST_RECEIVES:
+            raise ValueError(
+                f"a flood's failing and crashing must be 1 at most together and receives {MOST_RECEIVES}, got {self}"
+            )
+        if not self.redelivery_s or not min(self.redelivery_s) >= 0:
+            raise ValueError(f"a flood's redelivery_s must be pauses of 0 or more, got {self.redelivery_s}")

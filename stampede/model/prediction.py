@@ -1,0 +1,139 @@
+"""What the model says of a cell, with how sure it is, and what binds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from stampede.model import ranges, request_rate
+from stampede.model.advice import advise, sentence
+from stampede.model.bottleneck import OWN, bottlenecks, listed
+from stampede.model.course import Course
+from stampede.model.parameters import Parameters
+from stampede.model.scenario import MOST_COURSES, SECONDS, Evaluation, Scenario, enough, evaluate, evaluations, expect
+from stampede.model.work import Work
+
+__all__ = ["RANGED", "Prediction", "Scenario", "predict"]
+
+# The figures of a prediction that have a range, and the means that have one too: of the first operations of their
+# environments, and of later ones.
+RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
+OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One cell, as `stampede simulate` prints it and run.json keeps it.
+
+    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them, None where
+    all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
+    `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
+    `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
+    what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
+    the picture. `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded as the
+    first of their environment, and of the others; `ranges` those of their means, by OF_KINDS.
+    """
+
+    count: int
+    min_s: float | None
+    p25_s: float | None
+    avg_s: float | None
+    p75_s: float | None
+    max_s: float | None
+    time_to_n_s: float | None
+    share_at_n: float
+    most_at_once: int
+    span_s: float
+    drain_s: float
+    peak_requests_per_s: float
+    requests_limit_per_s: float | None
+    failed: int
+    dead_lettered: int
+    throttled: int
+    binds: str
+    advice: str
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    ramp: tuple[tuple[float, int], ...] = ()
+    window_end_s: float | None = None
+    of_first: Mapping[str, float | None] = field(default_factory=dict)
+    of_later: Mapping[str, float | None] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in run.json, under `prediction.cells.<cell>`."""
+        return asdict(self)
+
+
+def predict(
+    scenario: Scenario, parameters: Parameters, seed: int = 1, found: Evaluation | None = None, ranged: bool = True
+) -> Prediction:
+    """What will happen in a cell. The same seed gives the same answer on any machine.
+
+    `found` is what `expect` says of it, where that was asked before; how sure it is, is left out where not `ranged`.
+    Raises ParameterError for a parameter that isn't there.
+    """
+    found = found or expect(scenario, parameters, seed)
+    bound = bottlenecks(scenario, found, seed)
+    changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
+    course = found.course
+    return Prediction(
+        count=scenario.messages,
+        **{name: value for name, value in figures(course).items() if name not in OF_KINDS},
+        peak_requests_per_s=course.peak_requests_per_s,
+        requests_limit_per_s=requests_limit(found.work, parameters),
+        failed=course.failed_attempts,
+        dead_lettered=course.dead_lettered,
+        throttled=course.throttled,
+        binds=listed(bound),
+        advice=sentence(changes),
+        ranges=_ranges(scenario, parameters, course, seed) if ranged else {},
+        ramp=tuple((float(at), int(running)) for at, running in course.ramp),
+        of_first={name: told(value) for name, value in course.of_first.items()},
+        of_later={name: told(value) for name, value in course.of_later.items()},
+    )
+
+
+def _ranges(scenario: Scenario, parameters: Parameters, course: Course, seed: int) -> dict[str, tuple[float, float]]:
+    """Those of RANGED, from a part of the flood where it is large."""
+    part = enough(scenario, course)
+    own = evaluate(scenario, parameters, seed, part).course if part < 1 else course
+    number = ranges.count(part * scenario.messages)
+    others = [
+        figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course)
+        for at, drawn in enumerate(ranges.draws(parameters, number, seed))
+    ]
+    of_ranged = {name: figures(course)[name] for name in (*RANGED, *OF_KINDS)}
+    found = ranges.intervals(of_ranged, figures(own), others, scenario.concurrency)
+    seeds = ([seed, 2 * MOST_COURSES + at] for at in range(ranges.floods(scenario.messages)))
+    return ranges.widened(found, [figures(one.course) for one in evaluations(scenario, parameters, seeds)])
+
+
+def figures(course: Course) -> dict[str, float | int | None]:
+    """Those of a course that chance decides."""
+    return {
+        **{name: told(getattr(course, name)) for name in SECONDS},
+        "time_to_n_s": course.time_to_n_s,
+        "window_end_s": course.window_end_s,
+        "share_at_n": course.share_at_n,
+        "most_at_once": course.most_at_once,
+        "span_s": course.drain_s - course.first_start_s,
+        "drain_s": course.drain_s,
+        **{name: told(getattr(course, kind)["avg_s"]) for name, kind in OF_KINDS.items()},
+    }
+
+
+def requests_limit(work: Work, parameters: Parameters) -> float | None:
+    """Requests a second that the limit of most of the work's requests lets through; None where none are counted, or
+    the place has no such limit."""
+    counted = [step for step in work.steps if step.rate and step.requests]
+    if not counted or parameters.place == "local":
+        return None
+    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
+
+
+def told(seconds: float) -> float | None:
+    """None for what no operation was there to tell."""
+    return None if math.isnan(seconds) else seconds

@@ -1,0 +1,99 @@
+"""How sure a prediction is: the same cell again under parameters drawn from where their true values may lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+
+from stampede.model.parameters import Parameters
+
+# Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of them.
+FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
+# Floods under a prediction's own parameters: chance moves small ones further than a few draws show. Another flood lies
+# beyond all of k with a probability of 2 / (k + 1), however they are distributed: 1.3 % of 150. What several figures,
+# which hang together, leave out comes to less than 5 % of the floods.
+MOST_FLOODS, FEWEST_FLOODS, MESSAGES_IN_FLOODS = 150, 40, 5_000
+# A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
+DEVIATIONS = 1.96
+# What hardly ever reaches N has a share of 0 in some draws, of which there is no logarithm.
+SMALLEST_RATIO = 0.01
+
+
+def count(messages: float) -> int:
+    """How many sets of parameters a flood of so many messages gets."""
+    return int(max(FEWEST, min(MOST, MESSAGES_IN_ALL / messages)))
+
+
+def floods(messages: float) -> int:
+    """How many floods of so many messages show what chance does; 0 for large ones, where the draws do."""
+    number = int(min(MOST_FLOODS, MESSAGES_IN_FLOODS / messages))
+    return number if number >= FEWEST_FLOODS else 0
+
+
+def widened(
+    found: Mapping[str, tuple[float, float]], others: Sequence[Mapping[str, float | None]]
+) -> dict[str, tuple[float, float]]:
+    """The ranges `found`, made to hold what `others`, floods under the same parameters, gave."""
+    result = dict(found)
+    for name, (low, high) in found.items():
+        known = [one[name] for one in others if one[name] is not None]
+        result[name] = (min([low, *known]), max([high, *known]))
+    return result
+
+
+def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters]:
+    """`number` sets of parameters, the same for the same seed.
+
+    A parameter's `low` and `high` are taken for the ends of a 95 % interval around its value, on each side for itself
+    and in proportion; none lies outside. A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): of
+    each parameter every n-th of its distribution is drawn from once, so that a dozen sets tell what a hundred would.
+    """
+    random = np.random.default_rng([seed, number])
+    names = sorted(name for name in parameters if parameters.row(name).low < parameters.row(name).high)
+    quantiles = [(random.permutation(number) + random.random(number)) / number for _ in names]
+    for at in range(number):
+        yield parameters.with_rows(
+            replace(parameters.row(name), value=drawn(parameters, name, float(one[at])))
+            for name, one in zip(names, quantiles, strict=True)
+        )
+
+
+def drawn(parameters: Parameters, name: str, quantile: float) -> float:
+    """The value of a parameter at a quantile of what it may be."""
+    row = parameters.row(name)
+    deviations = NormalDist().inv_cdf(min(max(quantile, 1e-6), 1 - 1e-6)) / DEVIATIONS
+    end = row.high if deviations > 0 else row.low
+    return row.value * (end / row.value) ** min(1.0, abs(deviations))
+
+
+def intervals(
+    figures: Mapping[str, float | None],
+    evaluated: Mapping[str, float | None],
+    others: Sequence[Mapping[str, float | None]],
+    concurrency: int,
+) -> dict[str, tuple[float, float]]:
+    """Low and high of each of the `figures` that there is. `others` are what draws gave where the parameters' own
+    values gave `evaluated`, of the whole or of a part; what doesn't have a figure tells nothing of it. No share is
+    above 1, and no more than `concurrency` run at once."""
+    found, most = {}, {"share_at_n": 1.0, "most_at_once": float(concurrency)}
+    for name, value in figures.items():
+        own = evaluated[name]
+        if value is None or own is None:
+            continue
+        known = [one[name] for one in others if one[name] is not None]
+        # Of nothing there is no multiple: what is never at full N in these values may be in others.
+        low, high = interval(value, [one / own for one in known]) if own else (value, max([value, *known]))
+        found[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
+    return found
+
+
+def interval(value: float, ratios: Sequence[float]) -> tuple[float, float]:
+    """Low and high of a figure, of which draws gave these multiples: to each side so far that 95 % of log-normally
+    distributed ones would lie within. Each side has a deviation of its own, as if the other were its mirror image."""
+    logs = [math.log(max(one, SMALLEST_RATIO)) for one in ratios]
+    low, high = (math.sqrt(2 * sum(max(0.0, side * one) ** 2 for one in logs) / max(1, len(logs))) for side in (-1, 1))
+    return value * math.exp(-DEVIATIONS * low), value * math.exp(DEVIATIONS * high)

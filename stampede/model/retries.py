@@ -1,0 +1,62 @@
+"""How an SDK retries in standard mode, by the version that ran: `functions/agreed/retries.json`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
+
+from stampede.checkout import FUNCTIONS
+
+AGREED = FUNCTIONS / "agreed" / "retries.json"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Standard mode's. A client has so many `tokens` at most; a retry takes `retry_cost` of them, `timeout_cost` after
+    a timeout and `throttle_cost` after a throttled call. A call that succeeds gives back what its last retry cost, or
+    `success_gain`. The first pause lasts up to `first_pause_s`, after a throttled call up to `throttle_first_pause_s`,
+    and each later one up to twice as long, up to `longest_pause_s`. `retry_after_header` is the answer's header that
+    may make a pause longer, in milliseconds and by 5 s at most; None: no header does."""
+
+    tokens: int
+    retry_cost: int
+    timeout_cost: int
+    throttle_cost: int
+    success_gain: int
+    first_pause_s: float
+    throttle_first_pause_s: float
+    longest_pause_s: float
+    retry_after_header: str | None
+
+
+def rules_of(sdk: str) -> Rules | None:
+    """The rules of an `sdk` as records name it (`botocore 1.44.5`); None for one whose rules aren't known.
+
+    `none` is our own HTTP. Ours are also the retries around the calls of the AWS SDK for Go, whose own are off.
+    """
+    name, _, version = sdk.partition(" ")
+    since = _agreed()["sdks"].get(name, {})
+    reached = [one for one in since if _numbers(one) <= _numbers(version or "0")]
+    return _standard(since[max(reached, key=_numbers)]) if reached else None
+
+
+def ours() -> Rules:
+    """Those of our own HTTP and of the Go programs."""
+    return _standard(_agreed()["ours"])
+
+
+@cache
+def _agreed() -> dict[str, Any]:
+    return json.loads(AGREED.read_text(encoding="utf-8"))
+
+
+def _standard(name: str) -> Rules:
+    found = _agreed()["standard"][name]
+    return Rules(**{one.name: found[one.name] for one in fields(Rules)})
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))

@@ -1,0 +1,236 @@
+"""One cell as the model is asked about it, and one run of the engine over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import mean, median_low
+from typing import Any
+
+from stampede.model import machine, operations, simulation
+from stampede.model.course import Course
+from stampede.model.flood import Flood
+from stampede.model.limits import Limit
+from stampede.model.operation import Operation
+from stampede.model.parameters import Parameters
+from stampede.model.sharing import Shared
+from stampede.model.trigger import Trigger, kept
+from stampede.model.work import Work
+
+STANDARD, PROVISIONED = "standard", "provisioned"
+# A small flood is run so often, or until it has so many messages together.
+MOST_COURSES, MESSAGES_FOR_A_MEAN = 30, 300
+# Those of one operation as the table has them, and those of the flood.
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
+SPANS = ("time_to_n_s", "window_end_s", "share_at_n", "first_start_s", "drain_s")
+KINDS = ("of_first", "of_later")
+COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
+# A part of a flood has at least so many of both.
+ENOUGH_ATTEMPTS, ENOUGH_WORKERS = 5000, 100
+# A larger flood is told by a part of it: nobody waits minutes for an answer.
+MOST_ATTEMPTS = 200_000
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One cell as the model is asked about it.
+
+    `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with `pollers`, minimum and
+    maximum), or empty where workers ask the queue themselves or the messages go one after the other. What is None of
+    `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
+    "Network bandwidth per execution environment". `shares_a_list`: the messages are shares of one list, so that their
+    number can't be chosen by itself. `warm_up` are messages of a flood before this one, whose environments are still
+    warm. `crashing` is the share of invocations that crash or throw, beside those `failing`, which report it. `without`
+    are shared limits, by name, that aren't there: to ask what they cost. `operations` is what is counted, in words.
+    """
+
+    work: Callable[[Parameters], Work]
+    messages: int
+    concurrency: int
+    memory_mb: int
+    timeout_s: float
+    visibility_timeout_s: float
+    trigger: str = STANDARD
+    pollers: tuple[int, int] | None = None
+    maximum_concurrency: int | None = None
+    account_concurrency: int | None = None
+    bandwidth_quota: bool = False
+    barrier_s: float = 0.0
+    failing: float = 0.0
+    crashing: float = 0.0
+    shares_a_list: bool = False
+    warm_up: int = 0
+    without: tuple[str, ...] = ()
+    operations: str = "operations"
+
+    def with_work(self, **changes: object) -> Scenario:
+        """The same, but for parts of its work, and of what it repeats."""
+
+        def changed(parameters: Parameters) -> Work:
+            work = self.work(parameters)
+            again = work.repeat and replace(work.repeat, **changes)
+            return replace(work, repeat=again, **changes)
+
+        return replace(self, work=changed)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the engine was asked, and what it answered."""
+
+    work: Work
+    operation: Operation
+    limits: Sequence[Limit]
+    flood: Flood
+    course: Course
+
+
+def evaluate(
+    scenario: Scenario, parameters: Parameters, seed: int | Sequence[int] = 1, part: float = 1.0
+) -> Evaluation:
+    """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
+
+    Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
+    Its figures are about those of the whole, for less computing.
+    """
+    return next(evaluations(scenario, parameters, [seed], part))
+
+
+def evaluations(
+    scenario: Scenario, parameters: Parameters, seeds: Iterable[int | Sequence[int]], part: float = 1.0
+) -> Iterator[Evaluation]:
+    """One for each seed; what chance has no part in is worked out once."""
+    work = scenario.work(parameters)
+    operation, limits = operations.of(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
+    if scenario.without:
+        limits = [limit for limit in limits if limit.name not in scenario.without]
+        demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
+        operation = replace(operation, demands=demands)
+    flood = flood_of(scenario, work, parameters)
+    asked, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
+    for seed in seeds:
+        its = asked
+        if scenario.warm_up:
+            before = replace(asked, messages=max(1, round(min(1.0, part) * scenario.warm_up)), barrier_s=0.0)
+            its = replace(asked, warm=int(simulation.carried_out(before, operation, shared, seed).of_first["count"]))
+        course = simulation.carried_out(its, operation, shared, seed)
+        if part < 1:
+            course = _of_whole(flood, its, course)
+        yield Evaluation(work, operation, limits, flood if part < 1 else its, course)
+
+
+def _of_whole(flood: Flood, asked: Flood, course: Course) -> Course:
+    """What came of a part, told as of the whole."""
+    times, workers = flood.messages / asked.messages, flood.concurrency / asked.concurrency
+    return replace(
+        course,
+        **{name: round(times * getattr(course, name)) for name in COUNTS},
+        most_at_once=round(workers * course.most_at_once),
+        peak_requests_per_s=workers * course.peak_requests_per_s,
+        ramp=tuple((at_s, round(workers * running)) for at_s, running in course.ramp),
+        **{kind: getattr(course, kind) | {"count": round(times * getattr(course, kind)["count"])} for kind in KINDS},
+    )
+
+
+def expect(scenario: Scenario, parameters: Parameters, seed: int = 1, attempts: int = MOST_ATTEMPTS) -> Evaluation:
+    """As `evaluate`, of the whole, or of a part with about so many `attempts` where there would be more. Of a small
+    flood, where chance decides much, the figures are the means of several; one that most of them don't have, none has.
+    """
+    part = enough(scenario)
+    if part < 1:
+        part = enough(scenario, evaluate(scenario, parameters, seed, part).course, attempts)
+    further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
+    if further < 2:
+        return evaluate(scenario, parameters, seed, part)
+    found, *others = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
+    courses = [one.course for one in (found, *others)]
+    means: dict[str, Any] = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
+    means |= {name: _mean([getattr(one, name) for one in courses], None) for name in SPANS}
+    means |= {name: round(mean(getattr(one, name) for one in courses)) for name in COUNTS}
+    # N where most of them reach it: as `time_to_n_s`.
+    means["most_at_once"] = median_low(one.most_at_once for one in courses)
+    for kind in KINDS:
+        of = [getattr(one, kind) for one in courses]
+        means[kind] = {name: _mean([one[name] for one in of], math.nan) for name in SECONDS}
+        means[kind]["count"] = round(mean(one["count"] for one in of))
+    return replace(found, course=replace(found.course, **means))
+
+
+def _mean(values: Sequence[float | None], otherwise: float | None) -> float | None:
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
+
+
+def enough(scenario: Scenario, course: Course | None = None, attempts: float = ENOUGH_ATTEMPTS) -> float:
+    """The part of a large flood that tells about the same as the whole, in about so many `attempts` where a message is
+    tried as often as in the `course` of it; 1 for a small flood."""
+    in_all = scenario.messages if course is None else course.succeeded + course.failed_attempts
+    workers = math.ceil(max(attempts / in_all * scenario.concurrency, ENOUGH_WORKERS))
+    return min(1.0, workers / scenario.concurrency)
+
+
+def part_of(flood: Flood, part: float) -> Flood:
+    """A small flood that goes as the large one does."""
+    if part >= 1:
+        return flood
+    trigger = flood.trigger and Trigger(
+        max(1.0, part * flood.trigger.start),
+        part * flood.trigger.per_minute,
+        max(1.0, round(part * flood.trigger.most, 6)),  # at N, where the whole's is
+    )
+    return replace(
+        flood,
+        messages=max(1, round(part * flood.messages)),
+        concurrency=max(1, round(part * flood.concurrency)),
+        messages_per_s=part * flood.messages_per_s,
+        trigger=trigger,
+        scale_out_per_10_s=max(1.0, part * flood.scale_out_per_10_s),
+        account_concurrency=max(1.0, round(part * flood.account_concurrency, 6)),
+        warm=round(part * flood.warm),
+    )
+
+
+def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
+    """What the small flood shares."""
+    return [replace(one, per_s=[min(1.0, part) * much for much in one.per_s]) for one in limits]
+
+
+def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
+    """What the engine needs to know of a cell beside its operation."""
+    cold_s, cold_spread = (parameters["cold_start_s"] if scenario.trigger else 0.0) + work.cold_s, 0.0
+    if parameters.place == "local":
+        cold_s, cold_spread = machine.cold_start(cold_s, min(scenario.messages, scenario.concurrency), parameters)
+    return Flood(
+        messages=scenario.messages,
+        concurrency=scenario.concurrency,
+        messages_per_s=parameters["loader_messages_per_s"],
+        trigger=trigger_of(scenario, parameters),
+        timeout_s=scenario.timeout_s,
+        visibility_timeout_s=scenario.visibility_timeout_s,
+        failing=scenario.failing,
+        crashing=scenario.crashing,
+        scale_out_per_10_s=parameters["scale_out_per_10_s"],
+        account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
+        cold_start_s=cold_s + work.before_s,
+        cold_spread=cold_spread,
+        hand_over_s=parameters["hand_over_s"] + work.before_s,
+        barrier_s=scenario.barrier_s,
+    )
+
+
+def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
+    """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source mappings")."""
+    if not scenario.trigger:
+        return None
+    if parameters.place == "local":
+        # MiniStack takes as many messages as the function may run, at once and from the beginning (lambda_svc).
+        return Trigger(scenario.concurrency, 0.0, scenario.concurrency)
+    if scenario.trigger == PROVISIONED and scenario.pollers is not None:
+        each = parameters["invokes_per_poller"]
+        least, most = (each * pollers for pollers in scenario.pollers)
+        return Trigger(least, parameters["provisioned_per_minute"], most)
+    most = math.inf if scenario.maximum_concurrency is None else scenario.maximum_concurrency
+    left = kept(scenario.crashing, parameters)
+    most = max(1, math.floor(left * min(most, parameters["sqs_most"])))
+    return Trigger(min(parameters["sqs_start"], most), left * parameters["sqs_per_minute"], most)

@@ -1,0 +1,166 @@
+"""The lines of the bill of a sweep's cells, as numbers: pure arithmetic over prices.json.
+
+Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from stampede.experiment.usage import Use
+from stampede.planning.cost import access_log, durations
+from stampede.planning.cost.prices import USUAL_REGION, Prices
+from stampede.planning.demand import Demand
+
+BATCH = 10  # messages in one SendMessageBatch
+FREE_TMP_MB = 512
+# START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each event.
+LOG_BYTES_PER_MESSAGE = 1024
+# Every saved query once over all lines of the run.
+INSIGHTS_SCANS = 7
+# While the queue is empty it is asked every 20 s: by five connections of Lambda's trigger, or by each host. Counted for
+# the whole run.
+EMPTY_RECEIVES_PER_HOUR = 3600 / 20
+TRIGGER_CONNECTIONS = 5
+# Lambda's guide (SQS event source mappings, provisioned mode): a poller makes up to 10 polls a second. Fewer while the
+# pollers aren't all needed, and how many an empty queue gets isn't documented, so this is the most there can be.
+POLLS_PER_POLLER_S = 10
+# Of `drain`: two GetQueueAttributes every 5 s.
+DRAIN_REQUESTS_PER_HOUR = 2 * 3600 / 5
+BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json, of `region`."""
+
+    service: str
+    what: str
+    quantity: float
+    unit: str
+    usd_per_unit: float | None
+    price: str = ""
+    region: str = USUAL_REGION
+
+    @property
+    def usd(self) -> float | None:
+        """Quantity times price, None where the price isn't known."""
+        return None if self.usd_per_unit is None else self.quantity * self.usd_per_unit
+
+    def as_dict(self) -> dict[str, Any]:
+        """The item as it stands in run.json."""
+        return {
+            "service": self.service,
+            "what": self.what,
+            "quantity": round(self.quantity, 6),
+            "unit": self.unit,
+            "usd_per_unit": self.usd_per_unit,
+            "usd": None if self.usd is None else round(self.usd, 6),
+            "price": self.price,
+        }
+
+
+def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
+    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them."""
+
+    def item(service: str, what: str, price: str, quantity: float) -> Item:
+        found = prices[price]
+        return Item(service, what, quantity, found.unit, found.usd, price, found.region)
+
+    messages = sum(cell.all_messages for cell in cells)
+    requests = sum(_queue_requests(cell) for cell in cells if not cell.usage.in_athena)
+    logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
+    hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
+    polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
+    logged = [cell for cell in cells if access_log.is_on(cell.values)]
+    s3_lines = access_log.lines(_used(logged, 0.0), hours) if logged else {}
+    asking = EMPTY_RECEIVES_PER_HOUR * max(_connections(cell) for cell in cells) + DRAIN_REQUESTS_PER_HOUR
+    return [
+        *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
+        *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
+        item("SQS", "send, receive, delete", "sqs_request", requests),
+        item("SQS", "receives from an empty queue", "sqs_request", hours * asking),
+        *([item("SQS", "provisioned pollers, at most", "sqs_request", polls)] if polls else []),
+        item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
+        item("CloudWatch", "Logs Insights scans", "logs_scanned_gb", INSIGHTS_SCANS * logs_gb),
+        *(item(*line, quantity) for line, quantity in s3_lines.items()),
+    ]
+
+
+def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item]) -> list[Item]:
+    """The lines of what runs in functions."""
+    if not cells:
+        return []
+    pollers_s = _pollers_s(cells, around_s)
+    return [
+        *(
+            item("Lambda", f"compute, {name}", f"lambda_gb_s_{name}", _gb_s(cells, name))
+            for name in sorted({cell.architecture for cell in cells})
+        ),
+        item("Lambda", "requests", "lambda_request", sum(cell.all_messages for cell in cells)),
+        item("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", sum(_tmp_gb_s(cell) for cell in cells)),
+        *([item("Lambda", "provisioned pollers", "lambda_poller_hour", pollers_s / 3600)] if pollers_s else []),
+    ]
+
+
+def _queue_requests(cell: Demand) -> int:
+    """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
+    batches = cell.rounds * ceil(cell.messages / cell.rounds / BATCH) + ceil(cell.warm_up_messages / BATCH)
+    return batches + cell.preparations + 2 * cell.all_messages
+
+
+def _connections(cell: Demand) -> int:
+    """Who asks the queue while it is empty."""
+    return cell.concurrency if cell.usage.on_hosts else TRIGGER_CONNECTIONS
+
+
+def _pollers_s(cells: list[Demand], around_s: float) -> float:
+    """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next one's or the end."""
+    most = [(cell.pollers.maximum, durations.cell_s(cell, "aws")) for cell in cells if cell.pollers]
+    return sum(pollers * seconds for pollers, seconds in most) + max(most, default=(0, 0))[0] * around_s
+
+
+def _billed_s(cell: Demand) -> float:
+    """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills since August 2025, and
+    the wait at the start barrier."""
+    preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
+    environments = min(cell.concurrency, cell.operations)
+    return cell.working_s + preparing_s + environments * (cell.start_s + cell.rounds * cell.barrier_s)
+
+
+def _gb_s(cells: list[Demand], architecture: str) -> float:
+    return sum(cell.memory_mb / 1024 * _billed_s(cell) for cell in cells if cell.architecture == architecture)
+
+
+def _tmp_gb_s(cell: Demand) -> float:
+    return max(0, cell.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(cell)
+
+
+def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
+    """The quantities of the experiment's own lines, by service, words and price, those of a service together.
+
+    What is up with its cell alone is so for the cell's time; for that around all cells, with the first.
+    """
+    hours = [durations.cell_s(cell, "aws") / 3600 for cell in cells]
+    hours[0] += around_s / 3600
+    lines: dict[tuple[str, str, str], list[tuple[float, Use]]] = {}
+    for cell, up_hours in zip(cells, hours, strict=True):
+        for use in cell.usage.uses:
+            quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
+            lines.setdefault((use.service, use.what, use.price), []).append((quantity, use))
+    services = list(dict.fromkeys(service for service, _, _ in lines))
+    return {
+        line: sum(quantity for quantity, _ in uses) + _once(sum(hours), [use for _, use in uses])
+        for line, uses in sorted(lines.items(), key=lambda one: services.index(one[0][0]))
+    }
+
+
+def _once(hours: float, uses: list[Use]) -> float:
+    """What is used once for all cells, and while a stack is up: the largest of each thing that it is of."""
+    most: dict[str, float] = {}
+    for use in uses:
+        most[use.of] = max(most.get(use.of, 0.0), use.once + (use.per_hour and use.per_hour * hours))
+    return sum(most.values())

@@ -1,0 +1,61 @@
+"""How long a plan may take: a cell, and what stands around the cells; the floods are as the model predicts them.
+
+No run on AWS stands behind the times of Terraform; they are rough, and the progress of a sweep corrects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stampede.planning.cost import access_log
+from stampede.planning.demand import Demand
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Seconds around the floods: before the first cell, for each cell, for its share of each round, after the last, and
+    the upload's speed."""
+
+    first_apply_extra_s: float
+    apply_s: float
+    settle_s: float
+    round_s: float
+    destroy_s: float
+    upload_mib_per_s: float
+
+
+# AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag, after each round too. The
+# upload: 100 Mbit/s.
+SURROUNDINGS = {
+    "aws": Surroundings(60, 30, 15, 8, 180, 12),
+    "local": Surroundings(30, 10, 2, 0.2, 15, 200),
+}
+
+
+def cell_s(demand: Demand, target: str) -> float:
+    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, the wait for the log lines of
+    each round, and for the last ones. `demand` is as the model foresees it at `target`."""
+    around = SURROUNDINGS[target]
+    waiting_s = around.settle_s + (around.round_s * demand.rounds if demand.rounds > 1 else 0.0)
+    return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + waiting_s
+
+
+def apply_s(demand: Demand, target: str) -> float:
+    """Expected seconds of the apply before one cell; 0 where the cell before has the same stack."""
+    extra_s = demand.usage.apply_s if target == "aws" else 0
+    return (SURROUNDINGS[target].apply_s + extra_s) * demand.applies
+
+
+def around_s(cells: Sequence[Demand], target: str) -> float:
+    """Expected seconds that stand beside the cells: what only the first apply makes, upload, what is placed for several
+    of them, the wait for S3's access logs (a stack that is kept isn't waited for), destroy."""
+    around, usages = SURROUNDINGS[target], [cell.usage for cell in cells]
+    stack_s = max(one.stack_s for one in usages) if target == "aws" else 0
+    upload_s = max(one.data_mb for one in usages) / around.upload_mib_per_s
+    placing_s: dict[str, float] = {}
+    for one in usages:
+        placing_s[one.placed] = max(placing_s.get(one.placed, 0.0), one.placing_s.get(target, 0.0))
+    waits = target == "aws" and any(access_log.is_on(cell.values) for cell in cells)
+    told_s = access_log.WAIT_S if waits else 0
+    return around.first_apply_extra_s + upload_s + sum(placing_s.values()) + told_s + around.destroy_s + stack_s

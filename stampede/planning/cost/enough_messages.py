@@ -1,0 +1,138 @@
+"""`--messages auto`: for each cell the fewest messages that put four fifths of its operations' time at full N."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments import EXPERIMENTS, Experiment
+from stampede.errors import UsageError
+from stampede.model.bottleneck import GOOD_SHARE, bottlenecks, listed
+from stampede.model.enough import NeverEnoughError, fewest
+from stampede.planning.cost.estimates import estimate
+from stampede.planning.demand import Demand
+from stampede.planning.plan import Plan
+from stampede.planning.predicting import NOTHING, UNANSWERED, Given, Question, expected, questions, refuse, unanswered
+from stampede.progress import say
+
+OPTION = "--messages auto"
+SHARE = GOOD_SHARE
+# What an interval of a mean needs: MINIMUM_FOR_INTERVAL of stampede/report/statistics/rules.py.
+LEAST = 10
+# As NEARLY_FULL of the same rules.
+NEARLY_FULL = 0.9
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A cell, the least messages that it may have, those that were chosen, and what they put at full N."""
+
+    cell: Demand
+    question: Question
+    least: int
+    messages: int
+
+    def share_of(self, messages: int) -> float:
+        """The share of the operations' time at full N with so many."""
+        return expected(self.question.varied(messages=messages).flood).course.share_at_n
+
+
+def with_enough_messages(
+    plan: Plan, defaults: Mapping[str, Any], kind: str, budget_usd: float | None, given: Given = NOTHING
+) -> Plan:
+    """`plan` with the fewest messages for each cell that put SHARE of the operations' time at full N, though never
+    fewer than N, or than an interval needs. Says on stderr what was chosen.
+
+    `kind` is the plan's target, as `estimate` takes it. Raises UsageError where messages are shares of one list, where
+    no number of them does it, or where it costs more than `budget_usd` (None: no limit; a local sweep costs nothing).
+    """
+    experiment = EXPERIMENTS[plan.experiment]
+    if experiment.work is None:
+        raise UsageError(f"{OPTION}: there is no model of {experiment.name}; use --messages-per-concurrency")
+    refuse(plan, defaults, given)
+    asked = questions(replace(plan, repeats=1), defaults, plan.target, given)
+    found = [_chosen(*one, experiment) for one in asked]
+    enough = replace(plan, counts={one.cell.alike: one.messages for one in found})
+    if budget_usd is not None and kind != "local":
+        _refuse_beyond(budget_usd, plan, lambda plan: estimate(plan, defaults, kind, given).total_usd, found)
+    for one in found:
+        say(
+            f"{OPTION}: {one.cell.alike}: {one.messages:,} messages, with "
+            f"{_put(one.share_of(one.messages), experiment)}"
+        )
+    return enough
+
+
+def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
+    """The search for one cell. Raises UsageError."""
+    step = 1
+    if experiment.messages is not None:
+        step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
+    at_once = cell.concurrency * (1 if question.flood is question else question.rounds)
+    least = -(-max(at_once, LEAST) // step) * step
+    try:
+        messages = fewest(lambda count: expected(question.varied(messages=count).flood).course, SHARE, least, step)
+    except NeverEnoughError as error:
+        raise UsageError(_never(error, cell, question, experiment)) from None
+    except UNANSWERED as error:
+        raise UsageError(f"{OPTION}: {unanswered(cell, error)}") from None
+    return Chosen(cell, question, least, messages)
+
+
+def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
+    """Why no number of messages is enough, and the way out."""
+    found, n = error.found, cell.concurrency
+    tried = question.varied(messages=error.messages).flood
+    why = f"the bottleneck is {listed(bottlenecks(tried.scenario, expected(tried), tried.seed))}"
+    if found.time_to_n_s is not None:
+        came = f"it is {_put(found.share_at_n, experiment)}"
+    else:
+        came = f"at most {found.most_at_once:,} run at once"
+        if found.most_at_once >= NEARLY_FULL * n:
+            why = (
+                f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for N of them to run at the "
+                "same moment"
+            )
+    return (
+        f"{OPTION}: {cell.alike}: no number of messages reaches {_put(SHARE, experiment)} = {n:,}; "
+        f"with {error.messages:,} {came}, and {why}; sweep a smaller N, or use "
+        "--messages-per-concurrency"
+    )
+
+
+def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], found: list[Chosen]) -> None:
+    """Raise UsageError where the chosen messages cost more than the budget, with the share that it does buy.
+
+    A bill grows in a straight line with the messages, from the least on; what an unknown price hides is refused by
+    `check_budget`.
+    """
+    enough_usd = usd(replace(plan, counts={one.cell.alike: one.messages for one in found}))
+    if enough_usd <= budget_usd:
+        return
+    experiment = EXPERIMENTS[plan.experiment]
+    least_usd = usd(replace(plan, counts={one.cell.alike: one.least for one in found}))
+    cost = (
+        f"{OPTION}: {_percent(SHARE)} of the {experiment.operation[1]}' time at full N would cost "
+        f"about {enough_usd:.2f} USD, but --budget-usd is {budget_usd:g}"
+    )
+    if least_usd > budget_usd:
+        raise UsageError(
+            f"{cost}, which is below the least possible cost, {least_usd:.2f} USD; raise --budget-usd, or sweep fewer "
+            "or smaller cells with --set"
+        )
+    bought = (budget_usd - least_usd) / (enough_usd - least_usd)
+    shares = [(one.share_of(int(one.least + bought * (one.messages - one.least))), one.cell.alike) for one in found]
+    share, cell = min(shares)
+    raise UsageError(
+        f"{cost}; this budget reaches {_percent(share)} in {cell} and at least that in the others; "
+        "raise --budget-usd, or sweep fewer or smaller cells with --set"
+    )
+
+
+def _put(share: float, experiment: Experiment) -> str:
+    return f"{_percent(share)} of the {experiment.operation[1]}' time at full N"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,194 @@
+"""What a sweep costs on AWS and how long it takes, estimated from its plan and the model before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments import EXPERIMENTS
+from stampede.errors import UsageError
+from stampede.phrases import minutes
+
+# The module, and not what is in it: it asks this package for demands.
+from stampede.planning import predicting
+from stampede.planning.cost import durations
+from stampede.planning.cost.bill import Item, bill_items
+from stampede.planning.cost.foreseen import foreseen
+from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
+from stampede.planning.demand import Demand, setting
+from stampede.planning.plan import Cell, Plan, cells_words
+from stampede.stacks.infra_variables import declared
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
+    order in which they run, `cells_s` their seconds by name (`applies_s`: of Terraform alone), on the plan's own
+    target; `prices` are those of the region, `advice` sentences of the experiment's on what else does such work."""
+
+    target: str
+    prices: Prices
+    items: tuple[Item, ...]
+    cells: tuple[Demand, ...]
+    cells_s: Mapping[str, float]
+    applies_s: Mapping[str, float]
+    around_s: float
+    advice: tuple[str, ...] = ()
+
+    @property
+    def total_usd(self) -> float:
+        """The sum of all items with a known price."""
+        return sum(item.usd or 0.0 for item in self.items)
+
+    @property
+    def region(self) -> str:
+        """Where it would run."""
+        return self.prices.region
+
+    @property
+    def prices_region(self) -> str:
+        """Whose prices these are: the region's own where any of them is known."""
+        return self.region if any(item.region == self.region for item in self.items) else USUAL_REGION
+
+    @property
+    def prices_elsewhere(self) -> list[str]:
+        """The names of the prices that aren't the region's own, because those aren't known here."""
+        return list(dict.fromkeys(item.price for item in self.items if item.region != self.region))
+
+    @property
+    def unpriced(self) -> list[Item]:
+        """Items that cost something unknown."""
+        return [item for item in self.items if item.usd_per_unit is None]
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of the whole sweep."""
+        return sum(self.cells_s.values()) + self.around_s
+
+    def cell_seconds(self, cell: Cell) -> float:
+        """Seconds of one cell of the plan."""
+        return self.cells_s[cell.name]
+
+    def apply_seconds(self, cell: Cell) -> float:
+        """Those of them that Terraform takes."""
+        return self.applies_s[cell.name]
+
+    def by_service(self) -> dict[str, float]:
+        """US dollars by service, in the order of the items."""
+        sums: dict[str, float] = {}
+        for item in self.items:
+            sums[item.service] = sums.get(item.service, 0.0) + (item.usd or 0.0)
+        return sums
+
+    def sentences(self) -> list[str]:
+        """Duration and cost in words, a line each, and what the figures rest on."""
+        about = minutes(max(60, self.total_s))
+        lines = [f"duration: about {about} for {cells_words(len(self.cells_s))}, Terraform included"]
+        cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
+        here = {
+            "local": "nothing on this machine; on AWS ",
+            "endpoint": "unknown at an endpoint that isn't AWS; on AWS ",
+        }
+        lines.append(f"cost: {here.get(self.target, '')}{cost}")
+        free = [f"{_amount(item.quantity)} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
+        lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
+        if missing := sum(not cell.is_foreseen for cell in self.cells):
+            lines.append(
+                f"not counted: the operations' own time in {missing} of {len(self.cells)} cells, for which "
+                "there is no prediction"
+            )
+        lines += [
+            f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"
+            for item in self.unpriced
+        ]
+        return [*lines, *self.advice]
+
+    def services_text(self) -> str:
+        """The dollars of each service in one phrase."""
+        return ", ".join(f"{service} {usd:.2f}" for service, usd in self.by_service().items())
+
+    def prices_text(self) -> str:
+        """Which prices these are."""
+        where = f"{self.prices_region} prices of {self.prices.date}"
+        if self.region != self.prices_region:
+            return f"{where}, because there are none for {self.region}"
+        others = self.prices_elsewhere
+        return f"{where}, except {', '.join(others)} ({USUAL_REGION})" if others else where
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate as it stands in run.json."""
+        return {
+            "prices_date": self.prices.date,
+            "prices_region": self.prices_region,
+            "prices_elsewhere": self.prices_elsewhere,
+            "prices": self.prices.known_usd,
+            "region": self.region,
+            "items": [item.as_dict() for item in self.items],
+            "total_usd": round(self.total_usd, 6),
+            "expected_s": round(self.total_s),
+            "advice": list(self.advice),
+        }
+
+
+def _amount(quantity: float) -> str:
+    """Whole units, and parts of one where there are fewer than 10: `0.08`, `13,320`."""
+    return f"{quantity:,.0f}" if quantity >= 10 else f"{quantity:.2g}"
+
+
+def estimate(
+    plan: Plan,
+    defaults: Mapping[str, Any] | None = None,
+    kind: str | None = None,
+    given: predicting.Given | None = None,
+) -> Estimate:
+    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target. `given` is what is
+    known beside the plan.
+
+    A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
+    duration of AWS. Raises UsageError for values that aren't numbers.
+    """
+    if defaults is None:
+        defaults = {name: variable.default for name, variable in declared().items()}
+    prices = read_prices(str(setting(plan, "region", defaults)))
+    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", given)
+    here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
+    advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
+    return Estimate(
+        target=kind or plan.target,
+        prices=prices,
+        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
+        cells=tuple(here),
+        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
+        applies_s={cell.name: durations.apply_s(cell, plan.target) for cell in here},
+        around_s=durations.around_s(cells, plan.target),
+        advice=tuple(advice),
+    )
+
+
+def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
+    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and always passes; what
+    an endpoint bills nobody knows, so there AWS's prices count.
+
+    Raises UsageError, also where a part of the cost has no known price: then nobody can keep a budget.
+    """
+    if budget_usd is None or estimate.target == "local":
+        return
+    if estimate.unpriced:
+        what = ", ".join(item.what for item in estimate.unpriced)
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the price of {what} is unknown; "
+            "use settings whose price is known, or leave --budget-usd out"
+        )
+    if not all(cell.is_foreseen for cell in estimate.cells):
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the model can't predict how long "
+            "the operations take; `stampede doctor` checks the settings, or leave --budget-usd out"
+        )
+    if estimate.total_usd > budget_usd:
+        unlike = " on AWS" if estimate.target == "endpoint" else ""
+        raise UsageError(
+            f"--budget-usd {budget_usd:g}: the sweep's estimated cost is {estimate.total_usd:.2f} USD{unlike} "
+            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or smaller "
+            "cells with --set"
+        )

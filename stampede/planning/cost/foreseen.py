@@ -1,0 +1,66 @@
+"""The cells of a plan with what the model says of their floods, as far as cost and duration need it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from experiments import EXPERIMENTS
+from stampede.errors import UsageError
+from stampede.model.scenario import Evaluation
+
+# The module, and not what is in it: it asks this package for demands.
+from stampede.planning import predicting, rules
+from stampede.planning.demand import Demand, demands
+from stampede.planning.plan import Plan
+
+
+def foreseen(
+    plan: Plan, defaults: Mapping[str, Any], place: str, given: predicting.Given | None = None
+) -> list[Demand]:
+    """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
+    nothing where the experiment has no model, or where a cell can't be. `known` of it as `questions` takes it. Raises
+    UsageError as `demands` does."""
+    if EXPERIMENTS[plan.experiment].work is None:
+        return demands(plan, defaults)
+    asked = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
+    return [_foreseen(demand, question) for demand, question in asked]
+
+
+def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
+    warm_up = demand.warm_up_messages
+    asked = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
+    try:
+        rules.refuse_out_of_bounds([demand])
+        predicting.refuse_too_many([demand])
+        floods = [predicting.expected(one) for one in asked]
+        times = 1 if question.flood is question else question.rounds
+        rounds_s = times * predicting.expected(question.flood).course.drain_s
+        longest_s = max(_longest_s(one) for one in asked)
+    except (UsageError, *predicting.UNANSWERED):
+        return demand
+    return replace(
+        demand,
+        is_foreseen=True,
+        floods_s=rounds_s + sum(flood.course.drain_s for flood in floods[1:]),
+        working_s=sum(_working_s(flood, question.timeout_s) for flood in floods),
+        longest_s=longest_s,
+        start_s=floods[0].work.cold_s,
+    )
+
+
+def _working_s(flood: Evaluation, timeout_s: float) -> float:
+    """Seconds of all attempts of a flood, with what comes before those of a record."""
+    course = flood.course
+    cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
+    return cut_off_s + (course.succeeded * (course.avg_s + flood.work.before_s) if course.succeeded else 0.0)
+
+
+def _longest_s(question: predicting.Question) -> float:
+    """Seconds of the slowest message, with what comes before those of its record, were there no time limit."""
+    if predicting.expected(question).course.failed_attempts:
+        question = question.varied(timeout_s=math.inf)
+    flood = predicting.expected(question)
+    return flood.course.max_s + flood.work.before_s

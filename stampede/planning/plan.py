@@ -1,0 +1,278 @@
+"""A sweep's plan: which cells, in which order, with how many messages. Pure: the same options give the same plan."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from experiments import EXPERIMENTS, Axis, Experiment
+from stampede.errors import UsageError
+from stampede.planning.products import Product, products, replaced, rest
+from stampede.stacks import hcl
+from stampede.stacks.hcl import HclError
+from stampede.stacks.infra_variables import declared, refuse_other_owner
+
+MAX_CELLS = 1000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its name as it stands in messages and records, its swept variables, and which repeat it is (from 1)."""
+
+    name: str
+    coordinates: dict[str, Any] = field(hash=False)
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
+
+    The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
+    nobody set, `counts` the measured messages where they were chosen for each cell, and `rounds` in how many the cells
+    that are interleaved send theirs, all by the cell's name without its repeat.
+    """
+
+    experiment: str
+    target: str
+    swept: dict[str, list[Any]]
+    fixed: dict[str, Any]
+    messages_per_concurrency: int
+    warm_up_per_concurrency: int = 0
+    repeats: int = 1
+    seed: int = 1
+    start_barrier_s: float | None = None
+    order: list[str] = field(default_factory=list)
+    also: list[dict[str, list[Any]]] = field(default_factory=list)
+    rest: dict[str, dict[str, Any]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    rounds: dict[str, int] = field(default_factory=dict)
+
+    def cells(self) -> list[Cell]:
+        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N."""
+        return [cell for stack in self.stacks() for cell in stack]
+
+    def stacks(self) -> list[list[Cell]]:
+        """The same, together what shares a stack: cells of one repeat that differ only in their work orders."""
+        stacks: dict[str, list[Cell]] = {}
+        for repeat in range(1, self.repeats + 1):
+            for coordinates in self.combinations():
+                name = cell_name(coordinates | ({"repeat": repeat} if self.repeats > 1 else {}))
+                cell = Cell(name, coordinates, repeat)
+                stacks.setdefault(json.dumps([repeat, self.variables(cell)], sort_keys=True), []).append(cell)
+        groups, dice = list(stacks.values()), random.Random(self.seed)
+        dice.shuffle(groups)
+        for group in groups:
+            dice.shuffle(group)
+        return groups
+
+    def blocks(self) -> list[list[Cell]]:
+        """The same, together what runs interleaved: the cells of a stack, or a cell alone."""
+        return [
+            block
+            for stack in self.stacks()
+            for block in ([stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack])
+        ]
+
+    def rounds_of(self, cell: Cell) -> int:
+        """In how many rounds a cell sends its messages; 1 for a cell that runs alone."""
+        return self.rounds.get(cell_name(cell.coordinates), 1)
+
+    def in_round(self, block: Sequence[Cell], number: int) -> list[Cell]:
+        """The cells of a block in the order of its round `number` (from 1), shuffled by that and `seed`: randomised
+        multiple interleaved trials (Abedi and Brecht, ICPE 2017)."""
+        order = list(block)
+        random.Random(f"{self.seed}, {number}, {block[0].name}").shuffle(order)
+        return order
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """The coordinates of every cell, each once, in the order of the declaration."""
+        found = [one for values in (self.swept, *self.also) for one in Product(values).combinations()]
+        return list({cell_name(one): one for one in found}.values())
+
+    def values(self, cell: Cell) -> dict[str, Any]:
+        """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
+        rest = self.rest.get(cell_name(cell.coordinates), {})
+        return {"experiment": self.experiment, **self.fixed, **rest, **cell.coordinates}
+
+    def in_order(self, cell: Cell) -> dict[str, Any]:
+        """What the plan sets by a cell's work orders."""
+        axes = EXPERIMENTS[self.experiment].order_axes
+        return {name: value for name, value in self.values(cell).items() if name in axes}
+
+    def variables(self, cell: Cell) -> dict[str, Any]:
+        """The Terraform variables of a cell."""
+        axes = EXPERIMENTS[self.experiment].order_axes
+        return {name: value for name, value in self.values(cell).items() if name not in axes}
+
+    def concurrency(self, cell: Cell) -> int:
+        """N of a cell."""
+        return int(self.values(cell).get("concurrency_value", 1))
+
+    def messages(self, cell: Cell, values: Mapping[str, Any]) -> int:
+        """Messages that are measured in a cell, whose experiment knows it by `values`."""
+        if (chosen := self.counts.get(cell_name(cell.coordinates))) is not None:
+            return chosen
+        count = EXPERIMENTS[self.experiment].messages
+        own = count({**values, "messages_per_concurrency": self.messages_per_concurrency}) if count else None
+        return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
+
+    def warm_up_messages(self, cell: Cell) -> int:
+        """Messages sent first in a cell, recorded and counted in no figure."""
+        return self.concurrency(cell) * self.warm_up_per_concurrency
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as it stands in run.json, with the order spelled out."""
+        cells = self.cells()
+        return asdict(self) | {
+            "order": [cell.name for cell in cells],
+            "cells": [
+                {"cell": cell.name, "repeat": cell.repeat, **self.rest.get(cell_name(cell.coordinates), {})}
+                | cell.coordinates
+                for cell in cells
+            ],
+            "warm_up_messages": sum(self.warm_up_messages(cell) for cell in cells),
+            "start_barrier": self.start_barrier_s is not None,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
+        """The plan of a stored run. Raises KeyError where a part is missing."""
+        newer = {"also", "rest", "counts", "rounds"}
+        old = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
+        return cls(**old, **{name: stored[name] for name in newer if name in stored})
+
+
+def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
+    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix.
+
+    Where the matrix has several products of values, a text tells them apart: each keeps the given ones that are among
+    its own, the first also those that are in none, and a product that is left with none is dropped. Numbers are the
+    given ones in every product, but where a product has pinned its own. What stands in two products is one cell.
+
+    Raises UsageError for an unknown variable, a value twice or of the wrong kind, a concurrency that isn't a whole
+    number above 0, or more than MAX_CELLS cells.
+    """
+    matrix = experiment.matrices[target]
+    found, fixed = products(matrix), dict(matrix.fixed)
+    given = dict(parse_setting(setting, experiment) for setting in settings)
+    for name, values in given.items():
+        fixed.pop(name, None)
+        if len(values) == 1 and not any(name in one.values for one in found):
+            fixed[name] = values[0]
+        else:
+            found = replaced(found, name, values)
+    _refuse_what_is_pinned(given, found)
+    plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
+    if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
+        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run; sweep fewer values")
+    for cell in plan.cells():
+        n = plan.values(cell).get("concurrency_value", 1)
+        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+            raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
+    left = {cell_name(one): rest(experiment, target, {**fixed, **one}) for one in plan.combinations()}
+    return replace(plan, rest={name: values for name, values in left.items() if values})
+
+
+def _refuse_what_is_pinned(given: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
+    """Raise UsageError for values that no product takes: each that is left has pinned its own."""
+    for name, values in given.items():
+        pinned = [one.values[name][0] for one in left if name in one.pinned]
+        if len(pinned) == len(left) and any(value not in pinned for value in values):
+            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
+            raise UsageError(f"--set {name}: is always {always} in these cells; leave it out")
+
+
+def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
+    """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
+    known = {**declared(), **experiment.order_axes}
+    name, listed = split_setting("--set", text, known, "infra/ has no variable")
+    if name == "experiment":
+        raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
+    if name not in experiment.order_axes:
+        refuse_other_owner(name, experiment.name)
+    if name in experiment.unused:
+        raise UsageError(f"--set {name}: has no effect on {experiment.name}; leave it out")
+    ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
+    values = setting_values("--set", name, listed, ruled.get(name))
+    if (variable := declared().get(name)) and variable.type == "number":
+        _refuse_texts(name, values)
+        values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+    # The experiments' checks have words of their own for what their axes compare.
+    if variable and variable.allowed and name not in {axis.variable for axis in experiment.axes}:
+        for value in values:
+            if value is not None and value not in variable.allowed:
+                raise UsageError(f"--set {name}: must be one of {', '.join(map(str, variable.allowed))}, got {value!r}")
+    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
+        raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
+    return name, values
+
+
+def _refuse_texts(name: str, values: Sequence[Any]) -> None:
+    """Raise UsageError for a number that isn't one, such as the second half of `1,000`; Terraform reads 000 as 0."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise UsageError(f"--set {name}: must be a number, got {value!r}; write it without separators, like 1000")
+
+
+def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
+    """The name and the text of the values of `name=values`; raises UsageError for another form or an unknown name."""
+    name, equals, listed = text.partition("=")
+    if not equals or not name or not listed:
+        form = "VARIABLE=VALUE[,VALUE...]" if option == "--set" else "KEY=VALUE"
+        raise UsageError(f"{option}: {text!r} isn't of the form {form}")
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
+        raise UsageError(f"{option}: {has_no} {name!r}; {hint}")
+    return name, listed
+
+
+def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> list[Any]:
+    """Read `v1,v2`; null, true, false and numbers become such, {...} and [...] are read as HCL or JSON.
+
+    Braces, brackets and double quotes hold together what belongs to one value; those of an `axis` must be of its kind.
+    Raises UsageError.
+    """
+    try:
+        values = [_value(part) for part in hcl.split(listed)]
+    except HclError as error:
+        raise UsageError(
+            f"{option} {name}: {listed!r} can't be read: {error}; write a text with commas, quotes or "
+            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}'
+        ) from None
+    for value in values if axis else ():
+        if not axis.takes(value):
+            raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
+    return values
+
+
+def share_of_round(count: int, rounds: int, number: int) -> range:
+    """Which of `count` messages, from 0, a cell sends in its round `number` (from 1): shares differ by one at most."""
+    return range(count * (number - 1) // rounds, count * number // rounds)
+
+
+def cells_words(count: int) -> str:
+    """So many cells, in words."""
+    return "1 cell" if count == 1 else f"{count:,} cells"
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
+    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())
+
+
+def _value(text: str) -> Any:
+    if not text:
+        raise HclError('a value is empty (an empty text is "")')
+    if text == "null" or text[0] in '{["':
+        return hcl.value(text)
+    try:
+        value = json.loads(text, parse_constant=str)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) else text

@@ -1,0 +1,45 @@
+"""Progress on stderr, data on stdout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from stampede import terminal
+from stampede.program import as_typed
+
+_console = terminal.console(stderr=True)
+
+
+def say(text: str, style: str | None = None) -> None:
+    """Print one line of progress to stderr."""
+    _console.print(as_typed(text), style=style, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def bar() -> Iterator[Progress]:
+    """A progress bar on stderr; where stderr is no terminal nothing is drawn (the lines of `say` remain)."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    progress = Progress(*columns, console=_console, disable=not terminal.is_live(sys.stderr), transient=True)
+    try:
+        with progress:
+            yield progress
+    finally:
+        progress.stop()  # Ctrl-C while it starts would leave the cursor hidden
+
+
+def doing(text: str) -> AbstractContextManager[object]:
+    """Show on stderr that something is under way which takes a moment: live on a terminal, else as one line."""
+    if terminal.is_live(sys.stderr):
+        return _console.status(text)
+    say(text)
+    return nullcontext()

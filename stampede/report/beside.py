@@ -1,0 +1,171 @@
+"""The table in the published shape: each measured cell, and under it the published row, each marked as whose it is."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments import Experiment
+from stampede.phrases import listed, size_words
+from stampede.report import published
+from stampede.report.measured import mean_bytes, moved_bytes, rate
+from stampede.runs import cells
+from stampede.runs.cell_key import SETTINGS, Key, distinguishing
+from stampede.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    `figures` has count and the five of the time, None for a planned cell that has none and for what wasn't published;
+    the experiment's speed (Mbit/s are what was moved over the mean time, 1 Mbit being 1,000,000 bits); and for measured
+    rows `most_at_once` and `share_at_full_n` (0 to 1), the overlap that was reached, and the other metrics of the saved
+    query.
+    """
+
+    key: Key
+    source: str
+    measured: bool
+    figures: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures.get(name)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The rows in order, and the sentences without which they would mislead."""
+
+    experiment: Experiment
+    rows: list[Row]
+    caption: list[str]
+
+    @property
+    def shown_axes(self) -> frozenset[str]:
+        """The axes with a default that lines must name."""
+        return distinguishing(row.key for row in self.rows)
+
+    def columns(self) -> list[str]:
+        """The columns of the table as a file: the published ones, the overlap, the way and what it took."""
+        axes = self.experiment.axes
+        more = [SETTINGS] if any(row.key.settings for row in self.rows) else []
+        speed = self.experiment.speed
+        taken = [metric.name for metric in cells.taken(self.experiment) if metric.name != speed.name]
+        return [
+            *(axis.name for axis in axes if not axis.is_variant),
+            *("source", "count", *cells.SECONDS, speed.name, "most_at_once", "share_at_full_n"),
+            *(axis.name for axis in axes if axis.is_variant),
+            *(*taken, *more),
+        ]
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """A row by its columns."""
+        known = {SETTINGS: "", "source": row.source} | dict(row.figures) | row.key.figures()
+        return {name: known.get(name) for name in self.columns()}
+
+
+def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mapping[str, Any]) -> Beside:
+    """Set the cells of `run` beside the published ones.
+
+    `rows` are those of the saved query, `numbers` the run's statistics, for the overlap that was reached. A planned
+    cell where nothing was measured keeps its line. Raises cells.CellsError.
+    """
+    axes = run.experiment.axes
+    found = {Key.of_figures(axes, row): row for row in (cells.checked(row, run.experiment) for row in rows)}
+    cells_by_key = {Key.of_figures(axes, cell): cell for cell in numbers["cells"]}
+    sizes, theirs, speed = mean_bytes(run), published.every_cell(run.experiment), run.experiment.speed
+    lines: list[Row] = []
+    told: set[int] = set()
+    for key in sorted(found.keys() | set(run.cell_keys())):
+        row, cell = found.get(key, {"count": 0}), cells_by_key.get(key, {})
+        overlap = cell.get("parallelism")
+        figures = (
+            row
+            | _of_whole(run.experiment, cell)
+            | {
+                "most_at_once": overlap and overlap["most_at_once"],
+                "share_at_full_n": overlap and overlap["share_of_span_at_full"],
+            }
+        )
+        if speed.how == "rate":
+            figures[speed.name] = rate(sizes.get(key), row.get("avg_s"))
+        source = ", ".join([run.source, *(stand_in.short for stand_in in run.stand_ins([key]))])
+        lines.append(Row(key, source, measured=True, figures=figures))
+        for at, one in enumerate(theirs):
+            # What isn't of this very cell is told once, not beside every cell that it might stand beside.
+            if one.key == key or (one.stands_beside(key) and at not in told):
+                told.add(at)
+                figures = {**one.figures, speed.name: one.speed(speed)}
+                lines.append(Row(one.row_beside(key), one.published.label, measured=False, figures=figures))
+    told_also = caption(run, found, {line.key for line in lines if line.measured}) + _left_out(run, numbers)
+    return Beside(run.experiment, lines, told_also)
+
+
+def _of_whole(experiment: Experiment, cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The means of a cell's whole operations, where the saved query also counts some that resumed or failed."""
+    means = [metric.name for metric in cells.taken(experiment) if metric.how == "mean"]
+    return {name: cell["client"][name] for name in means} if cell.get("left_out_of_speeds") else {}
+
+
+def _left_out(run: Run, numbers: Mapping[str, Any]) -> list[str]:
+    """What is said where operations are left out of speeds."""
+    count = sum(cell.get("left_out_of_speeds", 0) for cell in numbers["cells"])
+    one, many = run.experiment.operation
+    if not count:
+        return []
+    return [
+        f"{count:,} {one if count == 1 else many} left out of {run.experiment.speed.unit}: an earlier delivery of the "
+        "message had copied some of the objects, or half of them or more failed."
+    ]
+
+
+def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list[str]:
+    """What must be said with the table of the cells `lines`, of which some were `measured`: whose figures, how much was
+    moved, what can't be compared; of the published tables only those that have a row there."""
+    sentences, theirs = _whose(run), published.every_cell(run.experiment)
+    beside = ((table, [key for key in lines
+                       if any(one.published is table and one.stands_beside(key) for one in theirs)])
+              for table in run.experiment.published)  # fmt: skip
+    shown = [(table, keys) for table, keys in beside if keys]
+    sentences += [one.sentence for one in run.stand_ins(measured)]
+    told = run.experiment.untried.items()
+    if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
+        sentences.append(
+            f"{listed(names)} {'has' if len(names) == 1 else 'have'} never been run on AWS by this project; check "
+            "the figures."
+        )
+    for table, keys in shown:
+        if not table.object_bytes:
+            sentences.append(f"{table.label}: {table.setting}.")
+            continue
+        size_bytes, published_size = moved_bytes(run, keys), size_words(table.object_bytes)
+        if size_bytes == table.object_bytes:
+            sentences.append(f"The {table.moved} is {published_size}, as published ({table.setting}).")
+        else:
+            here = "of unknown or varying size" if size_bytes is None else size_words(size_bytes)
+            sentences.append(
+                f"The {table.moved} of this run is {here}, the published one is {published_size} ({table.setting}). "
+                f"Compare Mbit/s, not seconds, and with care: a short {run.experiment.operation[0]} spends a larger "
+                "share of its time connecting."
+            )
+    if not all(table.object_bytes for table, _ in shown):
+        unit = run.experiment.speed.unit
+        sentences.append(
+            f"Compare {unit} only for objects of similar size, and seconds only for the same number of them."
+        )
+    tables = "tables give" if len(shown) > 1 else "table gives"
+    sentences = list(dict.fromkeys(sentences))
+    return [*sentences, f"The published {tables} no counts and no concurrency."] if shown else sentences
+
+
+def _whose(run: Run) -> list[str]:
+    """Whose figures a run's are, where they aren't AWS's."""
+    if run.target == "local":
+        ignored = f", and {run.without_effect}" if run.without_effect else ""
+        return [f"Rows marked “this machine” ran on the embedded AWS: they describe this machine, not AWS{ignored}."]
+    if run.target == "endpoint":
+        return [
+            f"Rows marked “{run.source}” were measured there, where another program replaces AWS; they aren’t "
+            "AWS’s figures."
+        ]
+    return []

@@ -1,0 +1,38 @@
+"""A ranked dot plot: one line a series, the best on top, each with its interval and its figure."""
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from stampede.report.figures import drawing
+from stampede.report.figures.series import Series
+
+TITLE = "Throughput per {worker}, ranked"
+READING = (
+    "Each line is one cell: the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few {many} "
+    "for an interval)."
+)
+LABEL_LETTERS = 64
+Line = tuple[str, float, Mapping[str, float] | None, Series]
+
+
+def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pattern: str = "{:,.0f}") -> Figure:
+    """The picture of lines (name, value, interval or None, series); `label` names what they are."""
+    ordered = sorted(lines, key=lambda line: line[1], reverse=not better_is_less)
+    figure, axes = drawing.lines([name for name, *_ in ordered])
+    for at, (_, value, interval, series) in enumerate(ordered):
+        axes.plot([0, value], [at, at], color=drawing.GRID, linewidth=1, zorder=1)
+        if interval:
+            axes.plot([interval["low"], interval["high"]], [at, at], color=series.colour, linewidth=2.4)
+        face = series.colour if interval else drawing.PAPER
+        axes.plot(value, at, series.marker, markersize=8, markerfacecolor=face, markeredgecolor=series.colour)
+        right = interval["high"] if interval else value
+        axes.annotate(pattern.format(value), (right, at), xytext=(9, 0), textcoords="offset points", va="center",
+                      color=drawing.MUTED, fontsize=10)  # fmt: skip
+    axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.set_xlabel(fill(label, LABEL_LETTERS))
+    return figure

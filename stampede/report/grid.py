@@ -1,0 +1,161 @@
+"""A table of the page, apart from how it is drawn: columns, rows, and for each entry the value that it sorts by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from experiments import Axis
+from stampede.phrases import NOTHING, Interval, between, decimal_size
+from stampede.runs.cell_key import Key, has_phrase, own_columns, phrase_label
+
+# The unit of an axis whose values are told in the unit that fits.
+BYTES = "bytes"
+
+LEVELS = {
+    "holds": "✓ holds",
+    "slower": "▼ slower",
+    "faster": "▲ faster",
+    "unclear": "? inconclusive",
+    "cant_tell": "? not comparable",
+    "mixed": "± mixed",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its heading, a unit in small print, and whether it holds words instead of numbers."""
+
+    label: str
+    unit: str = ""
+    words: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry: its text, the number it sorts by (None: by its text; nothing to tell sorts last), and its looks.
+
+    Looks are space-separated names: `bad` for what must not be, `short` for less than was meant, `again` for a
+    coordinate that the line above already shows, `wrapped` and `long` for words that may take several lines. `missing`
+    are the decimals that stand unseen behind it, so that the decimal points of its column are aligned.
+    """
+
+    text: str
+    value: float | None = None
+    looks: str = ""
+    missing: str = ""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to tell."""
+        return self.text == NOTHING
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line, and its looks: `ours`, `theirs`, or none. The first `Grid.heads` entries name the line."""
+
+    entries: list[Entry]
+    looks: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with its caption. `groups` are lines that stay together when the table is sorted, by their first line."""
+
+    name: str
+    caption: str
+    columns: list[Column]
+    groups: list[list[Row]]
+    foot: Row | None = None
+    heads: int = 2
+    looks: str = ""
+
+    def aligned(self) -> Grid:
+        """The same with the decimals that each number lacks of the longest in its column."""
+        rows = [*(row for group in self.groups for row in group), *([self.foot] if self.foot else [])]
+        columns = zip(*(map(_decimals, row.entries) for row in rows), strict=True)
+        longest = [max((one for one in column if one is not None), key=len, default="") for column in columns]
+
+        def filled(row: Row) -> Row:
+            return replace(row, entries=[_filled(*one) for one in zip(row.entries, longest, strict=True)])
+
+        groups = [[filled(row) for row in group] for group in self.groups]
+        return replace(self, groups=groups, foot=self.foot and filled(self.foot))
+
+
+def _decimals(entry: Entry) -> str | None:
+    """`.25` of 1.25, "" of 1; None of what isn't one number."""
+    found = re.fullmatch(r"\D*[\d,]+(\.\d+)?", entry.text) if entry.value is not None else None
+    return found and (found[1] or "")
+
+
+def _filled(entry: Entry, longest: str) -> Entry:
+    own = _decimals(entry)
+    return entry if own is None else replace(entry, missing=re.sub(r"\d", "0", longest[len(own) :]))
+
+
+def number(value: float | None, text: str | None = None, looks: str = "") -> Entry:
+    """An entry that sorts by `value`; without a `text` a whole number with thousands set apart."""
+    if value is None:
+        return Entry(NOTHING, looks=looks)
+    return Entry(f"{value:,}" if text is None else text, value, looks)
+
+
+def words(text: str, looks: str = "") -> Entry:
+    """An entry of text, sorted by it; a dash for none."""
+    return Entry(text or NOTHING, looks=looks)
+
+
+def coordinates(key: Key, told: Collection[str], looks: str = "") -> list[Entry]:
+    """The entries that name a cell: a column an axis, those with a default only where they are `told`."""
+    named = [
+        number(key[axis.name], _whole(key[axis.name], axis), looks)
+        if axis.kind is int
+        else words(key.value_words(axis.name), looks)
+        for axis in own_columns(key.axes, told)
+    ]
+    return [*named, words(key.variant_words, looks)] if has_phrase(key.axes, told) else named
+
+
+def _whole(value: int, axis: Axis) -> str:
+    """A coordinate for reading: bytes in their unit, others with thousands set apart."""
+    return decimal_size(value, digits=9) if axis.unit == BYTES else f"{value:,}"
+
+
+def head_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Column]:
+    """The columns of `coordinates`."""
+    named = [Column(axis.label, "" if axis.unit == BYTES else axis.unit, words=axis.kind is str)
+             for axis in own_columns(axes, told)]  # fmt: skip
+    return [*named, Column(phrase_label(axes), words=True)] if has_phrase(axes, told) else named
+
+
+def interval(found: Interval | None, pattern: str = "{:.3f}") -> Entry:
+    """An entry of an interval, sorted by its lower end; a dash for None, or where it has no ends."""
+    found = found if found and found["low"] is not None else None
+    return number(found and found["low"], between(found, pattern), "interval")
+
+
+def ratio(found: Mapping[str, float] | None, pattern: str = "{:.2f}") -> list[Entry]:
+    """The entries of {"value", "low", "high"}: the value, and its interval."""
+    return [number(found and found["value"], found and pattern.format(found["value"])), interval(found, pattern)]
+
+
+def as_fast(found: Mapping[str, float] | None) -> list[Entry]:
+    """The entries of how many times as fast: the ratio of two medians upside down."""
+    return ratio(found and {"value": 1 / found["value"], "low": 1 / found["high"], "high": 1 / found["low"]})
+
+
+def level(name: str) -> Entry:
+    """The entry of a level."""
+    return words(LEVELS[name], name)
+
+
+def single_lines(rows: Iterable[list[Entry]]) -> list[list[Row]]:
+    """Groups of one line each."""
+    return [[Row(entries)] for entries in rows]
+
+
+# For the last line of a table, where a column has no sum.
+BLANK = Entry("")

@@ -1,0 +1,107 @@
+"""The report as one self-contained page: no request, everything inline, whole without a script."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from stampede.phrases import duration
+from stampede.report import templating
+from stampede.report.grid import LEVELS
+from stampede.report.measured import moved_words
+from stampede.report.sections import Block, Page
+from stampede.report.sections.environment import duration_s
+from stampede.report.sections.page import Figures
+from stampede.report.statistics import knee, rules
+from stampede.report.statistics.headline import failed_objects, only_ignored
+from stampede.runs import unfinished
+from stampede.runs.run import Run
+
+
+def page(read: Page, blocks: Sequence[Block]) -> str:
+    """The HTML of the report: its answer, and then its sections. Every text from the run is escaped."""
+    run, numbers = read.run, read.numbers
+    context = {
+        "run": run,
+        "experiment": read.experiment,
+        "verdict": numbers["verdict"],
+        "level": LEVELS[numbers["verdict"]["level"]],
+        "basis": [("How sure", _how_sure(read)), ("Measured on", _where(run))],
+        "facts": _facts(read),
+        "problems": problems(read),
+        "warnings": warnings(read),
+        "blocks": blocks,
+    }
+    return templating.page("templates/report.html.j2", context)
+
+
+def problems(read: Page) -> list[str]:
+    """What puts the figures in doubt."""
+    return [*read.summary.problems, *read.book.problems]
+
+
+def warnings(read: Page) -> list[str]:
+    """What of the run is missing or damaged."""
+    return [*unfinished.sentences(read.run), *_no_records(read), *read.run.warnings, *read.summary.warnings]
+
+
+def _no_records(read: Page) -> list[str]:
+    run = read.run
+    if len(run.done) or len(run.errors) or len(run.warm_ups):
+        return []
+    return ["This run has no records; the report shows everything else that it left."]
+
+
+def _how_sure(read: Page) -> str:
+    """On how much the answer rests, and whether what was asked for ran at all."""
+    one, many = read.experiment.operation
+    counts = [cell["count"] for cell in read.numbers["cells"] if cell["count"]]
+    if not counts:
+        sure = f"Not at all: no {one} succeeded."
+    elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
+        sure = "Nothing is claimed: a stand-in ran."
+    elif only_ignored(read.run, read.numbers["comparisons"]):
+        sure = "Nothing is claimed: the embedded AWS ignores what was swept."
+    else:
+        runs = _runs_words(read.numbers["cells"])
+        least, most = min(counts), max(counts)
+        number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        needed = knee.MINIMUM_FOR_INTERVAL if read.experiment.knee else rules.MINIMUM_FOR_INTERVAL
+        sure = f"{number} {many if most > 1 else one} per cell"
+        few = "too few for intervals" if most < needed else "in some of them too few for intervals"
+        sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
+    doubts = " The figures are in doubt." if problems(read) else ""
+    return f"{sure}{doubts} {read.numbers['verdict']['reached']}"
+
+
+def _runs_words(cells: Sequence[Figures]) -> str:
+    """In how many rounds and repeats the cells ran."""
+    repeats = max(len(cell["repeats"]) for cell in cells)
+    words = f"{repeats} repeats" if repeats > 1 else "no repeats"
+    rounds = sorted(cell["parallelism"].get("rounds", 0) // repeats for cell in cells if cell["parallelism"])
+    if not rounds or not rounds[0]:
+        return f"some cells in rounds, {words}" if any(rounds) else words
+    ends = " to ".join(dict.fromkeys(f"{count:,}" for count in (rounds[0], rounds[-1])))
+    return f"in {ends} rounds, {words}"
+
+
+def _where(run: Run) -> str:
+    """Where the figures come from; what isn't AWS says so."""
+    return f"{run.source}, not AWS" if run.not_aws else run.source
+
+
+def _facts(read: Page) -> list[tuple[str, str]]:
+    """The figures at the top of the page."""
+    run, book, totals = read.run, read.book, read.numbers["totals"]
+    took_s = duration_s(run)
+    facts: list[tuple[str, Any]] = [
+        (f"per {read.experiment.operation[0]}", moved_words(run)),
+        ("messages sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
+        (read.experiment.operation[1], f"{totals['downloads']:,}"),
+        ("errors", f"{totals['errors']:,}"),
+    ]
+    if failed := failed_objects(read.numbers["cells"]):
+        facts.append(("failed objects", failed.removesuffix(" objects failed")))
+    if totals["warm_ups"]:
+        facts.append(("warm-ups, left out", f"{totals['warm_ups']:,}"))
+    if took_s is not None:
+        facts.append(("duration", duration(took_s)))
+    return facts

@@ -1,0 +1,161 @@
+"""Where every object went, for records that account for objects: planned = copied + already there + failed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stampede.report.statistics.selection import Cell, cells
+from stampede.runs import jsonl
+from stampede.runs.cell_key import Key
+from stampede.runs.records import NO_MESSAGE, Records, distinct
+from stampede.runs.run import Run
+
+FILE = "failed_objects.jsonl"
+COUNTS = ("planned", "copied", "already_there", "failed")
+NOT_NAMED = "no type"
+
+
+@dataclass(frozen=True)
+class CellObjects:
+    """One cell. `counts` are those of COUNTS, from the first successful record of each message, None where a record
+    doesn't say one; `again` are copies of messages that were delivered once more, `open` messages that never came to
+    their end, whose objects nobody has accounted for; `once` is whether each left one success and nothing is open, so
+    that whoever counts finds the same. `per_s` is what all workers copied a second, from the first start to the last
+    end; None with one worker."""
+
+    key: Key
+    counts: dict[str, int | None]
+    again: int
+    open: int
+    once: bool
+    per_s: float | None
+
+    @property
+    def missing(self) -> int | None:
+        """Planned objects of which nothing is known; below 0 where more is known than was planned."""
+        planned, *found = (self.counts[name] for name in COUNTS)
+        return None if planned is None or None in found else planned - sum(found)  # type: ignore[arg-type]
+
+
+@dataclass
+class Reason:
+    """Failed objects of one cell and error type, and the first of them."""
+
+    key: Key
+    error_type: str
+    count: int = 0
+    example: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The rows of FILE: by reason those of the records that count, most first; `earlier` are those of attempts after
+    which the message came back, or that left no record. `there` is whether there is such a file."""
+
+    reasons: list[Reason]
+    earlier: int
+    there: bool
+    unreadable: int
+
+
+def of_cells(run: Run) -> list[CellObjects]:
+    """Every cell that was planned or seen."""
+    return [_of_cell(cell) for cell in cells(run)]
+
+
+def _of_cell(cell: Cell) -> CellObjects:
+    counts = {name: _sum(cell.done, name) for name in COUNTS}
+    succeeded = distinct(cell.done["message"])
+    failed = distinct(cell.errors["message"][cell.errors["message"] != NO_MESSAGE])
+    floods = (one for part in cell.by_repeat().values() for one in part.floods())
+    per_s = [_together(one) for one in floods] if cell.key.n > 1 else []
+    known = [one for one in per_s if one is not None]
+    # Some leave no record at all: of a host that was killed, or of log lines that got lost.
+    unfinished = max(int((~np.isin(failed, succeeded)).sum()), (cell.sent or 0) - len(succeeded))
+    return CellObjects(
+        cell.key,
+        counts,
+        _sum(cell.duplicates, "copied") or 0,
+        unfinished,
+        not unfinished and not len(cell.duplicates),
+        sum(known) / len(known) if known else None,
+    )
+
+
+def differences(run: Run, found: list[CellObjects]) -> list[str]:
+    """Where accounting.json and the records disagree, in sentences; it counts what an unfinished message did, and
+    earlier versions took the last success of one, so cells with such aren't compared."""
+    stored: dict[Key, Counter[str]] = {}
+    for row in run.accounting or ():
+        if (key := run.key_of(str(row.get("cell")))) and isinstance(told := row.get("objects"), dict):
+            stored.setdefault(key, Counter()).update(
+                {name: told[name] for name in COUNTS if type(told.get(name)) is int}
+            )
+    return [
+        f"{one.key.words}: accounting.json has {name.replace('_', ' ')} = {stored[one.key][name]:,} objects, but the "
+        f"records have {one.counts[name]:,}."
+        for one in found
+        if one.once and one.key in stored
+        for name in COUNTS
+        if one.counts[name] is not None and name in stored[one.key] and stored[one.key][name] != one.counts[name]
+    ]
+
+
+def _sum(records: Records, name: str) -> int | None:
+    if not len(records):
+        return 0
+    values = records.known(name)
+    return None if values is None else int(values.sum())
+
+
+def _together(cell: Cell) -> float | None:
+    """Copied a second by all workers of one repeat, whichever delivery of a message did it; None where a delivery that
+    copied left no record, so that nobody knows when it began."""
+    everything = cell.done.plus(cell.duplicates, cell.errors)
+    starts, ends = (everything.known(name) for name in ("started_at_ms", "finished_at_ms"))
+    copied, planned, failed = everything.columns.get("copied"), _sum(cell.done, "planned"), _sum(cell.done, "failed")
+    if starts is None or ends is None or copied is None or planned is None or failed is None:
+        return None
+    total = float(np.nansum(copied))
+    if total < planned - failed or ends.max() <= starts.min():
+        return None
+    return total / (int(ends.max()) - int(starts.min())) * 1000
+
+
+def failures(run: Run) -> Failures:
+    """Read FILE row by row: it may have millions."""
+    found: dict[tuple[Key, str], Reason] = {}
+    counted, keys = _counted(run)
+    earlier, warnings = 0, list[str]()
+    try:
+        for row in _rows(run, warnings):
+            message = run.names.message(run.names.cell(row.get("cell")), row)
+            key = keys.get(message) if counted.get(message) == row.get("attempt") else None
+            if key is None:
+                earlier += 1
+                continue
+            kind = str(row.get("error_type") or NOT_NAMED)
+            reason = found.setdefault((key, kind), Reason(key, kind, example=row))
+            reason.count += 1
+    except OSError:
+        return Failures([], 0, False, 0)
+    return Failures(sorted(found.values(), key=lambda one: (one.key, -one.count)), earlier, True, len(warnings))
+
+
+def _rows(run: Run, warnings: list[str]) -> Iterator[dict[str, Any]]:
+    yield from (row for _, row in jsonl.read(run.directory / FILE, warnings))
+
+
+def _counted(run: Run) -> tuple[dict[int, int], dict[int, Key]]:
+    """The attempt that counts and the cell of every message with failed objects."""
+    attempts: dict[int, int] = {}
+    keys: dict[int, Key] = {}
+    for cell in cells(run):
+        failed = cell.done.columns.get("failed")
+        for at in np.flatnonzero(failed > 0).tolist() if failed is not None else ():
+            message = int(cell.done["message"][at])
+            attempts[message], keys[message] = int(cell.done["attempt"][at]), cell.key
+    return attempts, keys

@@ -1,0 +1,49 @@
+"""The prices that a run was estimated with, as the sweep left them in run.json."""
+
+import math
+from collections.abc import Mapping
+
+from stampede.experiment.by_size import Tariff
+from stampede.runs.cell_key import Key
+from stampede.runs.run import Run
+
+BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
+
+
+def known(run: Run) -> dict[str, float]:
+    """USD by the name of the price; of a run of before all were stored, those of the bill's lines."""
+    cost = run.manifest.get("cost")
+    if not isinstance(cost, dict):
+        return {}
+    items = cost.get("items") if isinstance(cost.get("items"), list) else []
+    named = {one.get("price"): one.get("usd_per_unit") for one in items if isinstance(one, dict)}
+    named |= cost["prices"] if isinstance(cost.get("prices"), dict) else {}
+    return {name: usd for name, usd in named.items()
+            if isinstance(name, str) and type(usd) in (int, float) and math.isfinite(usd)}  # fmt: skip
+
+
+def architecture(run: Run, key: Key) -> str | None:
+    """That of a cell's functions, as the plan or the flood set it; None where its repeats differ."""
+    usual = run.experiment.defaults.get("architecture")
+    cells = [run.cells.of(name) or {} for name in run.cells.names() if run.key_of(name) == key] or [run.cells.fixed]
+    found = {one.get("architecture") or usual for one in cells}
+    return found.pop() if len(found) == 1 else None
+
+
+def mb_second_usd(run: Run, prices: Mapping[str, float], key: Key) -> float | None:
+    """What a second of one MB of a cell's memory costs; None where that isn't known."""
+    gb_second_usd = prices.get(f"lambda_gb_s_{architecture(run, key)}")
+    return None if gb_second_usd is None else gb_second_usd / 1024
+
+
+def tariffs(run: Run) -> Mapping[str, Tariff]:
+    """What each choice costs; empty where the experiment doesn't say, or a price isn't known."""
+    return (run.experiment.by_size and run.experiment.by_size.tariffs(known(run))) or {}
+
+
+def moved_usd(tariff: Tariff, moves: str, size_bytes: float) -> float:
+    """One request that writes or reads (`moves`: "write", "read") an object, and its bytes."""
+    size_gb = size_bytes / BYTES_IN_A_GB
+    if moves == "write":
+        return tariff.write_usd + size_gb * tariff.write_gb_usd
+    return tariff.read_usd + size_gb * tariff.read_gb_usd

@@ -1,0 +1,91 @@
+"""The published figures, as data (`experiments/<name>/published/*.csv`; experiments/README.md has each setting)."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from experiments import Experiment
+from stampede.checkout import ROOT
+from stampede.experiment.declaration import Metric, Published
+from stampede.report.measured import rate
+from stampede.runs.cell_key import Key
+from stampede.runs.cells import SECONDS
+from stampede.runs.spread import spread
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single runs."""
+
+    published: Published
+    key: Key
+    figures: Mapping[str, float]
+    runs_s: Sequence[float] = ()
+
+    def stands_beside(self, key: Key) -> bool:
+        """Whether it is of the cell `key`, whatever the axes say on which its table is beside any."""
+        without = self.published.beside_any
+        return self.key.without(without) == key.without(without)
+
+    def row_beside(self, key: Key) -> Key:
+        """What its row beside the cell `key` says: that cell, but where rows differ in their objects as many as its own
+        seconds are of, with what follows from that."""
+        if not self.published.objects_axis:
+            return key
+        own = {axis.name: self.key[axis.name] for axis in key.axes if callable(axis.default)}
+        return Key.of_figures(key.axes, key.figures() | own)
+
+    def speed(self, metric: Metric) -> float | None:
+        """Its figure of the experiment's speed: as published, else what was done over the mean time."""
+        return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))
+
+    def speeds(self, metric: Metric) -> list[float]:
+        """The speed of each single run."""
+        return [found for run_s in self.runs_s if (found := self._over(metric, run_s))]
+
+    def _over(self, metric: Metric, seconds: float | None) -> float | None:
+        if metric.how == "rate":
+            return rate(self.published.object_bytes, seconds)
+        told = self.published.objects_axis
+        objects = self.key[told] if told else self.published.objects
+        return objects / seconds if objects and seconds else None
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of the published table `name` as text, exactly as published. Raises ValueError where there is none."""
+    [file] = (ROOT / "experiments").glob(f"*/published/{name}.csv")
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+
+
+def every_cell(experiment: Experiment) -> list[Theirs]:
+    """All published cells of `experiment`, table by table."""
+    return [one for published in experiment.published for one in _of_table(experiment, published)]
+
+
+def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, float]]]:
+    """The published figures of the cells of `experiment` that were published as they are, by cell."""
+    return {one.key: (one.published, one.figures) for one in every_cell(experiment)}
+
+
+def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
+    wanted = (*SECONDS, *(metric.name for metric in experiment.metrics))
+    by_key: dict[Key, list[Mapping[str, str]]] = {}
+    for row in _read(published.file):
+        if published.only.items() <= row.items():
+            named = row | {ours: row[its] for ours, its in published.columns.items()}
+            told = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
+            told = {**published.fixed, **told, **published.cell(row)}
+            key = Key.of(experiment.axes, (told.get(axis.name) for axis in experiment.axes))
+            if key is not None:
+                by_key.setdefault(key, []).append(named)
+    for key, found in by_key.items():
+        figures = {name: sum(float(row[name]) for row in found) / len(found) for name in wanted if name in found[0]}
+        runs_s = [int(found[0][column]) / 1000 for column in published.runs_ms]
+        if runs_s:
+            counted = spread(runs_s)
+            figures = {name: figures.get(name, getattr(counted, name)) for name in SECONDS} | figures
+        yield Theirs(published, key, figures, runs_s)
+
+
+_read = cache(rows)

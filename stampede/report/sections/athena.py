@@ -1,0 +1,52 @@
+"""What Athena's queries took: its queue, planning and engine, bytes scanned and what they cost; and how many times as
+fast one of two choices is as the other."""
+
+from stampede.phrases import dollars, seconds
+from stampede.report import prices
+from stampede.report.grid import Column, Entry, Grid, as_fast, number
+from stampede.report.sections.page import Block, Figures, Page
+from stampede.report.statistics.by_size import choice_of
+
+BYTES_IN_A_TB = 2**40
+# A query is billed for this much at least (Athena's pricing page).
+LEAST_BYTES = 10 * 2**20
+PRICE = "athena_tb"
+# The record's words for the service's own times.
+TIMES = ("queue_seconds", "planning_seconds", "engine_seconds")
+SCANNED = "scanned_bytes"
+
+
+def render(page: Page) -> Block | None:
+    """Nothing where no query came to its end; one that didn't has its line among the others."""
+    cells = [cell for cell in page.numbers["cells"] if page.is_query(page.key(cell))]
+    if not any(cell["count"] for cell in cells):
+        return None
+    is_known = any(page.figure_of(cell, SCANNED) is not None for cell in cells)
+    _, _, base = choice_of(page.experiment)
+    return page.block("athena", "Athena", grid=_grid(page, cells, base), is_known=is_known, base=base)
+
+
+def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
+    tb_usd = prices.known(page.run).get(PRICE)
+    ratios = {page.key(one): one["all"]["ratio_of_medians"] for compare in page.experiment.compare
+              if compare.base == (base,) for one in page.numbers["comparisons"].get(compare.name, ())}  # fmt: skip
+    lines = []
+    for cell in cells:
+        total_s, parts_s = cell["seconds"]["median_s"], [page.figure_of(cell, field) for field in TIMES]
+        scanned = page.figure_of(cell, SCANNED)
+        usd = None if None in (tb_usd, scanned) else max(scanned, LEAST_BYTES) / BYTES_IN_A_TB * tb_usd
+        entries: list[Entry] = [
+            number(cell["count"]),
+            number(total_s, seconds(total_s)),
+            *as_fast(ratios.get(page.key(cell))),
+            *(number(one, seconds(one)) for one in parts_s),
+            number(scanned, None if scanned is None else f"{scanned / 1e6:,.1f}"),
+            number(usd, None if usd is None else dollars(usd)),
+        ]
+        lines.append((cell, entries))
+    columns = [Column("count"), Column("median", "s, total"), Column("speedup", f"× {base}"), Column("95 %"),
+               Column("queue", "s"), Column("planning", "s"),
+               Column("engine", "s"), Column("scanned", "MB"), Column("per query", "USD")]  # fmt: skip
+    return page.grid(
+        "queries", "Athena’s own times of its queries: the median total, and means of the others", columns, lines
+    )

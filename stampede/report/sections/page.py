@@ -1,0 +1,104 @@
+"""What every section is rendered from, and what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from markupsafe import Markup
+
+from experiments import Experiment
+from stampede.report.accounting import AccountBook, account_book
+from stampede.report.beside import Beside
+from stampede.report.figures import Picture
+from stampede.report.figures.series import Drawn, drawn
+from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
+from stampede.report.statistics import drift
+from stampede.report.summary import Summary
+from stampede.report.templating import rendered
+from stampede.runs.cell_key import Key, distinguishing, is_query
+from stampede.runs.run import Run
+
+Figures = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A section of the page: its id, its heading, in the navigation too, its HTML, and the pictures in it."""
+
+    name: str
+    heading: str
+    html: Markup
+    pictures: Sequence[Picture] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A run and everything that was counted of it: its statistics, the rows of the saved query, and the same beside the
+    published ones."""
+
+    run: Run
+    numbers: Figures
+    summary: Summary
+    beside: Beside
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.run.experiment
+
+    @cached_property
+    def book(self) -> AccountBook:
+        """Where every message went."""
+        return account_book(self.run)
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """What its pictures are drawn from."""
+        return drawn(self.experiment, self.numbers)
+
+    @cached_property
+    def shown_axes(self) -> frozenset[str]:
+        """The axes with a default that cells must name."""
+        return distinguishing(map(self.key, self.numbers["cells"]))
+
+    def key(self, figures: Figures) -> Key:
+        """The coordinates of a cell of statistics.json, on the axes that it has."""
+        return Key.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
+
+    def figure_of(self, cell: Figures, field: str) -> float | None:
+        """The metric of a cell of statistics.json that is made of this field of its records."""
+        return next((cell["client"][one.name] for one in self.experiment.metrics if one.field == field), None)
+
+    def is_query(self, key: Key) -> bool:
+        """Whether Athena carried the operations of this cell out, and no function."""
+        return is_query(key, self.experiment)
+
+    def drift(self, rows: Sequence[Figures]) -> str:
+        """Whether the intervals of these rows, which compare cells, contain what drifted."""
+        return drift.sentence(rows, self.numbers["cells"])
+
+    def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
+        """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""
+        one, many = self.experiment.operation
+        worker, workers = self.experiment.worker
+        context = {"run": self.run, "numbers": self.numbers, "one": one, "many": many} | more
+        context |= {"worker": worker, "workers": workers, "heading": heading}
+        named = {picture.name: picture for picture in pictures if picture}
+        html = rendered(f"sections/{name}.html.j2", context | {"pictures": named})
+        return Block(name, heading, html, list(named.values()))
+
+    def grid(
+        self,
+        name: str,
+        caption: str,
+        columns: Sequence[Column],
+        lines: Sequence[tuple[Figures, list[Entry]]],
+        foot: Row | None = None,
+        more_heads: int = 0,
+    ) -> Grid:
+        """A table of cells: each line's coordinates, then its entries, the first `more_heads` of which name it too."""
+        heads = head_columns(self.key(lines[0][0]).axes if lines else self.experiment.axes, self.shown_axes)
+        rows = [[*coordinates(self.key(figures), self.shown_axes), *entries] for figures, entries in lines]
+        return Grid(name, caption, [*heads, *columns], single_lines(rows), foot, heads=len(heads) + more_heads)

@@ -1,0 +1,125 @@
+"""All figures of one cell, and the samples that comparisons between cells need."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from experiments import Experiment
+from stampede.report.measured import common_size, mean_size, metrics_of
+from stampede.report.statistics import distribution, parallelism, rules
+from stampede.report.statistics.bootstrap import Sample
+from stampede.report.statistics.cold import cold_against_warm
+from stampede.report.statistics.rounds import RoundSample, sample
+from stampede.report.statistics.selection import Cell
+from stampede.runs.cell_key import Key
+from stampede.runs.records import UNKNOWN, Records
+from stampede.runs.spread import quantile
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cell: its figures as they stand in statistics.json, and its samples of seconds, `everything` without
+    operations of which an earlier delivery had done a part.
+
+    `object_bytes` is the size that all had in common, None when they differ or don't say; `moved_bytes` is the mean.
+    """
+
+    key: Key
+    figures: dict[str, Any]
+    everything: Sample
+    inside: Sample
+    object_bytes: int | None
+    moved_bytes: float | None
+
+
+def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measured:
+    """Everything that can be said of one cell on its own, but for how many have a difference of cold and warm ones."""
+    # It seeds the resamples: without the separators, which are for reading.
+    label = re.sub(r"(?<=\d),(?=\d)", "", cell.key.plain.words)
+    parts = cell.by_repeat()
+    timed = {name: [found for one in part.floods() if (found := parallelism.measure(one))]
+             for name, part in parts.items()}  # fmt: skip
+    overlapping = [one for one in timed.values() if one]
+    nothing = cell.done.where(np.array([], dtype=np.int64))
+    inside = nothing.plus(*(one.inside for floods in overlapping for one in floods))
+    everything = sample(cell.done, cell.done["seconds"], f"{label}, all")
+    whole = cell.whole
+    compared = everything if len(whole) == len(cell.done) else sample(whole, whole["seconds"], f"{label}, all")
+    inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
+    repeats = [_repeat(name, cell.repeat_of(name), part, timed[name]) for name, part in parts.items()]
+    figures = {
+        **cell.key.figures(),
+        **_counts(cell),
+        **_group(cell.done, everything),
+        "client": metrics_of(cell.done, experiment) | _of_whole(whole, experiment),
+        "repeats": repeats,
+        "between_repeats": _between(repeats),
+        "parallelism": parallelism.combined(overlapping),
+        "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
+        "cold": cold_against_warm(cell.done, label, experiment.operation[0], cold_among),
+    }
+    if isinstance(everything, RoundSample):
+        figures["rounds"] = everything.rounds
+    if intruders := cell.intruders:
+        figures["intruders"] = intruders
+    if left_out := len(cell.done) - len(whole):
+        figures["left_out_of_speeds"] = left_out
+    return Measured(cell.key, figures, compared, inside_sample, common_size(cell.done), mean_size(cell.done))
+
+
+def _of_whole(whole: Records, experiment: Experiment) -> dict[str, Any]:
+    """The metrics that are means of single operations: where a part of the work was done before, or failed, they say
+    nothing of the whole."""
+    means = [one.name for one in experiment.metrics if one.how == "mean"]
+    found = metrics_of(whole, experiment)
+    return {name: found[name] for name in means}
+
+
+def _counts(cell: Cell) -> dict[str, Any]:
+    found = zip(*np.unique(cell.done["attempt"], return_counts=True), strict=True)
+    attempts = {"unknown" if at == UNKNOWN else str(at): int(count) for at, count in found}
+    return {
+        "count": len(cell.done),
+        "duplicates": len(cell.duplicates),
+        "errors": len(cell.errors),
+        "warm_ups": len(cell.warm_ups),
+        "warm_up_errors": failed(cell.warm_ups),
+        "sent": cell.sent,
+        "attempts": {name: attempts[name] for name in sorted(attempts, key=lambda name: (len(name), name))},
+        "retried": sum(count for name, count in attempts.items() if name not in ("1", "unknown")),
+    }
+
+
+def failed(records: Records) -> int:
+    """How many of them are error records."""
+    return int((records["kind"] != UNKNOWN).sum())
+
+
+def _group(records: Records, sample: Sample) -> dict[str, Any]:
+    seconds = distribution.seconds(sample)
+    return {"seconds": seconds, "mbit_per_s": distribution.speed(records, seconds["mean_interval"])}
+
+
+def _repeat(name: str, number: int | None, part: Cell, timed: Sequence[parallelism.Flood]) -> dict[str, Any]:
+    ordered = np.sort(part.done["seconds"]).tolist()
+    return {
+        "cell": name,
+        "repeat": number,
+        "count": len(ordered),
+        "mean_s": distribution.mean(ordered) if ordered else None,
+        "median_s": quantile(ordered, 0.5) if ordered else None,
+        "parallelism": parallelism.repeat_figures(timed) if timed else None,
+    }
+
+
+def _between(repeats: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """How far the means of the repeats lie apart; None for fewer than two with a time."""
+    means = [one["mean_s"] for one in repeats if one["mean_s"] is not None]
+    if len(means) < 2:
+        return None
+    lowest, highest = min(means), max(means)
+    ratio = highest / lowest if lowest >= rules.SHORTEST_S else None
+    return {"count": len(means), "lowest_mean_s": lowest, "highest_mean_s": highest, "ratio": ratio}

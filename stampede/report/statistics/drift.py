@@ -1,0 +1,31 @@
+"""Whether the intervals of comparisons contain what drifts while a sweep runs, in a sentence."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stampede.report.statistics.rules import MINIMUM_ROUNDS
+
+
+def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> str:
+    """`compared` are rows of statistics.json that compare cells, and `cells` all cells; empty where nothing was
+    compared."""
+    if not compared:
+        return ""
+    rounds = [one.get("rounds") for one in compared]
+    interleaved = sorted(filter(None, rounds))
+    ends = " to ".join(dict.fromkeys(f"{count:,}" for count in interleaved[:1] + interleaved[-1:]))
+    repeats = max(len(cell["repeats"]) for cell in cells)
+    if len(interleaved) == len(rounds):
+        return f"Drift is in these intervals: the compared cells ran interleaved in {ends} rounds."
+    if None not in rounds:
+        return f"Drift between repeats is in these intervals: every cell ran {repeats} times."
+    others = "ran one after the other, so a difference may be drift"
+    if interleaved:
+        return (
+            f"Drift is in the intervals of {len(interleaved)} of {len(rounds)} comparisons, whose cells ran "
+            f"interleaved in {ends} rounds. The cells of the others {others}."
+        )
+    few = f"{repeats} repeats are too few" if repeats > 1 else "there were no repeats"
+    return (
+        f"Drift between cells isn’t in these intervals: the compared ones {others}; {few} (--repeats {MINIMUM_ROUNDS})."
+    )

@@ -1,0 +1,91 @@
+"""The rows of the experiment's saved query, evaluated again over the stored log events and set against the records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stampede import insights
+from stampede.checkout import QUERIES
+from stampede.report import consistency
+from stampede.report.measured import metrics, spreads
+from stampede.runs import cells, jsonl
+from stampede.runs.cell_key import SETTINGS, Key
+from stampede.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The rows for cells.csv and, in words, where they come from.
+
+    `compared` says that they were set against figures counted from the records by other code; `problems` put the
+    figures in doubt, `warnings` name what was left out.
+    """
+
+    rows: list[Mapping[str, Any]]
+    origin: str
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    compared: bool = False
+
+
+def summarised(run: Run) -> Summary:
+    """The rows of the saved query over the log events of `run`, checked against its records.
+
+    Without log events the rows are those of the run's own cells.csv, and without that they are counted from
+    the records; `origin` says which.
+    """
+    own, took = spreads(run), metrics(run)
+    events = run.directory / "log_events.jsonl"
+    name = f"queries/{run.experiment.name}/{run.experiment.query}.cwli"
+    problems: list[str] = []
+    warnings: list[str] = []
+    try:
+        rows = [cells.checked(row, run.experiment) for row in _evaluated(run, events, warnings)]
+        origin = f"the saved query {name}, run on log_events.jsonl"
+        return Summary(rows, origin, consistency.disagreements(run.experiment, rows, own, took), warnings, True)
+    except (insights.InsightsError, cells.CellsError, OSError) as error:
+        if events.exists():
+            problems = [f"The saved query {name} failed: {error}"]
+        else:
+            warnings = ["log_events.jsonl is missing, so the saved query couldn’t be run again."]
+    if run.stored_rows is not None:
+        problems += consistency.disagreements(run.experiment, run.stored_rows, own, took)
+        return Summary(run.stored_rows, "the cells.csv that the run wrote", problems, warnings, compared=True)
+    counted = cells.from_counted(own, took)
+    return Summary(counted, "records.jsonl, counted without the saved query", problems, warnings)
+
+
+def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
+    """The rows, those of each group of cells that differ in more than its columns tell on their own, without records
+    that aren't of their own cell."""
+    query = (QUERIES / run.experiment.name / f"{run.experiment.query}.cwli").read_text(encoding="utf-8")
+    # Other runs may have written to the same log group in the same hour.
+    text = insights.with_filters(query, {"run_id": run.run_id})
+    for cell, differences in run.differences.items():
+        for one in differences:
+            text = insights.without(text, {"cell": cell, one.field: one.own})
+    groups: dict[str, list[str]] = {}
+    for cell in run.names.cells:
+        groups.setdefault(run.cells.others(cell), []).append(cell)
+    rows: list[dict[str, Any]] = []
+    for settings, named in groups.items() if any(groups) else [("", [])]:
+        narrowed = insights.with_filters(text, {"cell": named}) if settings or len(groups) > 1 else text
+        told = {SETTINGS: settings} if settings else {}
+        rows += [row | told for row in _rows(narrowed, events, warnings)]
+    if len(groups) == 1:
+        return rows
+    axes = run.experiment.axes
+    return sorted(rows, key=lambda row: Key.of_figures(axes, cells.checked(row, run.experiment)))
+
+
+def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
+    """The rows over `events`, and a warning for every line that had to be left out; the evaluator itself leaves none
+    out."""
+    try:
+        return insights.evaluate(text, events).rows
+    except insights.EventsError:
+        found: list[str] = []
+        rows = insights.evaluate(text, [row for _, row in jsonl.read(events, found)]).rows
+        warnings += [one for one in found if one not in warnings]
+        return rows

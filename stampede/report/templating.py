@@ -1,0 +1,53 @@
+"""Jinja2, as every page and section uses it: everything escaped, nothing undefined, nothing loaded from elsewhere."""
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from stampede.phrases import unbroken
+from stampede.report.figures import Picture, drawing
+
+
+def rendered(template: str, context: dict[str, Any]) -> Markup:
+    """`template`, a path inside this package, with `context`."""
+    return Markup(_environment().get_template(template).render(context))
+
+
+def page(template: str, context: dict[str, Any]) -> str:
+    """A whole page: `template` with `context` and what every page needs: style, script, colours."""
+    script = (files("stampede.report") / "templates" / "report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    common = {
+        "script": Markup(script),
+        # Nothing may be loaded, and no script but ours may run, whatever a record says.
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'",
+        "figure_colours": drawing.css_variables(),
+    }
+    return str(rendered(template, common | context))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("stampede.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "unbroken": unbroken,
+        "inlined": inlined,
+        "thousands": "{:,}".format,
+    }
+    return environment
+
+
+def inlined(picture: Picture) -> Markup:
+    """The SVG of `picture`, ready for the page."""
+    return Markup(drawing.inline(picture.svg, picture.name, escape(picture.title), escape(picture.words)))

@@ -1,0 +1,90 @@
+"""How the rate went over time in one representative operation of each cell: the text `trajectory` of its record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stampede.report.statistics.selection import cells
+from stampede.runs import jsonl
+from stampede.runs.cell_key import Key
+from stampede.runs.run import Run
+
+# The climb to a limit isn't the limit: a rate is told from here on too.
+SETTLED_S = 10
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Seconds since the first call, and since the moment before: copied a second, calls in flight, SlowDowns a second.
+
+    `seq` is the message whose record it is, `slowdowns` those of the whole operation.
+    """
+
+    key: Key
+    seq: int | None
+    pace: str
+    at_s: np.ndarray
+    copied_per_s: np.ndarray
+    in_flight: np.ndarray
+    slowdowns_per_s: np.ndarray
+
+    @property
+    def slowdowns(self) -> float:
+        """How many calls were turned down."""
+        return float((self.slowdowns_per_s * self._lengths()).sum())
+
+    def rate_from(self, from_s: float) -> tuple[float, float] | None:
+        """Copied a second from `from_s` on, and the share of calls turned down; None where too little is left."""
+        lengths = np.where(self.at_s > from_s, self._lengths(), 0)
+        took_s = float(lengths.sum())
+        if took_s < 1:
+            return None
+        copied, slow = (float((one * lengths).sum()) for one in (self.copied_per_s, self.slowdowns_per_s))
+        return copied / took_s, slow / (copied + slow) if copied + slow else 0.0
+
+    def _lengths(self) -> np.ndarray:
+        return np.diff(self.at_s, prepend=0)
+
+
+def trajectories(run: Run) -> list[Trajectory]:
+    """That of the median operation of each cell, of those that have two moments or more; by key."""
+    wanted = {
+        _median_message(cell.whole["seconds"], cell.whole["message"]): cell.key
+        for cell in cells(run)
+        if len(cell.whole)
+    }
+    found: dict[Key, Trajectory] = {}
+    try:
+        for _, row in jsonl.read(run.directory / "records.jsonl", []) if wanted else ():
+            cell = run.names.cell(row.get("cell"))
+            key = wanted.get(run.names.message(cell, row)) if row.get("status") == "ok" else None
+            if key is not None and key not in found and (one := _parsed(key, row)):
+                found[key] = one
+    except OSError:
+        return []
+    return [found[key] for key in sorted(found)]
+
+
+def _median_message(seconds: np.ndarray, messages: np.ndarray) -> int:
+    return int(messages[np.argsort(seconds, kind="stable")[(len(seconds) - 1) // 2]])
+
+
+def _parsed(key: Key, row: Mapping[str, Any]) -> Trajectory | None:
+    """None where its text isn't one, or too short to be drawn."""
+    text = row.get("trajectory")
+    if not isinstance(text, str):
+        return None
+    try:
+        points = np.array([[float(part) for part in point.split(":")] for point in text.split()])
+    except ValueError:
+        return None
+    if points.ndim != 2 or points.shape[1] != 4 or len(points) < 2 or not np.isfinite(points).all():
+        return None
+    # Moments are whole seconds, and the last may lie half of one beside the end: it would weigh too much, or nothing.
+    ended_s = row.get("elapsed_seconds")
+    if type(ended_s) in (int, float) and abs(ended_s - points[-1, 0]) <= 0.5 and ended_s > points[-2, 0]:
+        points[-1, 0] = ended_s
+    seq = row.get("seq")  # a message that isn't a work order has none
+    return Trajectory(key, seq if type(seq) is int else None, str(row.get("pace")), *points.T)

@@ -1,0 +1,1 @@
+"""The format of `results/<run_id>`: read, written and accounted for."""

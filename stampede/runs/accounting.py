@@ -1,0 +1,205 @@
+"""Accounting: for every cell, sent = succeeded + failed + in the dead-letter queue + unanswered; duplicates apart.
+
+A message is identified by (cell, seq), not by SQS's message id: a retry after an unknown outcome makes two SQS
+messages out of one work order, and that must show as a duplicate and not as two successes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from experiments import of_run
+from stampede.errors import RunError
+from stampede.runs.cell_settings import CellSettings
+from stampede.runs.failed_objects import FAILED_OBJECTS
+from stampede.runs.folder import RunFolder
+from stampede.runs.message_marks import DEAD, ERRED, OK, SENT, UNANSWERED, CellMarks
+from stampede.runs.objects_account import ObjectsAccount, ObjectsLedger
+
+# The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
+UNANSWERED_FILE = "unanswered.jsonl"
+
+
+@dataclass(frozen=True)
+class CellAccount:
+    """One cell's account, in messages.
+
+    `succeeded`: at least one ok record. `dead_lettered`: no ok record and in the dead-letter queue. `failed`: error
+    records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
+    records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
+    sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
+    figure, though their messages have come to their end. `unanswered`: no trace, and still in flight when a drain ended
+    early. `objects`: where records account for objects too.
+    """
+
+    cell: str
+    sent: int
+    succeeded: int
+    failed: int
+    dead_lettered: int
+    unaccounted: int
+    duplicates: int
+    unexpected: int
+    foreign: int = 0
+    unanswered: int = 0
+    objects: ObjectsAccount | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of the cell can't be accounted for."""
+        return bool(self.unaccounted or self.foreign or (self.objects and self.objects.is_open))
+
+    @property
+    def owing(self) -> int:
+        """Messages whose log lines haven't all come."""
+        return self.unaccounted + self.unanswered + (self.objects.owing if self.objects else 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The account as it stands in accounting.json."""
+        counts = asdict(self)
+        return counts if self.objects else {name: value for name, value in counts.items() if name != "objects"}
+
+    def as_row(self, *, objects: bool) -> dict[str, Any]:
+        """The account as a row without nesting, with that of `objects` or without."""
+        counts = self.as_dict()
+        told = counts.pop("objects", {})
+        return counts | {f"objects_{name}": value for name, value in told.items() if objects}
+
+    def sentence(self) -> str:
+        """The account as one line of words."""
+        line = (
+            f"{self.cell}: {self.sent} sent = {self.succeeded} succeeded + {self.failed} failed + "
+            f"{self.dead_lettered} dead-lettered"
+        )
+        line += f" + {self.unanswered} unanswered" if self.unanswered else ""
+        for count, word in (
+            (self.unaccounted, "UNACCOUNTED"),
+            (self.duplicates, "duplicate records"),
+            (self.unexpected, "records of messages that were never confirmed as sent"),
+            (self.foreign, "records with other settings than their cell's, LEFT OUT of the figures"),
+        ):
+            line += f"; {count} {word}" if count else ""
+        return line + (f"; {self.objects.sentence()}" if self.objects else "")
+
+
+class Ledger:
+    """What is known of every message of a run, in one byte a message: a million take 1 MB. Rows are read once, in any
+    order, and not kept."""
+
+    def __init__(self, objects: ObjectsLedger | None = None) -> None:
+        """With `objects` they are accounted for too."""
+        self._objects = objects
+        self._cells: dict[str, CellMarks] = {}
+        self._foreign: Counter[str] = Counter()
+
+    def sent(self, row: Mapping[str, Any]) -> None:
+        """A row of sent.jsonl."""
+        self._mark(row, SENT)
+        if self._objects is not None:
+            self._objects.sent(row)
+
+    def record(self, row: Mapping[str, Any], *, is_foreign: bool = False) -> None:
+        """A record: a success, or an error; `is_foreign` where its settings aren't those of its cell."""
+        self._mark(row, OK if row["status"] == "ok" else ERRED)
+        self._foreign[row["cell"]] += is_foreign
+        if self._objects is not None:
+            self._objects.record(row)
+
+    def dead_letter(self, row: Mapping[str, Any]) -> None:
+        """A message that was seen in the dead-letter queue."""
+        self._mark(row, DEAD)
+
+    def unanswered(self, row: Mapping[str, Any]) -> None:
+        """A message that was in flight without a record when a drain ended early."""
+        self._mark(row, UNANSWERED)
+
+    def marks(self, row: Mapping[str, Any]) -> int:
+        """What is known of a message."""
+        return self._cells[row["cell"]].of(row["seq"]) if row["cell"] in self._cells else 0
+
+    def accounts(self, cells: Collection[str] = ()) -> list[CellAccount]:
+        """One account a cell, or of `cells` only, in the order in which their first rows came."""
+        accounts = (self._account(name) for name in self._cells if not cells or name in cells)
+        return [one for one in accounts if one.sent or one.unexpected]
+
+    def _account(self, cell: str) -> CellAccount:
+        objects = None if self._objects is None else self._objects.account(cell)
+        return _cell_account(cell, self._cells[cell], self._foreign[cell], objects)
+
+    def _mark(self, row: Mapping[str, Any], mark: int) -> None:
+        cell = row["cell"]
+        if cell not in self._cells:
+            self._cells[cell] = CellMarks()
+        self._cells[cell].add(row["seq"], mark)
+
+
+def account(
+    sent: Iterable[Mapping[str, Any]],
+    records: Iterable[Mapping[str, Any]],
+    dead_letters: Iterable[Mapping[str, Any]],
+    settings: CellSettings | None = None,
+    failed_objects: Iterable[Mapping[str, Any]] | None = None,
+    unanswered: Iterable[Mapping[str, Any]] = (),
+) -> list[CellAccount]:
+    """Set sent messages against records and dead letters of one run, and records against the settings of their cells;
+    one account a cell, in order of sending. With `failed_objects` (rows, in any number) objects are accounted for."""
+    objects = None if failed_objects is None else ObjectsLedger()
+    ledger = Ledger(objects)
+    for row in sent:
+        ledger.sent(row)
+    for row in records:
+        ledger.record(row, is_foreign=settings is not None and settings.difference(row) is not None)
+    for row in dead_letters:
+        ledger.dead_letter(row)
+    for row in unanswered:
+        ledger.unanswered(row)
+    for row in failed_objects or ():
+        objects.failed_object(row)
+    return ledger.accounts()
+
+
+def stored_accounts(folder: RunFolder) -> list[CellAccount]:
+    """The account of a whole run, counted again from what its folder holds."""
+    files = (folder.rows(name) for name in ("sent.jsonl", "records.jsonl", "dead_letters.jsonl"))
+    description = folder.read_json("run.json", {})
+    failed = folder.rows(FAILED_OBJECTS) if of_run(description).objects_account else None
+    return account(*files, CellSettings(description), failed, folder.rows(UNANSWERED_FILE))
+
+
+def _cell_account(cell: str, marks: CellMarks, foreign: int, objects: ObjectsAccount | None) -> CellAccount:
+    return CellAccount(
+        cell=cell,
+        sent=marks.count(all_of=SENT),
+        succeeded=marks.count(all_of=SENT | OK),
+        failed=marks.count(all_of=SENT | ERRED, none_of=OK | DEAD),
+        dead_lettered=marks.count(all_of=SENT | DEAD, none_of=OK),
+        unaccounted=marks.count(all_of=SENT, none_of=OK | ERRED | DEAD | UNANSWERED),
+        duplicates=marks.repeated[OK],
+        unexpected=marks.count(all_of=OK, none_of=SENT) + marks.count(all_of=ERRED, none_of=SENT | OK),
+        foreign=foreign,
+        unanswered=marks.count(all_of=SENT | UNANSWERED, none_of=OK | ERRED | DEAD),
+        objects=objects,
+    )
+
+
+def check(accounts: Iterable[CellAccount]) -> None:
+    """Raise RunError naming the cells in which something can't be accounted for, or at least half of the objects
+    failed."""
+    accounts = list(accounts)
+    open_cells = [one for one in accounts if one.is_open]
+    if open_cells:
+        if any(one.unaccounted for one in open_cells):
+            what = "not every message is accounted for"
+        elif any(one.foreign for one in open_cells):
+            what = "some records ran under other settings than their cell's"
+        else:
+            what = "not every object is accounted for"
+        raise RunError(f"{what}: " + "; ".join(one.sentence() for one in open_cells))
+    if failed := [one for one in accounts if one.objects and one.objects.failed_most]:
+        raise RunError(
+            "half of the objects or more failed; failed_objects.jsonl has the reasons: "
+            + "; ".join(one.sentence() for one in failed)
+        )

@@ -1,0 +1,210 @@
+"""Which operations belong together: a cell is its axes' values, and whatever else was swept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stampede.experiment.declaration import Axis, Experiment, n_axis
+from stampede.experiment.place import IGNORED_LOCALLY
+
+# Whole numbers beyond this aren't exact as doubles.
+LARGEST_WHOLE = 2**53
+SETTINGS = "settings"
+STAND_IN = "stand-in"
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """The coordinates of a cell: a value for each axis of its experiment, in the order of the declaration.
+
+    `settings` are the other variables that the run swept, as `object_size_mb=4`; empty where it swept none.
+    """
+
+    values: tuple[Any, ...]
+    settings: str = ""
+    axes: tuple[Axis, ...] = field(default=(), compare=False, repr=False)
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], values: Iterable[Any], settings: str = "") -> Key | None:
+        """The key of these values, in the order of `axes`; None where one that is needed isn't there or can't be."""
+        found: list[Any] = []
+        for axis, value in zip(axes, values, strict=True):
+            usable = _is_usable(axis, value)
+            found.append(value if usable else axis.default_of(found))
+            if found[-1] is None:
+                return None
+        return cls(tuple(found), settings, tuple(axes))
+
+    @classmethod
+    def of_figures(cls, axes: Sequence[Axis], figures: Mapping[str, Any]) -> Key:
+        """The key of a cell as it stands in statistics.json or cells.csv. Raises KeyError where an axis is missing."""
+        return cls(tuple(figures[axis.name] for axis in axes), figures.get(SETTINGS) or "", tuple(axes))
+
+    def __getitem__(self, name: str) -> Any:
+        """The value on the axis `name`; its settings for SETTINGS."""
+        if name == SETTINGS:
+            return self.settings
+        return self.values[[axis.name for axis in self.axes].index(name)]
+
+    @property
+    def n(self) -> int:
+        """How many functions may run at once."""
+        return self[n_axis(self.axes)]
+
+    @property
+    def variant(self) -> tuple[Any, ...]:
+        """The values of the axes that have a default, and the settings where there are any."""
+        way = tuple(value for axis, value in zip(self.axes, self.values, strict=True) if axis.is_variant)
+        return (*way, self.settings) if self.settings else way
+
+    @property
+    def departures(self) -> set[str]:
+        """The axes that stand at another value than their default, and SETTINGS where it has any."""
+        departing = {axis.name for at, axis in enumerate(self.axes)
+                     if axis.is_variant and self.values[at] != self._default(at)}  # fmt: skip
+        return departing | ({SETTINGS} if self.settings else set())
+
+    @property
+    def variant_words(self) -> str:
+        """The texts of its way as one phrase, the first of them and whatever else departs from its default, and the
+        settings."""
+        return self._phrase(set())
+
+    @property
+    def words(self) -> str:
+        """The coordinates in words: `1,024 MB, N = 5, stream`."""
+        return self.words_without((), distinguishing([self]))
+
+    def text(self, axis: Axis) -> str:
+        """Its coordinate on `axis` for reading: numbers with thousands set apart."""
+        value = self[axis.name]
+        return f"{value:,}" if axis.kind is int else value
+
+    def words_without(self, axes: Iterable[str], told: Collection[str] = ()) -> str:
+        """What a cell has in common with those that differ from it in `axes` alone, in words; `told` are the axes with
+        a default that are named."""
+        left_out = set(axes)
+        parts = [self._words(at) for at, axis in enumerate(self.axes)
+                 if axis in own_columns(self.axes, told) and axis.name not in left_out]  # fmt: skip
+        phrase = self._phrase(left_out) if has_phrase(self.axes, told) else ""
+        return ", ".join([*parts, phrase] if phrase else parts)
+
+    def words_of(self, axes: Iterable[str]) -> str:
+        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
+        default one that stands at its default goes without saying."""
+        chosen = set(axes)
+        others = {axis.name for axis in self.axes} - chosen
+        if any(axis.name in chosen and not axis.is_variant for axis in self.axes):
+            chosen &= self.departures | {axis.name for axis in self.axes if not axis.is_variant}
+        return self.words_without({*others, SETTINGS}, chosen)
+
+    def value_words(self, name: str) -> str:
+        """The value on one axis, in words."""
+        return self._words([axis.name for axis in self.axes].index(name))
+
+    def without(self, axes: Iterable[str]) -> tuple[Any, ...]:
+        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common."""
+        left_out = set(axes)
+        kept = [value for axis, value in zip(self.axes, self.values, strict=True) if axis.name not in left_out]
+        return (*kept, "" if SETTINGS in left_out else self.settings)
+
+    def on(self, axes: Sequence[Axis]) -> Key:
+        """The same coordinates on `axes`, some of its own, alone."""
+        return Key(tuple(self[axis.name] for axis in axes), self.settings, tuple(axes))
+
+    @property
+    def plain(self) -> Key:
+        """The same where nothing marks a stand-in."""
+        axes = (replace(one, stand_ins=()) if isinstance(one, EmulatedAxis) else one for one in self.axes)
+        return replace(self, axes=tuple(axes))
+
+    def figures(self) -> dict[str, Any]:
+        """The coordinates as they stand in statistics.json and cells.csv."""
+        named = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}
+        return named | ({SETTINGS: self.settings} if self.settings else {})
+
+    def _phrase(self, left_out: set[str]) -> str:
+        ways = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
+        told = [at for at in ways if at == ways[0] or self.values[at] != self._default(at)]
+        settings = "" if SETTINGS in left_out else self.settings
+        return ", ".join(filter(None, (" ".join(self._words(at) for at in told), settings)))
+
+    def _words(self, at: int) -> str:
+        axis, value = self.axes[at], self.values[at]
+        is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
+        text = self.text(axis)
+        return axis.words.format(f"{text} {STAND_IN}" if is_stand_in else text)
+
+    def _default(self, at: int) -> Any:
+        return self.axes[at].default_of(self.values[:at])
+
+
+@dataclass(frozen=True)
+class EmulatedAxis(Axis):
+    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and are named as such
+    wherever they are named; one that is `ignored`, in words, can't have been the cause of anything."""
+
+    stand_ins: Collection[Any] = ()
+    ignored: str = ""
+
+
+def as_emulated(experiment: Experiment) -> Experiment:
+    """`experiment` as it runs on the embedded AWS."""
+    axes = (
+        EmulatedAxis(
+            **vars(axis),
+            stand_ins=tuple(experiment.stand_ins.get(axis.name, ())),
+            ignored=IGNORED_LOCALLY.get(axis.variable, ""),
+        )
+        for axis in experiment.axes
+    )
+    return replace(experiment, axes=tuple(axes))
+
+
+def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
+    """The axes that the embedded AWS ignores, in words by their names; none of a run elsewhere."""
+    return {axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored}
+
+
+def is_query(key: Key, experiment: Experiment) -> bool:
+    """Whether Athena carried the operations of this cell out, and no function."""
+    if experiment.execution is None or experiment.by_size is None:
+        return False
+    axis, moves = experiment.by_size.moves
+    return key[axis] not in moves
+
+
+def _is_usable(axis: Axis, value: object) -> bool:
+    if axis.kind is int:
+        return type(value) is int and 1 <= value < LARGEST_WHOLE
+    return isinstance(value, str) and bool(value)
+
+
+def distinguishing(keys: Iterable[Key]) -> frozenset[str]:
+    """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
+    texts all together, with SETTINGS, because they make one phrase."""
+    keys = list(keys)
+    told = frozenset().union(*(key.departures for key in keys))
+    phrased = {SETTINGS, *(axis.name for key in keys[:1] for axis in key.axes if _is_phrased(axis))}
+    return told | phrased if told & phrased else told
+
+
+def own_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Axis]:
+    """The axes with a column of their own: those without a default, and of the `told` ones the numbers."""
+    return [axis for axis in axes if not axis.is_variant or (axis.kind is int and axis.name in told)]
+
+
+def has_phrase(axes: Sequence[Axis], told: Collection[str]) -> bool:
+    """Whether the others that are `told` have one column together."""
+    return SETTINGS in told or any(axis.name in told for axis in axes if _is_phrased(axis))
+
+
+def phrase_label(axes: Sequence[Axis]) -> str:
+    """What heads that column."""
+    return next((axis.label for axis in axes if _is_phrased(axis)), SETTINGS)
+
+
+def _is_phrased(axis: Axis) -> bool:
+    return axis.is_variant and axis.kind is str

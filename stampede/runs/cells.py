@@ -1,0 +1,142 @@
+"""`cells.csv`: the rows of the experiment's saved query, with every digit kept.
+
+The columns of the published table come first: the axes that were there, then count and five figures of the time. Then
+how it went, and what that took of the function.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from experiments import Axis, Experiment
+from stampede.experiment.declaration import Metric
+from stampede.runs import atomic
+from stampede.runs.cell_key import SETTINGS, Key
+from stampede.runs.spread import Spread
+
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
+
+
+class CellsError(ValueError):
+    """A row or a file that isn't in the shape of cells.csv; the text is one line."""
+
+
+def published_columns(experiment: Experiment) -> tuple[str, ...]:
+    """The columns that must be there; a file with these alone is one of before there were more."""
+    return (*(axis.name for axis in experiment.axes if not axis.is_variant), "count", *SECONDS)
+
+
+def taken(experiment: Experiment) -> list[Metric]:
+    """The metrics beside the time that the saved query tells; empty where a record doesn't say it."""
+    return [metric for metric in experiment.metrics[1:] if metric.queried]
+
+
+def header(experiment: Experiment) -> tuple[str, ...]:
+    """All columns but that of SETTINGS, which stands last, and only where anything else was swept."""
+    ways = (axis.name for axis in experiment.axes if axis.is_variant)
+    return (*published_columns(experiment), *ways, *(metric.name for metric in taken(experiment)))
+
+
+def number_text(value: float) -> str:
+    """`value` with all its digits and no exponent: the shortest decimal that reads back as the same number."""
+    if isinstance(value, int):
+        return str(value)
+    return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
+
+
+def checked(row: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """`row` with exactly the columns of `header`, numbers as numbers (text is read). Raises CellsError.
+
+    The published ones must be there. An axis with a default stands at it where it isn't; metrics may be None.
+    """
+    needed = published_columns(experiment)
+    for name in needed:
+        if name not in row:
+            raise CellsError(f"the summary has no column {name}; it needs {', '.join(needed)}")
+    result: dict[str, Any] = {}
+    for axis in experiment.axes:
+        result[axis.name] = _coordinate(axis, row.get(axis.name), list(result.values()))
+    result["count"] = _number("count", row["count"], whole=True)
+    result |= {name: _number(name, row[name]) for name in SECONDS}
+    if row.get(SETTINGS):
+        result[SETTINGS] = str(row[SETTINGS])
+    for metric in taken(experiment):
+        value = row.get(metric.name)
+        result[metric.name] = None if value in (None, "") else _number(metric.name, value, whole=metric.how == "sum")
+    return result
+
+
+def _coordinate(axis: Axis, value: Any, before: list[Any]) -> Any:
+    if axis.is_variant and value in (None, ""):
+        return axis.default_of(before)
+    return _number(axis.name, value, whole=True) if axis.kind is int else str(value)
+
+
+def _number(name: str, value: Any, *, whole: bool = False) -> int | float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or (whole and not number.is_integer()):
+        kind = "a whole number" if whole else "a number of seconds" if name in SECONDS else "a number"
+        raise CellsError(f"the summary has {name}={value!r}; it must be {kind}")
+    return int(number) if whole else number
+
+
+def to_csv(rows: Iterable[Mapping[str, Any]], experiment: Experiment) -> str:
+    """The text of cells.csv for the rows of the saved query, in their order. Raises CellsError."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    complete = [checked(row, experiment) for row in rows]
+    columns = header(experiment)
+    if any(row.get(SETTINGS) for row in complete):
+        columns = (*columns, SETTINGS)
+    writer.writerow(columns)
+    writer.writerows([_text(row.get(name)) for name in columns] for row in complete)
+    return text.getvalue()
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else number_text(value)
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]], experiment: Experiment) -> None:
+    """Write cells.csv at `path`, whole or not at all. Raises CellsError, OSError."""
+    atomic.write_text(path, to_csv(rows, experiment))
+
+
+def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
+    """The rows of the cells.csv at `path`; one with the published columns only is read, too.
+
+    Raises CellsError for another header or a bad value, OSError.
+    """
+    needed = published_columns(experiment)
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ())[: len(needed)] != needed:
+            raise CellsError(f"{path.name} starts with other columns; it needs {','.join(needed)}")
+        return [checked(row, experiment) for row in reader]
+
+
+def seconds(spread: Spread) -> dict[str, float]:
+    """The five figures of the time as a saved query returns them, but for the width of a bin."""
+    figures = {name: getattr(spread, name) for name in SECONDS}
+    return figures | {"p25_s": spread.p25_rank_s, "p75_s": spread.p75_rank_s}
+
+
+def from_counted(
+    spreads: Mapping[Key, Spread], figures: Mapping[Key, Mapping[str, Any]] | None = None
+) -> list[dict[str, Any]]:
+    """Rows in the shape of the saved query from the figures of each cell, in the query's order; `figures` are those of
+    its metrics.
+    """
+    return [
+        key.figures() | {"count": cell.count} | seconds(cell) | dict((figures or {}).get(key, {}))
+        for key, cell in sorted(spreads.items())
+    ]

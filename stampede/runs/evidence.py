@@ -1,0 +1,75 @@
+"""What a run showed of Stampede's assumptions about AWS: evidence.json, which every drain with --target aws writes.
+
+docs/evidence.md has all assumptions and their proofs; these are the ones that a run can check.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stampede.phrases import listed
+from stampede.runs.run import read_json
+
+FILE = "evidence.json"
+CONTRADICTED, HELD, NOT_MET = "contradicted", "held", "not met"
+# By the id of the check; docs/evidence.toml names these ids too.
+ASSUMPTIONS = {
+    "record-keys": "a record is one log line, as the function wrote it",
+    "lambda-lines": "Lambda’s START, END and REPORT lines have the recorded form",
+    "logs-late": "a log line is shown within 10 minutes",
+    "logs-pages": "a page of FilterLogEvents has at most 10,000 events, and its tokens lead on",
+    "logs-order": "pages of FilterLogEvents are in the order of time",
+    "receive-counts": "a message is delivered max_receive_count times at most",
+    "redelivery": "a failed message comes back before the queue’s visibility timeout",
+    "duplicates": "SQS delivers some messages twice",
+    "concurrency": "no more than N functions run at once",
+    "trigger-ramp": "the trigger starts with 5 functions at once and adds 300 a minute",
+    "clocks": "the functions’ clocks and this machine’s differ by less than a minute",
+    "codes": "each refusal of S3 is one that Stampede names",
+}
+
+
+def rows(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The checks of an evidence.json: id, assumption, outcome, how often it held and was contradicted, and figures."""
+    checks = told.get("checks")
+    known = [one for one in checks if isinstance(one, dict)] if isinstance(checks, list) else []
+    by_id = {one.get("id"): one for one in known}
+    return [_row(name, assumption, by_id.get(name, {})) for name, assumption in ASSUMPTIONS.items()]
+
+
+def _row(name: str, assumption: str, check: Mapping[str, Any]) -> dict[str, Any]:
+    held, wrong = (check.get(word, 0) if type(check.get(word)) is int else 0 for word in (HELD, CONTRADICTED))
+    values = check.get("values")
+    return {
+        "check": name,
+        "assumption": assumption,
+        "outcome": CONTRADICTED if wrong else HELD if held else NOT_MET,
+        "held": held,
+        "contradicted": wrong,
+        "figures": _words(values) if isinstance(values, dict) else "",
+    }
+
+
+def stored(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
+    """What a run's evidence.json holds; empty where it has none."""
+    return read_json(run_dir / FILE, dict, warnings) or {} if (run_dir / FILE).exists() else {}
+
+
+def contradictions(run_dir: Path) -> list[str]:
+    """What must be said at the top of a report: the assumptions that the run contradicts."""
+    told = stored(run_dir, [])
+    wrong = [one["assumption"] for one in rows(told) if one["outcome"] == CONTRADICTED]
+    if not wrong:
+        return []
+    who = "The endpoint doesn’t do" if told.get("target") == "endpoint" else "This run contradicts"
+    return [f"{who} what Stampede assumes of AWS: {listed(wrong)}. See “Evidence” below."]
+
+
+def _words(values: Mapping[str, Any]) -> str:
+    """Figures by their names; those that end in _s are seconds."""
+    parts = []
+    for name, value in values.items():
+        text = f"{value:,}" if type(value) in (int, float) else "unknown"
+        unit = " s" if name.endswith("_s") else ""
+        parts.append(f"{name.removesuffix('_s').replace('_', ' ')} {text}{unit}")
+    return ", ".join(parts)

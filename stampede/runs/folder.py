@@ -1,0 +1,210 @@
+"""`results/<run_id>/`: everything a run leaves behind, readable after a kill -9 too.
+
+Line files are appended to: a killed writer leaves one torn line at most, which readers leave out and the next writer
+cuts off. What it hadn't written yet is missing: of a flood the batches in flight, which SQS may have accepted all the
+same (`flood.first_seq` leaves their numbers free). Whole files are written beside and renamed, so they are the old ones
+or the new ones. Nothing is forced to disk: a machine that loses power may lose more. Coordinates live in the records,
+never in file names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TextIO
+
+from stampede.errors import UsageError
+
+RESULTS_DIR = Path("results")
+FORMAT = 1
+_CHUNK_BYTES = 65_536
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+
+
+class RunFolder:
+    """One run's folder. Files: run.json, sent.jsonl, log_events.jsonl, records.jsonl, dead_letters.jsonl, ...
+
+    `log_events.parquet` is made from the lines (`log_columns`) and can be left out of a copy.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """What --run takes: the folder's name, which is the run's id unless the folder was renamed."""
+        return self.path.name
+
+    @property
+    def as_argument(self) -> str:
+        """`name`, with the --results-dir that a command needs to find it where that isn't the default, for a shell."""
+        parent = self.path.parent
+        there = "" if parent.resolve() == RESULTS_DIR.resolve() else f" --results-dir {shlex.quote(str(parent))}"
+        return f"{self.name}{there}"
+
+    @cached_property
+    def run_id(self) -> str:
+        """The id that the run's messages and records carry: that of its run.json, else the folder's name. Raises
+        UsageError for a damaged run.json."""
+        return self.read_json("run.json", {}).get("run_id", self.name)
+
+    @classmethod
+    def create(cls, results_dir: Path, run_id: str | None = None) -> RunFolder:
+        """Make the folder of `run_id` (an existing one is used again), or of a new id made from the clock (UTC).
+
+        Raises UsageError where it can't be made.
+        """
+        if run_id is not None:
+            path = results_dir / checked_run_id(run_id)
+            _make(path, exist_ok=True)
+            return cls(path)
+        stem = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        for attempt in range(1, 1000):
+            path = results_dir / (stem if attempt == 1 else f"{stem}-{attempt}")
+            try:
+                _make(path)
+            except FileExistsError:
+                continue
+            return cls(path)
+        raise UsageError(f"--results-dir: no free run id {stem}-* in {results_dir}; give --run")
+
+    @classmethod
+    def find(cls, results_dir: Path, run_id: str | None, option: str = "--run") -> RunFolder:
+        """The folder of `run_id`, or of the newest run that sent messages. Raises UsageError, which names `option`,
+        where there is none."""
+        if run_id is not None:
+            path = results_dir / checked_run_id(run_id, option)
+            if not path.is_dir():
+                raise UsageError(
+                    f"{option}: there is no run {run_id!r} in {results_dir}; `ls {results_dir}` lists the runs"
+                )
+            return cls(path)
+        if sent := cls.all_with(results_dir, "sent.jsonl"):
+            return sent[0]
+        if silent := cls.all_with(results_dir, "run.json"):
+            raise UsageError(
+                f"{option}: run {silent[0].name} in {results_dir} sent no messages; resume a sweep with "
+                f"`stampede sweep --resume {silent[0].as_argument}`, or start a run with `stampede flood`"
+            )
+        raise UsageError(
+            f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
+        )
+
+    @classmethod
+    def all_with(cls, results_dir: Path, name: str) -> list[RunFolder]:
+        """The folders of the runs that have a file `name`, the one whose file changed last first."""
+        files = sorted(results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+        return [cls(file.parent) for file in files]
+
+    def remove_if_empty(self) -> None:
+        """Take away the folder of a run that was refused before it began."""
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write a whole JSON file atomically."""
+        self.write_text(name, json.dumps(value, indent=2) + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a whole text file atomically: beside, then renamed."""
+        beside = self.path / f".{name}.part"
+        beside.write_text(text)
+        beside.replace(self.path / name)
+
+    def read_json(self, name: str, default: Any = None) -> Any:
+        """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError for a damaged
+        one."""
+        try:
+            found = json.loads((self.path / name).read_text())
+        except FileNotFoundError:
+            return default
+        except ValueError as error:
+            raise UsageError(f"{self.path / name} isn't JSON ({error}); restore the file, or start a new run") from None
+        if default is not None and not isinstance(found, type(default)):
+            raise UsageError(f"{self.path / name} holds something else than it should; restore it, or start a new run")
+        return found
+
+    def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
+        rows = iter(rows)
+        if (first := next(rows, None)) is None:
+            return
+        with self.appending(name) as file:
+            file.writelines(json.dumps(row) + "\n" for row in itertools.chain([first], rows))
+
+    def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""
+        beside = self.path / f".{name}.part"
+        with beside.open("w") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        beside.replace(self.path / name)
+
+    def appending(self, name: str) -> TextIO:
+        """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row
+        would continue it."""
+        path = self.path / name
+        _cut_torn_line(path)
+        return path.open("a")
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a JSON-lines file; a torn last line (a killed writer) is left out."""
+        try:
+            file = (self.path / name).open()
+        except FileNotFoundError:
+            return
+        with file:
+            try:
+                yield from (json.loads(line) for line in file if line.endswith("\n"))
+            except ValueError as error:
+                raise UsageError(f"{self.path / name} is damaged ({error}); restore it, or start a new run") from None
+
+
+def _make(path: Path, *, exist_ok: bool = False) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=exist_ok)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and path.is_dir():
+            raise
+        raise UsageError(
+            f"--results-dir: {path} can't be created ({error.strerror}); name a folder in which you may write"
+        ) from None
+
+
+def _cut_torn_line(path: Path) -> None:
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        return
+    with file:
+        end = keep = file.seek(0, os.SEEK_END)
+        while keep > 0:
+            start = max(0, keep - _CHUNK_BYTES)
+            file.seek(start)
+            newline = file.read(keep - start).rfind(b"\n")
+            if newline >= 0:
+                keep = start + newline + 1
+                break
+            keep = start
+        if keep < end:
+            file.truncate(keep)
+
+
+def checked_run_id(run_id: str, option: str = "--run") -> str:
+    """Return `run_id` if it can name a folder and stand unquoted in a query; else raises UsageError naming `option`."""
+    if (Path(run_id) / "run.json").is_file() and len(Path(run_id).parts) > 1:
+        own = RunFolder(Path(run_id)).as_argument
+        raise UsageError(f"{option}: {run_id} is a run's folder; give its id: {option} {own}")
+    if not _RUN_ID.fullmatch(run_id):
+        raise UsageError(
+            f"{option}: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "
+            "begin with a letter or digit"
+        )
+    return run_id

@@ -1,0 +1,91 @@
+"""What the model said of a run before it began, from run.json, tolerantly: what can't be used is named and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stampede.model.parameters import Parameter, ParameterError
+from stampede.phrases import some
+
+# What is set beside the measured, as the model names it, and which of it may be None: N is never reached, or no
+# operation succeeds.
+FIGURES = ("avg_s", "most_at_once", "time_to_n_s", "share_at_n", "span_s")
+MAY_LACK = ("avg_s", "time_to_n_s")
+# A year in seconds, and more functions than any account has: beyond it a figure is none.
+LARGEST = 1e8
+# A warning that names more than this is not read to its end.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """One cell: the value of each of FIGURES, its (low, high) where it has one, and the limit that binds, or ""."""
+
+    values: Mapping[str, float | None]
+    ranges: Mapping[str, tuple[float, float]]
+    binds: str
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The cells by id, the parameters that they rest on and whose these are: `aws`, or `local` for this machine's."""
+
+    place: str
+    seed: int | None
+    date: str
+    parameters: list[Parameter]
+    cells: Mapping[str, Forecast]
+
+
+def read(manifest: Mapping[str, Any], warnings: list[str]) -> Prediction | None:
+    """The prediction of run.json; None in a run that has none. What is damaged is added to `warnings`."""
+    stored = manifest.get("prediction")
+    if stored is None:
+        return None
+    if not isinstance(stored, dict) or not isinstance(stored.get("cells"), dict):
+        warnings.append("run.json: the prediction has no named cells; left out.")
+        return None
+    cells = {name: _forecast(one) for name, one in stored["cells"].items()}
+    if damaged := [name for name, one in cells.items() if one is None]:
+        warnings.append(f"run.json: the prediction of {some(damaged, NAMED)} can’t be read; left out.")
+    seed = stored.get("seed")
+    return Prediction(
+        place=str(stored.get("place") or ""),
+        seed=seed if type(seed) is int else None,
+        date=str(stored.get("date") or ""),
+        parameters=_parameters(stored.get("parameters"), warnings),
+        cells={name: one for name, one in cells.items() if one is not None},
+    )
+
+
+def _forecast(stored: object) -> Forecast | None:
+    """One cell; None where anything of it can't be what the model says."""
+    if not isinstance(stored, dict):
+        return None
+    values = {name: stored.get(name) for name in FIGURES}
+    ranges = stored.get("ranges") or {}
+    if not isinstance(ranges, dict):
+        return None
+    told = {name: ranges[name] for name in FIGURES if ranges.get(name) is not None}
+    if not all(_is_figure(value) or (value is None and name in MAY_LACK) for name, value in values.items()):
+        return None
+    if not all(isinstance(one, list) and len(one) == 2 and all(map(_is_figure, one)) and one[0] <= one[1]
+               for one in told.values()):  # fmt: skip
+        return None
+    return Forecast(values, {name: (one[0], one[1]) for name, one in told.items()}, str(stored.get("binds") or ""))
+
+
+def _is_figure(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= LARGEST
+
+
+def _parameters(stored: object, warnings: list[str]) -> list[Parameter]:
+    found = []
+    for row in stored if isinstance(stored, list) else ():
+        try:
+            found.append(Parameter.of(row if isinstance(row, dict) else {}, "run.json"))
+        except ParameterError as error:
+            warnings.append(f"{error}; left out.")
+    return found

@@ -1,0 +1,27 @@
+"""Which planned cells of a run were never finished, and what to do about it."""
+
+from stampede.phrases import some
+from stampede.runs.run import Run
+
+# A sentence that names more than this is not read to its end.
+NAMED = 6
+
+
+def unfinished(run: Run) -> list[str]:
+    """The ids of the planned cells that run.json doesn't list as finished, in the order of the plan."""
+    cells = run.manifest.get("cells")
+    finished = {str(cell.get("cell")) for cell in (cells if isinstance(cells, list) else []) if isinstance(cell, dict)}
+    return [cell for cell in run.cells.planned if cell not in finished]
+
+
+def sentences(run: Run) -> list[str]:
+    """What must be said at the top of the page; [] for a run whose plan was carried out, or that had none."""
+    missing = unfinished(run)
+    if not missing:
+        return []
+    named = some([run.cell_words(cell) for cell in missing], NAMED)
+    were, them = ("was", "it") if len(missing) == 1 else ("were", "them")
+    return [
+        f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished, so figures are missing or "
+        f"partial: {named}. To finish {them}, run `stampede sweep {run.experiment.name} --resume {run.run_id}`."
+    ]

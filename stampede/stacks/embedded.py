@@ -1,0 +1,59 @@
+"""Starts the embedded AWS, and applies the local copy of infra/ to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from stampede.emulator import hosts, ministack, stack
+from stampede.errors import UsageError
+from stampede.progress import say
+from stampede.stacks.target import local_terraform
+
+
+def start(*, follow_parent: bool = False) -> ministack.Emulator:
+    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
+    if (emulator := ministack.running(stack.STATE_DIR)) is not None:
+        if not emulator.answers():
+            raise UsageError(
+                f"the embedded AWS: process {emulator.pid} doesn't answer (its log: {emulator.log_file}); "
+                "use `stampede emulator stop`, then start it again"
+            )
+        say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
+        if os.environ.get(ministack.MANNERS):
+            say(
+                f"it keeps the manners that it was started with; {ministack.MANNERS} takes effect after `stampede "
+                "emulator stop`",
+                style="yellow",
+            )
+        return emulator
+    stack.forget_state()
+    say("starting the embedded AWS (MiniStack; a second or two)")
+    emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
+    say(f"the embedded AWS answers at {emulator.endpoint_url} (process {emulator.pid})")
+    if seed := os.environ.get(ministack.MANNERS):
+        say(f"it has AWS's manners, seed {seed}: delays and refusals as on AWS (docs/manners.md)")
+    return emulator
+
+
+def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
+    """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
+    stack.lay_out()
+    terraform = local_terraform(endpoint_url)
+    say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
+    terraform.init()
+    terraform.apply(variables)
+    outputs = terraform.outputs()
+    run_hosts(outputs, endpoint_url)
+    return outputs
+
+
+def run_hosts(outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False) -> None:
+    """Let the hosts of the applied stack, if it has any, run on this machine, and say so. Raises EmulatorError."""
+    if running := hosts.ensure(stack.STATE_DIR, outputs, endpoint_url, follow_parent=follow_parent):
+        processes = ", ".join(str(host.pid) for host in running)
+        say(
+            f"hosts run as processes on this machine: {processes}; their logs: {stack.STATE_DIR}/host-*.log",
+            style="dim",
+        )

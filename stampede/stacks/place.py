@@ -1,0 +1,65 @@
+"""Where a run is, as its run.json has it (`target`, `endpoint_url`, `endpoint_services`): in words, and held to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stampede.errors import UsageError
+from stampede.experiment.place import endpoint_words
+from stampede.stacks import endpoints
+
+_KEYS = ("target", "endpoint_url", "endpoint_services")
+
+
+def words(place: Mapping[str, Any]) -> str:
+    """A place in words."""
+    if place.get("target") == "endpoint":
+        services = place.get("endpoint_services") or {}
+        told = endpoint_words(place.get("endpoint_url") or "an unknown URL", services)
+        return told if services else f"{told}, which isn't AWS"
+    return {"local": "the embedded AWS", "aws": "AWS"}.get(place.get("target"), "an unknown target")
+
+
+def _begun_at(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: stored[name] for name in _KEYS if name in stored}
+
+
+def is_at(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a run with `stored` as its run.json was begun at the place `now`, or doesn't say where."""
+    return _begun_at(stored) in ({}, now)
+
+
+def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise UsageError where a run that was begun at the place in `stored`, its run.json, would go on at `now`: figures
+    of two places would be mixed. `option` names the run."""
+    if is_at(stored, now):
+        return
+    begun = _begun_at(stored)
+    way_out = {
+        "local": "use --target local",
+        "aws": "use --target aws, and unset AWS_ENDPOINT_URL and every other setting that names an endpoint",
+        "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={begun.get('endpoint_url')} again",
+    }.get(begun.get("target"), "use the target in its run.json")
+    raise UsageError(f"{option}: {run_id} was started at {words(begun)}, but this command uses {words(now)}; {way_out}")
+
+
+def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False) -> None:
+    """Raise UsageError where the stack of these outputs is an endpoint's and `place` is AWS; and the other way round
+    where the stack is about to be changed: Terraform would take for gone what is on AWS. Its queue's URL tells."""
+    queue_url = str(outputs.get("queue_url") or "")
+    if not queue_url.startswith("http") or place["target"] == "local":
+        return
+    is_on_aws = endpoints.is_aws(queue_url)
+    if place["target"] == "aws" and not is_on_aws:
+        raise UsageError(
+            "--target aws: the stack in infra/ was applied at an endpoint (its queue: "
+            f"{endpoints.shown(queue_url)}), but this command uses AWS; set AWS_ENDPOINT_URL to that "
+            "endpoint again, or, if it no longer exists, remove infra/terraform.tfstate"
+        )
+    if place["target"] == "endpoint" and is_on_aws and changes:
+        raise UsageError(
+            f"--target aws: the stack in infra/ was applied on AWS, but this command uses {words(place)}; "
+            "unset AWS_ENDPOINT_URL and remove the stack first with `terraform -chdir=infra destroy`: it "
+            "is billed until then"
+        )

@@ -1,0 +1,323 @@
+"""Where a verb works: the applied stack (its `terraform output -json`) and the AWS API that serves it.
+
+Three kinds. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`. `--target aws` is whatever
+the ordinary AWS configuration of this shell reaches, with the state in `infra/`: `aws`, or an `endpoint` in AWS's stead
+(`endpoints.py`), which is treated with the same care, as nobody knows what it bills, and never called AWS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
+
+from experiments import EXPERIMENTS, Experiment
+from stampede.emulator import ministack, stack
+from stampede.emulator.providers import built_versions, prepare_for, terraform_environment
+from stampede.errors import RunError, UsageError, one_line
+from stampede.progress import say
+from stampede.stacks import endpoints
+from stampede.stacks.place import refuse_elsewhere, words
+from stampede.stacks.terraform import Terraform, plain_outputs
+
+RETRIES = {"mode": "standard", "total_max_attempts": 6}
+LOCAL_CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+class NoStackError(UsageError):
+    """No stack is applied where one was looked for."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's, `endpoint_url` None means
+    AWS's own. Where an endpoint serves a part only, `services` are that part, with their URLs."""
+
+    kind: str
+    outputs: dict[str, Any]
+    endpoint_url: str | None = None
+    services: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """An output of the stack; raises UsageError where it isn't there."""
+        try:
+            return self.outputs[name]
+        except KeyError:
+            raise UsageError(f"the applied stack has no output {name!r}; apply this version of infra/") from None
+
+    @property
+    def option(self) -> str:
+        """What --target says of it, "local" or "aws": how long things take, and where Terraform's state is."""
+        return "local" if self.kind == "local" else "aws"
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it is, as it stands in run.json."""
+        noted: dict[str, Any] = {"target": self.kind}
+        if self.kind == "endpoint":
+            noted |= {"endpoint_url": self.endpoint_url}
+        return noted | ({"endpoint_services": dict(self.services)} if self.services else {})
+
+    def url_of(self, service: str) -> str | None:
+        """Where a service is asked, None for AWS's own address."""
+        return self.services.get(service) if self.services else self.endpoint_url
+
+    @property
+    def region(self) -> str:
+        """The stack's region, or --region."""
+        return self["region"]
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that is up; raises UsageError for one that this version doesn't know."""
+        name = self["experiment"]
+        if name not in EXPERIMENTS:
+            raise UsageError(
+                f"the applied stack is of the experiment {name!r}; this version has {', '.join(EXPERIMENTS)}"
+            )
+        return EXPERIMENTS[name]
+
+    def session(self) -> boto3.Session:
+        """The boto3 session of the target: the emulator's own key locally, the ordinary chain on AWS. Raises UsageError
+        for a profile that isn't there."""
+        return self._session
+
+    @cached_property
+    def _session(self) -> boto3.Session:
+        if self.kind == "local":
+            # AWS_PROFILE may name a profile that exists elsewhere: only an account needs one.
+            without_profile = botocore.session.Session({"profile": (None, None, None, None)})
+            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region, botocore_session=without_profile)
+        try:
+            return boto3.Session(region_name=self.region)
+        except ProfileNotFound as error:
+            raise UsageError(_no_profile(error.kwargs["profile"])) from None
+
+    @cached_property
+    def _clients(self) -> dict[str, Any]:
+        """To make one takes 0.1 s of a processor, which a function beside it would miss."""
+        return {}
+
+    def client(self, service: str, **config: Any) -> Any:
+        """A boto3 client of the target, the same one each time; another one where `config` is given, which goes to
+        botocore's Config. Raises UsageError without credentials."""
+        if config:
+            return self._new_client(service, config)
+        if service not in self._clients:
+            self._clients[service] = self._new_client(service, {})
+        return self._clients[service]
+
+    def _new_client(self, service: str, config: Mapping[str, Any]) -> Any:
+        own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service
+        session = self.session()
+        try:
+            credentials = session.get_credentials()
+        except (PartialCredentialsError, CredentialRetrievalError) as error:
+            raise UsageError(f"{one_line(error)}; {HOW_TO_SIGN_IN}") from None
+        if credentials is None:
+            raise UsageError(f"no AWS credentials found; {HOW_TO_SIGN_IN}")
+        settings = {
+            "retries": dict(RETRIES),  # botocore takes it apart
+            "connect_timeout": 5,
+            "read_timeout": 60,
+        }
+        try:
+            return session.client(service, endpoint_url=own, config=Config(**(settings | config)))
+        except (BotoCoreError, ValueError) as error:
+            raise UsageError(f"--region: {self.region!r}: {one_line(error)}") from None
+
+
+HOW_TO_SIGN_IN = (
+    "set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
+    "or try it without an account: `make run`"
+)
+
+
+def _no_profile(name: str) -> str:
+    """That the profile which the environment names isn't there, and which ones are."""
+    variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
+    there = ", ".join(botocore.session.Session().available_profiles)
+    way_out = f"set it to one of these: {there}" if there else f"create it with `aws configure --profile {name}`"
+    return f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials; {way_out}, or unset it"
+
+
+def resolve(arguments: argparse.Namespace) -> Target:
+    """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
+    if arguments.outputs is not None:
+        outputs = _read_outputs(arguments.outputs)
+        target = local(outputs, _local_endpoint()) if arguments.target == "local" else configured(outputs)
+    else:
+        target = _applied(arguments.target)
+    if arguments.region is not None:
+        target = replace(target, outputs=target.outputs | {"region": arguments.region})
+    refuse_elsewhere(target.place, target.outputs)
+    worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
+    where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(target.place)
+    say(f"stack: {where}, {worker} in {target.region}", style="dim")
+    return target
+
+
+def local(outputs: dict[str, Any], endpoint_url: str) -> Target:
+    """The embedded AWS's stack."""
+    return Target("local", outputs, endpoint_url)
+
+
+def configured(outputs: dict[str, Any]) -> Target:
+    """The stack of `--target aws`, wherever this shell's configuration has AWS's services asked. Raises UsageError."""
+    endpoint = endpoints.configured()
+    if endpoint is None:
+        return Target("aws", outputs)
+    return Target("endpoint", outputs, endpoint.url, endpoint.services)
+
+
+def place(option: str) -> dict[str, Any]:
+    """Where `--target option` leads, as it stands in run.json: `target`, and of an endpoint `endpoint_url` and, where
+    it serves a part only, `endpoint_services`. Raises UsageError."""
+    return {"target": "local"} if option == "local" else configured({}).place
+
+
+# What no waiting mends, within the patience of a run.
+_FINAL_CODES = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "AccessDenied",
+        "AccessDeniedException",
+        "ResourceNotFoundException",
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "QueueDoesNotExist",
+    }
+)
+_FINAL_ERRORS = frozenset({"NoCredentialsError", "PartialCredentialsError", "ParamValidationError"})
+
+
+def is_final(error: BotoCoreError | ClientError) -> bool:
+    """Whether the same call will fail again however often it is made: credentials, permissions, a missing resource."""
+    if isinstance(error, ClientError):
+        return error.response["Error"].get("Code", "") in _FINAL_CODES
+    return type(error).__name__ in _FINAL_ERRORS
+
+
+def is_gone(target: Target) -> bool:
+    """Whether the embedded AWS of `target` has ended, so that nothing there answers any more."""
+    return target.kind == "local" and ministack.running(stack.STATE_DIR) is None
+
+
+def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
+    """Turn what boto3 raised while `doing` into one line with the way out."""
+    url = _url_asked(error) if target.services else target.endpoint_url
+    where = f"in {target.region}" + (f" at {url}" if url else "")
+    name = type(error).__name__
+    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
+    if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
+        return RunError(f"{doing}: no AWS credentials found; {HOW_TO_SIGN_IN}")
+    if code in (
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+    ):
+        who = "the endpoint" if target.kind == "endpoint" else "AWS"
+        return RunError(f"{doing}: {who} doesn't accept these credentials ({code}); renew them, e.g. `aws sso login`")
+    if name in (
+        "EndpointConnectionError",
+        "ConnectTimeoutError",
+        "ConnectionClosedError",
+        "ReadTimeoutError",
+    ):
+        gone = {
+            "local": "is the embedded AWS running (`stampede emulator status`)?",
+            "aws": "check the network and the region (`--set region=...` or --region; AWS_REGION isn't read)",
+            "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
+        }[target.kind]
+        return RunError(f"{doing}: no answer {where}; {gone}")
+    if name == "ProxyConnectionError":
+        return RunError(
+            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer; check HTTPS_PROXY and the network"
+        )
+    if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
+        return RunError(
+            f"{doing}: there is no such queue {where}; check --queue-name and --region, or apply the stack first"
+        )
+    return RunError(f"{doing} {where}: {one_line(error)}")
+
+
+def _url_asked(error: BotoCoreError | ClientError) -> str | None:
+    """The URL that didn't answer, as far as `error` knows it."""
+    url = error.kwargs.get("endpoint_url") if isinstance(error, BotoCoreError) else None
+    return endpoints.shown(url) if url else None
+
+
+def local_terraform(endpoint_url: str) -> Terraform:
+    """Terraform on the local copy of infra/, against the embedded AWS."""
+    return Terraform(stack.FOLDER / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
+
+
+def aws_terraform() -> Terraform:
+    """Terraform in infra/, against whatever this shell's AWS configuration reaches."""
+    infra = stack.ROOT / "infra"
+    config = prepare_for(infra)
+    environment = terraform_environment(config, os.environ)
+    return Terraform(infra, environment, stack.STATE_DIR / "terraform.log", built_versions() if config else {})
+
+
+def _applied(kind: str | None) -> Target:
+    """The stack that is applied; with two of them the user has to say which."""
+    found = []
+    if kind in (None, "local"):
+        emulator = ministack.running(stack.STATE_DIR)
+        is_initialised = (stack.FOLDER / "infra" / ".terraform").exists()
+        if emulator and is_initialised and (outputs := local_terraform(emulator.endpoint_url).outputs()):
+            found.append(Target("local", outputs, emulator.endpoint_url))
+    if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
+        outputs = aws_terraform().outputs()
+        if outputs:
+            found.append(configured(outputs))
+    if len(found) > 1:
+        raise UsageError(
+            "--target: a local stack and one in infra/ are both applied; use --target local or --target aws"
+        )
+    if not found:
+        raise NoStackError(
+            "no applied stack found; deploy one on AWS with `terraform -chdir=infra apply`, or a local "
+            "one with `stampede emulator start --apply`"
+        )
+    return found[0]
+
+
+def _read_outputs(path: Path) -> dict[str, Any]:
+    try:
+        return plain_outputs(path.read_text())
+    except OSError as error:
+        raise UsageError(f"--outputs: can't read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(
+            f"--outputs: {path} doesn't hold what `terraform output -json` prints; save that command's output"
+        ) from None
+
+
+def _local_endpoint() -> str:
+    emulator = ministack.running(stack.STATE_DIR)
+    if emulator is None:
+        raise UsageError("--target local: the embedded AWS isn't running; run `stampede emulator start --apply`")
+    return emulator.endpoint_url

@@ -1,0 +1,191 @@
+"""Runs Terraform (or OpenTofu) in one folder and says every command it runs.
+
+The command line automates the gestures a user can make by hand; it prints them so that they never hide.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from stampede.emulator.providers import terraform_binary
+from stampede.errors import RunError
+from stampede.progress import say
+from stampede.stacks import hcl
+
+# Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung provider is noticed.
+# Buckets of many objects take none of it: they are emptied before, without a limit (loader/emptying.py).
+COMMAND_TIMEOUT_S = 3600
+INTERRUPT_PATIENCE_S = 120
+# What `init` says then, Terraform and OpenTofu.
+_REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
+_WRITTEN = re.compile(r"^(\S+): (?:Creation|Modifications) complete", re.MULTILINE)
+_ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Terraform:
+    """Terraform in `directory`, with `environment` (complete) and a log file that keeps all its output."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    log_file: Path
+    # Name and version of providers that `environment` brings as development overrides (`providers.prepare_for`).
+    built_providers: Mapping[str, str] = field(default_factory=dict)
+
+    def init(self) -> None:
+        """`terraform init`; raises RunError with Terraform's own first error line.
+
+        `terraform get` with built_providers, which need no init, and in a folder that was initialised earlier when no
+        registry answers: `init` asks it even for what is installed.
+        """
+        locked = (self.directory / ".terraform.lock.hcl").is_file()
+        try:
+            if not self.built_providers:
+                self._run("init", "-input=false", "-no-color")
+                return
+        except RunError as error:
+            if not locked or not any(words in str(error) for words in _REGISTRY_DOES_NOT_ANSWER):
+                raise
+            say("the provider registry doesn't answer; using the providers that were installed earlier")
+        self._run("get", "-no-color")
+
+    def apply(self, variables: Mapping[str, Any]) -> list[str]:
+        """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it created or changed.
+        Raises RunError."""
+        output = self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
+        return _WRITTEN.findall(output)
+
+    def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
+        """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises RunError.
+
+        Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
+        """
+        flags = () if refresh else ("-refresh=false",)
+        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *self._variable_flags(variables))
+
+    def destroy_command(self, variables: Mapping[str, Any]) -> str:
+        """The command that destroys the stack, as a user can copy it into a shell."""
+        program = terraform_binary()
+        if shutil.which(name := Path(program).name) == program:
+            program = name
+        return shlex.join([program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
+
+    def resources(self) -> list[str]:
+        """Addresses of the resources in the state, without data sources; none without a state. Raises RunError."""
+        try:
+            listed = self._run("state", "list", quiet=True)
+        except RunError as error:
+            if "No state file was found" in str(error):
+                return []
+            raise
+        return [one for one in listed.splitlines() if not re.search(r"(^|\.)data\.", one)]
+
+    def outputs(self) -> dict[str, Any]:
+        """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
+        return plain_outputs(self._run("output", "-json", quiet=True))
+
+    def version(self) -> dict[str, Any]:
+        """`terraform version -json`: Terraform's version and the providers selected in this folder."""
+        said = json.loads(self._run("version", "-json", quiet=True))
+        return said | ({"provider_selections": dict(self.built_providers)} if self.built_providers else {})
+
+    def _variable_flags(self, variables: Mapping[str, Any]) -> list[str]:
+        """A -var for each variable; those that are null come from a file: `-var=sink=null` would be the text "null"."""
+        flags = [f"-var={name}={hcl.text_of(value)}" for name, value in variables.items() if value is not None]
+        if nulls := {name: None for name, value in variables.items() if value is None}:
+            file = self.log_file.absolute().with_name("null.tfvars.json")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(nulls))
+            flags.append(f"-var-file={file}")
+        return flags
+
+    def _run(self, *arguments: str, quiet: bool = False) -> str:
+        command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
+        if not quiet:
+            say(f"$ {shlex.join(command)}", style="dim")
+        self._log(f"$ {shlex.join(command)}")
+        # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.
+        with _text_file() as output_file, _text_file() as errors_file:
+            process = subprocess.Popen(
+                command,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output_file,
+                stderr=errors_file,
+                start_new_session=True,  # Ctrl-C is passed on once, by us, below
+            )
+            try:
+                _wait(process)
+            except subprocess.TimeoutExpired:
+                raise RunError(
+                    f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created "
+                    "and not yet destroyed is still there and billed: repeat the command, or remove the stack with "
+                    "`terraform destroy`"
+                ) from None
+            finally:
+                output, errors = _whole(output_file), _whole(errors_file)
+                self._log(f"{output if not quiet else ''}{errors}")
+        if process.returncode != 0:
+            why = first_error(errors or output).rstrip(".")
+            raise RunError(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
+        return output
+
+    def _log(self, text: str) -> None:
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_file.open("a") as log:
+            log.write(f"{text.rstrip()}\n" if text.strip() else "")
+
+
+def plain_outputs(text: str) -> dict[str, Any]:
+    """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it isn't that."""
+    return {name: entry["value"] for name, entry in json.loads(text).items()}
+
+
+# Where it is in the source, and what stands there: the explanation says what is wrong.
+_WHERE = re.compile(r"on |with |\d+: |├|var\.\w+ is |This was checked by ")
+
+
+def first_error(text: str) -> str:
+    """The first error of Terraform's output as one line, with the first lines of its explanation."""
+    match = _ERROR_LINE.search(text)
+    if not match:
+        return " ".join(text.split())[-300:] or "no message"
+    following = _ERROR_LINE.search(text, match.end())
+    after = text[match.end() : following and following.start()].splitlines()
+    detail = [line.strip(" │╷╵") for line in after[:14]]
+    words = [line for line in detail if line and not _WHERE.match(line)]
+    return ": ".join(filter(None, [match["text"].strip(" :."), " ".join(words)]))[:600]
+
+
+def _wait(process: subprocess.Popen) -> None:
+    """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state."""
+    try:
+        process.wait(timeout=COMMAND_TIMEOUT_S)
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=INTERRUPT_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+
+
+def _text_file() -> TextIO:
+    """A file for what a command prints; killed, it may stop in the middle of a letter."""
+    return tempfile.TemporaryFile("w+", errors="replace")
+
+
+def _whole(file: TextIO) -> str:
+    file.seek(0)
+    return file.read()

@@ -1,0 +1,136 @@
+"""What S3 itself saw of a run: its server access logs in CloudWatch Logs, asked by a saved query, kept with the run.
+
+Lines know no run_id: asked is about the run's time. S3 delivers them late, twice or not at all
+(docs/server_side_proof.md), so whatever is missing here is said and fails no run; what is stored is replaced only by an
+answer that tells as much.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from stampede.checkout import QUERIES
+from stampede.errors import RunError, UsageError
+from stampede.insights.backends import Answer, LinesGoneError, Service, time_range_ms
+from stampede.phrases import minutes
+from stampede.planning.cost.access_log import POLL_S, WAIT_S
+from stampede.progress import say
+from stampede.runs.folder import RunFolder
+from stampede.stacks.target import Target
+
+FILE = "server_side.json"
+# Queries in this folder are about the log group that this output names, and not about the functions' own.
+SAVED = QUERIES / "access_log"
+LOG_GROUP = "access_log_group_name"
+
+
+def ask(target: Target, folder: RunFolder, text: str) -> Answer:
+    """The answer about the run's time. Raises LinesGoneError where the stack has no access logs, or no longer those
+    that are stored with the run, and what `Service.ask` raises."""
+    if not target.outputs.get(LOG_GROUP):
+        raise LinesGoneError("the applied stack doesn't log S3's own access logs: server_side_proof is false")
+    answer = Service(target, *time_range_ms(folder), LOG_GROUP).ask(text)
+    if not answer.rows and stored(folder) is not None:
+        raise LinesGoneError(
+            f"the log group {target[LOG_GROUP]} has no line of that time: it was created later, or its "
+            "lines have expired"
+        )
+    return answer
+
+
+def store(target: Target, folder: RunFolder, answer: Answer) -> bool:
+    """Keep the rows with the run, unless there are none, or more requests are kept already: lines expire. Whether they
+    are kept now."""
+    if not answer.rows or requests(answer.rows) < requests((stored(folder) or {}).get("rows", ())):
+        return False
+    from_ms, to_ms = time_range_ms(folder)
+    told = {
+        "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "log_group": target[LOG_GROUP],
+        "role": target["worker_role_name"],
+        "from_ms": from_ms,
+        "to_ms": to_ms,
+        "columns": answer.columns,
+        "rows": answer.rows,
+    }
+    folder.write_json(FILE, told)
+    return True
+
+
+def stored(folder: RunFolder) -> dict[str, Any] | None:
+    """What `store` kept; None where there is nothing, or nothing of that form."""
+    with contextlib.suppress(ValueError):
+        told = folder.read_json(FILE)
+        if isinstance(told, dict) and told.keys() >= {"asked_at", "role", "columns", "rows"}:
+            lists = isinstance(told["columns"], list) and isinstance(told["rows"], list)
+            return told if lists and all(map(_is_row, told["rows"])) else None
+    return None
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("requests"), int | float) and "request" in row
+
+
+def collect(
+    target: Target, folder: RunFolder, *, kept: bool, sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:  # fmt: skip
+    """Ask at the end of a sweep, and store what there is; never raises but for what no one expects.
+
+    Of a stack that is `kept` once, as it can be asked later; else until S3 has told as many requests as the records, at
+    most WAIT_S. Ctrl-C ends the wait.
+    """
+    if not target.outputs.get(LOG_GROUP):
+        return
+    expected = _said(target, folder)
+    wait_s = 0.0 if kept or not expected else WAIT_S
+    if wait_s:
+        say(f"waiting for S3's access logs, at most {minutes(wait_s)} (Ctrl-C continues without them)")
+    try:
+        _until_told(target, folder, expected, clock() + wait_s, sleep, clock)
+    except KeyboardInterrupt:
+        say("stopped waiting", style="yellow")
+    except (RunError, UsageError) as error:
+        say(f"S3's access logs: {error}", style="yellow")
+    found = requests((stored(folder) or {}).get("rows", ()), target["worker_role_name"])
+    if found < expected:
+        query = f"stampede query {FILE.partition('.')[0]} --run {folder.name}"
+        later = f"`{query}` reads lines that arrive later, even after hours"
+        gone = "lines that arrive later are lost with the stack (--keep leaves it)"
+        told = f"S3 has logged {found:,} of {expected:,} requests so far"
+        say(f"{told}; {later if kept else gone}", style="yellow")
+
+
+def requests(rows: Iterable[Mapping[str, Any]], role: str | None = None) -> int:
+    """Requests in the rows of the saved query: all, or those of a role. A copy is one, at its destination."""
+    return sum(
+        row["requests"]
+        for row in rows
+        if not str(row["request"]).endswith("_GET") and (role is None or row.get("role") == role)
+    )
+
+
+def _until_told(
+    target: Target, folder: RunFolder, expected: int, deadline_s: float, sleep: Callable[[float], None],
+    clock: Callable[[], float],
+) -> None:  # fmt: skip
+    """Ask until the worker's requests are as many as `expected`, or the deadline has come."""
+    text = (SAVED / "server_side.cwli").read_text()
+    while True:
+        answer = ask(target, folder, text)
+        store(target, folder, answer)
+        found = requests(answer.rows, target["worker_role_name"])
+        left_s = deadline_s - clock()
+        if found >= expected or left_s <= 0:
+            return
+        sleep(min(POLL_S, left_s))
+
+
+def _said(target: Target, folder: RunFolder) -> int:
+    """How many requests the records tell, as far as S3 logs them."""
+    is_logged = target.experiment.is_logged
+    return sum(record.get("requests") or 0 for record in folder.rows("records.jsonl") if is_logged(record))

@@ -1,0 +1,388 @@
+"""Carries out a plan: one cell at a time, or those of a stack in rounds, through `terraform apply`, flood and drain;
+whatever happens, the run's folder is consistent and the stack is taken down (or it is said what stays)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from loader.cell_load import CellLoad, prepare
+from loader.collecting import Collecting, message_counts
+from loader.dataset import put_objects
+from loader.drain import drain, wait_for_round
+from loader.executions import carry_out, stop_left_running
+from loader.flood import check as check_flood
+from loader.flood import flood
+from loader.manifest import put_manifest
+from loader.permission import wait_for_permission
+from loader.seeding import place
+from loader.sqs.sending import Outcome
+from loader.unfinished_cell import set_aside, whole_rounds
+from stampede.emulator import function_memory
+from stampede.emulator import stack as local_stack
+from stampede.errors import RunError, UsageError
+from stampede.experiment.objects import DataObject
+from stampede.insights import log_columns
+from stampede.model.parameters import ParameterError, Parameters
+from stampede.model.prediction import Prediction
+from stampede.phrases import duration
+from stampede.planning.cost import Estimate
+from stampede.planning.plan import Cell, Plan, cells_words, share_of_round
+from stampede.planning.predicting import Given, parameters_of, predictions
+from stampede.progress import say
+from stampede.runs.accounting import CellAccount, stored_accounts
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.infra_variables import infra_defaults
+from stampede.stacks.place import words
+from stampede.stacks.target import Target
+from stampede.sweep import server_side
+from stampede.sweep.calibration import calibrated
+from stampede.sweep.description import RunDescription
+from stampede.sweep.swept_stack import SweptStack
+
+# PurgeQueue takes up to 60 s on AWS (SQS API reference), which takes no other one of the queue meanwhile.
+PURGE_S = {"local": 2.0, "aws": 60.0}
+# A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after 15 s at most, and
+# has 20 s for the calls under way (functions/transfer/internal/worker).
+HOST_ENDS_S = 40.0
+
+
+class SweepRun:
+    """One sweep in progress: its plan, its folder, and the stack that it holds."""
+
+    def __init__(
+        self, plan: Plan, folder: RunFolder, estimate: Estimate, stack: SweptStack, deadline_s: float | None
+    ) -> None:
+        self._plan, self._folder, self._estimate, self._stack = plan, folder, estimate, stack
+        self._deadline_s = deadline_s
+        self._description = RunDescription(folder, plan, estimate)
+        self._target: Target | None = None  # as it was applied last, with these variables and objects
+        self._variables: dict[str, Any] | None = None
+        self._objects: Sequence[DataObject] = ()
+        self._placed: set[str] = set()  # since then
+        self._is_permission_proven = True
+        self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
+
+    def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
+        """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
+        self._description.predicted(predictions, parameters)
+
+    def run(self) -> list[CellAccount]:
+        """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
+
+        Raises RunError when a cell fails, and whatever interrupts; the folder then holds all finished cells.
+        """
+        left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
+        if left:
+            where = words(targets.place(self._plan.target))
+            say(f"run {self._folder.run_id}: {cells_words(len(left))} to run on {where}", style="bold")
+        else:
+            say(f"run {self._folder.run_id} is complete: nothing is left to run", style="bold")
+        try:
+            if left:
+                self._stack.open()
+                self._description.write()
+                self._on_the_open_stack(left)
+        finally:
+            log_columns.store(self._folder, at_end=True)
+        # A complete run keeps its end; one that was cut off after its last cell has none yet.
+        if left or not self._description.has_end:
+            self._description.finish()
+        return stored_accounts(self._folder)
+
+    def _on_the_open_stack(self, left: list[Cell]) -> None:
+        """Run the cells, and take the stack down whatever happens."""
+        try:
+            self._cells(left)
+            server_side.collect(self._target, self._folder, kept=self._stack.keep)
+        except KeyboardInterrupt:
+            self._say_how_to_go_on()
+            # The embedded AWS ends with its sweep, and costs nothing: there is nothing to ask.
+            if self._plan.target == "aws":
+                self._stack.keep = self._stack.keep or not _wants_destroy()
+            raise
+        except BaseException:
+            self._say_how_to_go_on()
+            raise
+        finally:
+            try:
+                self._fetch_what_is_owed()
+            finally:
+                self._stack.take_down(self._plan.variables(self._plan.cells()[0]))
+
+    def _cells(self, left: list[Cell]) -> None:
+        done = 0
+        for block in self._plan.blocks():
+            if block[0] not in left:
+                continue
+            began = time.monotonic()
+            target = self._applied(block[0], self._which(block, done + 1, len(left)))
+            applied = time.monotonic()
+            self._block(target, block)
+            each_s = (time.monotonic() - applied) / len(block)
+            self._took |= {cell.name: (0.0, each_s) for cell in block}
+            self._took[block[0].name] = (applied - began, each_s)
+            done += len(block)
+            if done < len(left):
+                self._say_what_is_left(left[done:], left[:done])
+
+    def _which(self, block: Sequence[Cell], first: int, count: int) -> str:
+        """Which cells of the sweep a block is, in words."""
+        if len(block) == 1:
+            return f"cell {first} of {count}: {block[0].name}"
+        last, rounds = first + len(block) - 1, self._plan.rounds_of(block[0])
+        return f"cells {first} to {last} of {count}, interleaved in {rounds} rounds"
+
+    def _applied(self, cell: Cell, which: str) -> Target:
+        """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
+        variables = self._plan.variables(cell)
+        if self._target is not None and variables == self._variables:
+            say(f"{which}: on the same stack", style="bold")
+            return self._target
+        is_first = self._target is None
+        how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
+        say(f"{which}: terraform apply ({how_long})", style="bold")
+        self._target, self._variables = self._stack.apply(variables), variables
+        if self._stack.has_new_permissions:
+            self._is_permission_proven = False
+        if is_first:
+            self._description.describe(self._target, self._stack.terraform)
+        self._objects = self._target.experiment.objects(self._target)
+        put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
+        put_manifest(self._target)
+        self._placed.clear()
+        if self._target.kind == "local":
+            self._predict_here(self._target)
+        return self._target
+
+    def _predict_here(self, target: Target) -> None:
+        """Have it on disk what the model says of the cells on this machine as it is now, once a run. Nothing that goes
+        wrong with that is a reason to run no cell."""
+        experiment = target.experiment
+        if experiment.work is None or self._description.is_predicted:
+            return
+        try:
+            parameters = calibrated(target, parameters_of(experiment, "local"))
+            self.predicted(predictions(self._plan, infra_defaults(os.environ), Given(parameters)), parameters)
+        except (UsageError, ParameterError) as error:
+            say(f"there is no prediction for this run: {error}", style="yellow")
+
+    def _block(self, target: Target, block: Sequence[Cell]) -> None:
+        """Run the cells of a block, round by round; they are finished once every message has come to rest.
+
+        Raises RunError where one hasn't: it would run inside the next cell, under other settings.
+        """
+        loads = {cell: CellLoad.of(target, self._plan.in_order(cell), self._objects) for cell in block}
+        rounds, whole = self._plan.rounds_of(block[0]), self._take_up(target, loads)
+        started_at, outcomes = datetime.now(UTC), []
+        for cell, load in loads.items():
+            self._begin(target, cell, load)
+        for number in range(whole + 1, rounds + 1):
+            if rounds > 1:
+                say(f"round {number} of {rounds}", style="dim")
+            for cell in self._plan.in_round(block, number):
+                outcomes.append(self._send_share(target, cell, loads[cell], number))
+                if rounds > 1:
+                    self._wait_for_round(target, cell, loads[cell], number)
+                    check_flood(outcomes[-1])
+        self._drain(target, block)
+        if target.kind == "local":
+            self._note_memory({cell.name for cell in block})
+        for outcome in outcomes:
+            check_flood(outcome)
+        self._description.finished_cells(block, started_at)
+
+    def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
+        """Set aside what an attempt that was cut off left of a block; returns how many of its rounds were done."""
+        shares = {cell.name: [len(one) for one in self._shares(target, cell)] for cell in loads}
+        whole = whole_rounds(self._folder, shares) if len(loads) > 1 else 0
+        for cell, load in loads.items():
+            if load.execution is not None:
+                stop_left_running(target, self._folder, cell.name, load.execution)
+        cut_off = [cell for cell in loads if set_aside(self._folder, cell.name, whole)]
+        if any(loads[cell].execution is None for cell in cut_off):
+            _empty_queue(target)
+        return whole
+
+    def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
+        """What comes before a cell's own messages."""
+        in_order = self._plan.in_order(cell)
+        place(target, in_order, self._placed)
+        if load.proof is not None and not self._is_permission_proven:
+            wait_for_permission(target, cell.name, load.proof)
+            self._is_permission_proven = True
+        self._description.begin_cell(cell.name, target, in_order)
+        if warm_ups := self._plan.warm_up_messages(cell):
+            say(f"warming up with {warm_ups} messages")
+            check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
+            self._drain(target, [cell], quiet=True)
+        prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
+
+    def _shares(self, target: Target, cell: Cell) -> list[range]:
+        """Which of its messages a cell sends in each round."""
+        count = self._plan.messages(cell, {**target.outputs, **self._plan.in_order(cell)})
+        rounds = self._plan.rounds_of(cell)
+        return [share_of_round(count, rounds, number) for number in range(1, rounds + 1)]
+
+    def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
+        """Send what a cell has in a round."""
+        shares, start_at_ms = self._shares(target, cell), None
+        if self._plan.start_barrier_s is not None:
+            start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
+        own = shares[number - 1]
+        return self._flood(
+            target,
+            cell,
+            len(own),
+            load,
+            share=load.share,
+            first=own.start,
+            round_number=number,
+            start_at_ms=start_at_ms,
+            quiet=len(shares) > 1,
+        )
+
+    def _wait_for_round(self, target: Target, cell: Cell, load: CellLoad, number: int) -> None:
+        """No message of another cell is sent while one of this cell's round is at work."""
+        if load.execution is not None:
+            return  # Athena has carried them all out
+        if left := wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s):
+            raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {left}")
+
+    def _note_memory(self, names: Collection[str]) -> None:
+        """While the functions of these cells are still there, see what each takes: the next plan is counted with
+        that."""
+        for demand in self._estimate.cells:
+            if demand.name in names:
+                usage = demand.usage
+                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
+
+    def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
+        if load.execution is not None:
+            options.pop("start_at_ms", None)  # one after the other: nothing to begin together
+            return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
+        return flood(target, self._folder, cell.name, count, order=load.order, **options)
+
+    def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
+        names = [cell.name for cell in cells]
+        drained = drain(target, self._folder, cells=names, deadline_s=self._deadline_s, quiet=quiet)
+        if drained.left:
+            has = f"{names[0]} still has" if len(names) == 1 else f"{cells_words(len(names))} still have"
+            raise RunError(f"{has} messages in progress, so the sweep stops here: {drained.left}")
+        if drained.ended_early:
+            _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
+
+    def _fetch_what_is_owed(self) -> None:
+        """Look for late log lines of finished cells a last time: the log group goes with the stack."""
+        target, finished = self._target, self._description.finished
+        if target is None or not _owed(stored_accounts(self._folder), finished):
+            return
+        collecting = Collecting(target, self._folder)
+        try:
+            collecting.look_again()
+            accounts = collecting.close()
+        except (BotoCoreError, ClientError) as error:
+            say(f"{targets.explain(error, 'looking for late log lines', target)}", style="yellow")
+            accounts = collecting.accounts()
+        if (owed := _owed(accounts, finished)) and not self._stack.keep:
+            say(
+                (
+                    f"{owed} messages have no record yet, and the log group {target['log_group_name']} is "
+                    "destroyed with the stack: a line that arrives later is lost (--keep leaves the group, for "
+                    "`stampede drain`)"
+                ),
+                style="red",
+            )
+
+    def _say_what_is_left(self, left: list[Cell], done: list[Cell]) -> None:
+        """An estimate from the plan, corrected by how the cells so far compared with it: Terraform apart from the work.
+
+        The first apply makes queues and objects, and calibrates: no later one takes so long."""
+        estimate = self._estimate
+
+        def work_s(cells: list[Cell]) -> float:
+            return sum(estimate.cell_seconds(cell) - estimate.apply_seconds(cell) for cell in cells)
+
+        def terraform_s(cells: list[Cell]) -> float:
+            return sum(estimate.apply_seconds(cell) for cell in cells)
+
+        later, left_s = done[1:], work_s(left) * sum(self._took[one.name][1] for one in done) / work_s(done)
+        slower = sum(self._took[one.name][0] for one in later) / terraform_s(later) if terraform_s(later) else 1.0
+        left_s += terraform_s(left) * slower
+        say(f"{cells_words(len(left))} left, about {duration(left_s)}", style="dim")
+
+    def _say_how_to_go_on(self) -> None:
+        plan = self._plan
+        command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.as_argument}"
+        stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
+        stored += ", and whole rounds of the others are kept" if plan.rounds else ""
+        say(f"{stored}; resume with `{command}`", style="yellow")
+
+
+def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
+    """Messages of `cells` without a trace, or with failed objects that no line has named yet."""
+    return sum(one.owing for one in accounts if one.cell in cells)
+
+
+def _empty_queue(target: Target) -> None:
+    """Drop what an attempt that was cut off left in the queue: it would run beside the new attempt.
+
+    What runs already can't be dropped. Where the cell is prepared, that is undone by work that goes on, so wait as long
+    as one invocation can take, or until a host has missed its message; locally nothing outlives the emulator of the run
+    that was killed.
+    """
+    wait_s = PURGE_S[target.option]
+    if target.kind != "local" and target.experiment.preparation is not None:
+        wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
+    _drop_messages(target, "of the interrupted attempt", wait_s)
+
+
+def _drop_messages(target: Target, why: str, wait_s: float) -> None:
+    """Purge the queue, messages in flight too, and say where some stay."""
+    say(f"emptying the queue {why} ({wait_s:.0f} s)")
+    try:
+        _purge(target)
+        time.sleep(wait_s)
+        left = sum(message_counts(target.client("sqs"), target["queue_url"]))
+    except (BotoCoreError, ClientError) as error:
+        raise targets.explain(error, "emptying the queue", target) from None
+    if left:
+        say(
+            f"{left:,} messages are still in the queue; one that runs during another cell takes a function from it, "
+            "and is counted in its own cell",
+            style="yellow",
+        )
+
+
+def _purge(target: Target) -> None:
+    """Purge the queue. Where a purge of the last minute, of a run that was interrupted, is still under way, wait until
+    it is over: it may leave messages that were sent after it began. Raises what boto3 raises."""
+    sqs, url = target.client("sqs"), target["queue_url"]
+    try:
+        sqs.purge_queue(QueueUrl=url)
+    except ClientError as error:
+        if not error.response["Error"].get("Code", "").endswith("PurgeQueueInProgress"):
+            raise
+        pause_s = PURGE_S[target.option]
+        say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")
+        time.sleep(pause_s)
+        sqs.purge_queue(QueueUrl=url)
+
+
+def _wants_destroy() -> bool:
+    """Ask at a terminal whether the stack goes; without one it goes. A second Ctrl-C keeps it."""
+    if not sys.stdin.isatty():
+        return True
+    say("Interrupted. Destroy the stack now? [Y/n] (Ctrl-C keeps it)", style="bold")
+    try:
+        return input().strip().lower() not in ("n", "no")
+    except (KeyboardInterrupt, EOFError):
+        return False

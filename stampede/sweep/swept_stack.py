@@ -1,0 +1,216 @@
+"""The stack that a sweep applies again and again and takes down at the end, with the emulator under it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from experiments import EXPERIMENTS
+from loader.emptying import empty
+from stampede.emulator import hosts, ministack, stack
+from stampede.emulator.providers import prepare
+from stampede.errors import RunError, UsageError
+from stampede.progress import say
+from stampede.stacks import embedded, stack_lock
+from stampede.stacks import target as targets
+from stampede.stacks.place import refuse_elsewhere
+from stampede.stacks.target import Target
+from stampede.stacks.terraform import Terraform
+
+# What the function may do (infra/modules/worker).
+WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
+
+
+class SweptStack:
+    """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down` ends it."""
+
+    def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
+        self._kind, self._run_id, self._take_over = kind, run_id, take_over
+        self.keep = keep
+        self.has_new_permissions = False  # since the last apply
+        self._started_emulator = False
+        self._terraform: Terraform | None = None
+        self._applied: Mapping[str, Any] = {}
+
+    @property
+    def terraform(self) -> Terraform:
+        """Terraform where the stack is; there after `open`."""
+        assert self._terraform is not None
+        return self._terraform
+
+    def open(self) -> None:
+        """Start what the target needs, and get Terraform ready to apply; undone here if it fails half-way.
+
+        Raises UsageError when a stack is applied that isn't this run's and the user didn't ask to take it over.
+        """
+        if self._kind == "local":
+            prepare()  # first: where providers have to be built this takes minutes
+            self._started_emulator = self._start_emulator()
+        try:
+            if self._kind == "aws":
+                self._terraform = targets.aws_terraform()
+            else:
+                stack.lay_out()
+                self._terraform = targets.local_terraform(ministack.running(stack.STATE_DIR).endpoint_url)
+                say("terraform init on the local copy of infra/ (a few seconds)")
+            self._terraform.init()
+            self._refuse_foreign()
+        except BaseException:
+            if self._started_emulator:
+                ministack.stop(stack.STATE_DIR)
+            raise
+        stack_lock.own(self._kind, self._run_id, started_emulator=self._started_emulator)
+
+    def apply(self, variables: Mapping[str, Any]) -> Target:
+        """Apply the stack with these variables; returns where it is. Raises RunError."""
+        self._applied = variables
+        written = self.terraform.apply(variables)
+        self.has_new_permissions = any(address.startswith(WORKERS_POLICY) for address in written)
+        target = self._target(self.terraform.outputs())
+        if target.kind == "local":
+            embedded.run_hosts(target.outputs, target.endpoint_url, follow_parent=not self.keep)
+        return target
+
+    def take_down(self, variables: Mapping[str, Any]) -> None:
+        """Destroy the stack and stop an emulator that a sweep started, after a failure or Ctrl-C too; says what stays.
+
+        `variables` are valid ones, for a stack that nothing was applied to yet.
+        """
+        self._applied = self._applied or variables
+        if self.keep:
+            say(f"kept: the stack in {self.terraform.directory}; remove it with {self.how_to_remove()}")
+            return
+        is_local = self._kind == "local"
+        say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
+        try:
+            if is_local:
+                hosts.stop(stack.STATE_DIR)
+                self._delete_local_queues()
+            self._destroy(refresh=not is_local)
+            stack_lock.disown(self._kind)
+        except BaseException as error:
+            self._say_what_stays(error)
+            # After Ctrl-C this one would stand in for it.
+            if not isinstance(error, RunError | UsageError):
+                raise
+        finally:
+            if self._started_emulator:
+                ministack.stop(stack.STATE_DIR)
+                stack.forget_state()
+                stack_lock.disown(self._kind)
+
+    def how_to_remove(self) -> str:
+        """The command that removes the stack, for a user to copy."""
+        if self._kind == "local":
+            return "`stampede emulator stop`"
+        first = "`stampede dataset --remove`, then " if self._emptied() else ""
+        return f"{first}`{self.terraform.destroy_command(self._applied)}`"
+
+    def _target(self, outputs: dict[str, Any]) -> Target:
+        """Where the stack of these outputs is."""
+        if self._kind == "local":
+            return targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+        return targets.configured(outputs)
+
+    def _start_emulator(self) -> bool:
+        """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
+        joins = ministack.running(stack.STATE_DIR) is not None
+        embedded.start(follow_parent=not self.keep)
+        return not joins or bool(stack_lock.owner("local").get("started_emulator"))
+
+    def _refuse_foreign(self) -> None:
+        # The local stack of somebody who tries it by hand may be used by a sweep that leaves it there.
+        if self._kind == "local" and (self._take_over or self.keep):
+            return
+        applied = self.terraform.resources()
+        if not applied:
+            return
+        owner = stack_lock.owner(self._kind).get("run_id")
+        if self._take_over or owner == self._run_id:
+            if self._kind == "aws":
+                refuse_elsewhere(targets.place("aws"), self.terraform.outputs(), changes=True)
+            return
+        whose = f"by run {owner}" if owner else "by hand"
+        removal = "`stampede emulator stop`" if self._kind == "local" else "`terraform -chdir=infra destroy`"
+        raise UsageError(
+            f"--target {self._kind}: a stack of {len(applied)} resources is already applied ({whose}), "
+            f"and a sweep would change it and destroy it at the end; remove it with {removal}, or use "
+            "--take-over"
+        )
+
+    def _say_what_stays(self, error: BaseException) -> None:
+        expected = isinstance(error, RunError | UsageError)
+        if self._started_emulator:
+            say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
+        else:
+            say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
+        if expected:
+            say(str(error), style="red")
+        if self._started_emulator or not expected:
+            return
+        try:
+            left = self.terraform.resources()
+        except RunError:
+            return
+        if left:
+            say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")
+
+    def _destroy(self, *, refresh: bool) -> None:
+        """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
+        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then. What passes
+        by itself is waited for."""
+        outputs: dict[str, Any] = {}
+        if self._emptied():
+            try:
+                outputs = self.terraform.outputs()
+            except RunError as error:
+                say(f"{error}; so nothing was emptied before the destroy", style="red")
+        self._empty_buckets(outputs)
+        try:
+            self.terraform.destroy(self._applied, refresh=refresh)
+        except RunError as error:
+            if not (self._empty_buckets(outputs) or self._has_waited_for(error)):
+                raise
+            self.terraform.destroy(self._applied, refresh=refresh)
+
+    def _has_waited_for(self, error: RunError) -> bool:
+        """Wait where the experiment says that such an error passes; False where it doesn't."""
+        refusal = EXPERIMENTS[self._applied["experiment"]].passing_refusal if self._applied else None
+        if refusal is None or not re.search(refusal.pattern, str(error)):
+            return False
+        say(f"{refusal.reason}: destroying again in {refusal.wait_s / 60:.0f} min ({error})", style="yellow")
+        time.sleep(refusal.wait_s)
+        return True
+
+    def _empty_buckets(self, outputs: dict[str, Any]) -> int:
+        """Empty what Terraform can't; returns how many objects there were. Where that fails it is said, and the destroy
+        is tried all the same: it takes the rest down, and says itself what stays."""
+        try:
+            target = self._target(outputs)
+            return sum(empty(target, bucket) for bucket in filter(None, map(outputs.get, self._emptied())))
+        except (RunError, UsageError) as error:
+            say(f"{error}; `stampede dataset --remove` empties it, after which the stack can be destroyed", style="red")
+            return 0
+
+    def _emptied(self) -> Sequence[str]:
+        """The outputs that name buckets which Terraform can't empty."""
+        return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
+
+    def _delete_local_queues(self) -> None:
+        """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
+        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator. An apply
+        that was interrupted leaves some outputs without the others."""
+        outputs = self.terraform.outputs()
+        urls = [outputs[name] for name in ("queue_url", "dead_letter_queue_url") if name in outputs]
+        if not urls:
+            return
+        target = self._target(outputs)
+        try:
+            for url in urls:
+                target.client("sqs").delete_queue(QueueUrl=url)
+        except (BotoCoreError, ClientError) as error:
+            raise targets.explain(error, "deleting the local queues", target) from None

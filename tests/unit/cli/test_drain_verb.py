@@ -1,0 +1,98 @@
+"""Which run `stampede drain` waits for, and what it prints where that run's stack is gone or another one is applied."""
+
+import pytest
+
+from loader.drain import Drained
+from stampede.cli.command_line import main
+from stampede.cli.verbs import drain
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+from stampede.stacks.target import Target
+
+ACCOUNT = "cell  sent  succeeded  failed  dead_lettered  unaccounted"
+
+
+@pytest.fixture
+def drained(monkeypatch, tmp_path):
+    """Runs of a file system and of a copy, newest last; gives the ids of the runs that were waited for."""
+    monkeypatch.chdir(tmp_path)
+    waited = []
+
+    def wait(target, folder, **options):
+        waited.append(folder.run_id)
+        return Drained([])
+
+    monkeypatch.setattr(drain, "drain", wait)
+    for seconds, experiment in enumerate(("filesystem", "copy")):
+        folder = RunFolder.create(tmp_path / "results", f"of_{experiment}")
+        place = {"target": "local", "account": {"account_id": "1", "region": "us-east-1"}}
+        folder.write_json("run.json", {"run_id": folder.run_id, "experiment": experiment} | place)
+        folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": seconds}])
+    return waited
+
+
+@pytest.fixture
+def applied(monkeypatch):
+    """Applies the stack of an experiment, or none."""
+
+    def apply(experiment):
+        def resolve(arguments):
+            if experiment is None:
+                raise targets.NoStackError("no applied stack found; deploy one")
+            return Target("local", {"experiment": experiment, "region": "us-east-1", "account_id": "1"}, "http://x")
+
+        monkeypatch.setattr(targets, "resolve", resolve)
+
+    return apply
+
+
+def test_the_newest_run_of_the_applied_stack_is_waited_for(drained, applied, capsys):
+    applied("filesystem")
+    assert main(["drain"]) == 0
+    assert drained == ["of_filesystem"]
+    assert "run of_filesystem: the newest of the applied stack" in capsys.readouterr().err
+
+
+def test_a_stack_without_a_run_is_refused_with_both_experiments(drained, applied, capsys):
+    applied("express")
+    assert (main(["drain"]), drained) == (2, [])
+    assert capsys.readouterr().err == (
+        "stampede: --run: the newest run of_copy is of copy in us-east-1, but the applied stack is express in "
+        "us-east-1 and has no run; use `stampede flood` first, or --run of_copy for the stored account\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("experiment", "why"), [(None, "no applied stack found"), ("copy", "the applied stack is copy in us-east-1")]
+)
+def test_a_run_whose_stack_is_gone_prints_its_stored_account(drained, applied, capsys, tmp_path, experiment, why):
+    folder = RunFolder(tmp_path / "results" / "of_filesystem")
+    folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
+    folder.write_json("accounting.json", [{"cell": "a"}])
+    applied(experiment)
+    assert (main(["drain", "--run", "of_filesystem"]), drained) == (0, [])
+    printed = capsys.readouterr()
+    assert printed.out.startswith(ACCOUNT)
+    assert printed.err == (f"the stack of run of_filesystem is gone ({why}); this is the account stored with the run\n")
+
+
+def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(drained, applied, capsys):
+    applied(None)
+    assert main(["drain", "--run", "of_copy"]) == 2
+    assert capsys.readouterr().err == (
+        "stampede: --run: the stack of run of_copy is gone (no applied stack found), and no account is stored: "
+        "the run was never drained\n"
+    )
+
+
+def test_ctrl_c_says_that_the_run_goes_on_and_how_to_resume(drained, applied, capsys, monkeypatch):
+    def interrupted(*_, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(drain, "drain", interrupted)
+    applied("copy")
+    assert main(["drain"]) == 130
+    assert capsys.readouterr().err == (
+        "run of_copy: the newest\nstampede drain: interrupted; the messages in the queue are still being processed; "
+        "`stampede drain --run of_copy` resumes\n"
+    )

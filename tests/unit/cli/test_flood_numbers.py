@@ -1,0 +1,38 @@
+"""A message's number is never used twice in a run, not even behind a flood that was killed."""
+
+import pytest
+
+from loader.flood import first_seq
+from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES
+from loader.unfinished_cell import set_aside
+from stampede.runs.folder import RunFolder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path, "r")
+
+
+def send(folder, cell, *seqs):
+    folder.append("sent.jsonl", [{"cell": cell, "seq": seq} for seq in seqs])
+
+
+def test_each_cell_counts_from_zero_and_goes_on_after_its_last(folder):
+    assert first_seq(folder, "a") == 0
+    send(folder, "a", 2, 0, 1)
+    assert (first_seq(folder, "a"), first_seq(folder, "b")) == (3, 0)
+
+
+def test_behind_a_killed_flood_there_is_room_for_the_batches_that_nobody_confirmed(folder):
+    send(folder, "a", *range(30))
+    set_aside(folder, "a")
+    first = first_seq(folder, "a")
+    assert first == 30 + IN_FLIGHT * MAX_ENTRIES
+    send(folder, "a", first, first + 1)
+    assert (first_seq(folder, "a"), first_seq(folder, "b")) == (first + 2, 0)
+
+
+def test_a_flood_by_hand_into_a_cell_leaves_the_same_room_for_one_that_was_killed_there(folder):
+    send(folder, "a", *range(30))
+    assert first_seq(folder, "a", knows_all_sent=False) == 30 + IN_FLIGHT * MAX_ENTRIES
+    assert first_seq(folder, "b", knows_all_sent=False) == 0

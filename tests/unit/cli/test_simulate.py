@@ -1,0 +1,346 @@
+"""`stampede simulate`: the columns, the forms, the same answer for the same seed, and what it refuses."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede import terminal
+from stampede.cli import simulated_table
+from stampede.cli.command_line import main
+from stampede.planning import cost, predicting
+from stampede.planning.plan import make_plan
+from stampede.stacks.infra_variables import infra_defaults
+
+# A plan of four cells that are foreseen in milliseconds.
+SMALL = ("download", "--set", "concurrency_value=10,5", "--messages-per-concurrency", "4")
+COLUMNS = ["memory_size_mb", "concurrency", "count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "time_to_n_s",
+           "share_at_n", "most_at_once", "drain_s", "peak_requests_per_s", "usd", "binds", "advice"]  # fmt: skip
+PARAMETER = {"name": "s3_get_per_s", "value": 20, "low": 20, "high": 20, "unit": "requests/s", "known": "guessed",
+             "source": "a test", "date": "2030-01-01"}  # fmt: skip
+
+
+@pytest.fixture
+def simulate(capsys, monkeypatch, tmp_path):
+    """A function that runs the verb in this process, away from the repository; gives status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TF_VAR_memory_size", "TF_VAR_concurrency_value"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments):
+        try:
+            status = main(["simulate", *arguments])
+        except SystemExit as left:
+            status = left.code
+        printed = capsys.readouterr()
+        return SimpleNamespace(status=status, out=printed.out, err=printed.err)
+
+    return run
+
+
+def parameters_file(tmp_path, **changes):
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps([PARAMETER | changes]))
+    return str(path)
+
+
+def test_csv_has_the_columns_of_the_table_then_the_models_in_the_tables_order(simulate):
+    done = simulate(*SMALL, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert done.status == 0
+    assert list(rows[0]) == COLUMNS
+    assert [(row["memory_size_mb"], row["concurrency"], row["count"]) for row in rows] == [
+        ("1024", "5", "20"), ("1024", "10", "40"), ("2048", "5", "20"), ("2048", "10", "40")
+    ]  # fmt: skip
+    for row in rows:
+        assert float(row["min_s"]) <= float(row["avg_s"]) <= float(row["max_s"])
+        assert row["most_at_once"] == row["concurrency"]
+
+
+def test_json_has_numbers_as_numbers_the_ranges_and_the_date_of_the_parameters(simulate, tmp_path):
+    done = simulate(*SMALL, "--format", "json", "--parameters", parameters_file(tmp_path))
+    rows = json.loads(done.out)
+    assert set(COLUMNS) < set(rows[0])
+    for row in rows:
+        assert row["parameters_date"] == "2030-01-01"
+        assert row["requests_limit_per_s"] == 20
+        for name, (low, high) in row["ranges"].items():
+            assert low <= row[name] <= high, name
+
+
+def test_a_parameter_of_the_users_own_takes_the_place_of_the_models(simulate, tmp_path):
+    usual, slower = (
+        json.loads(simulate(*SMALL, "--format", "json", *more).out)
+        for more in ((), ("--parameters", parameters_file(tmp_path)))
+    )
+    assert slower[0]["avg_s"] > 2 * usual[0]["avg_s"]
+    assert slower[0]["binds"] == "S3's GET rate: 20 a second for all"
+    assert slower[0]["usd"] > 2 * usual[0]["usd"]  # functions are billed for as long as they wait
+    assert "without the bottleneck, one takes" in slower[0]["advice"]
+
+
+def test_the_same_seed_has_the_same_answer_and_another_seed_another(simulate):
+    first, again, other = (simulate(*SMALL, "--format", "csv", "--seed", seed).out for seed in ("3", "3", "4"))
+    assert first == again
+    assert first != other
+
+
+def test_the_table_in_a_pipe_has_a_line_for_each_cell_and_says_what_it_rests_on(simulate):
+    done = simulate(*SMALL)
+    rows = [line for line in done.out.splitlines() if line.startswith(("1,024", "2,048"))]
+    assert len(rows) == 4
+    assert all(row.endswith("the function's network, 75 MiB/s after the burst") for row in rows)
+    assert "These are predictions of a model; nothing was measured" in done.out
+
+
+def test_in_a_narrow_terminal_there_are_as_many_tables_as_fit_with_every_figure(simulate, monkeypatch):
+    wide = simulate(*SMALL).out.split("“time to N”")[0].split()
+    monkeypatch.setattr(terminal, "ENDLESS", 80)
+    narrow = simulate(*SMALL).out.split("“time to N”")[0]
+    rows = [line for line in narrow.splitlines() if line.startswith(("1,024", "2,048"))]
+    assert len(rows) == 8 and max(map(len, rows)) <= 80 and "…" not in narrow
+    assert {word for word in wide if "." in word} <= {*narrow.split()}  # every figure
+
+
+def test_what_costs_less_than_a_cent_has_digits(simulate):
+    one = ("download", "--set", "concurrency_value=1", "--set", "memory_size=1024", "--messages-per-concurrency", "1")
+    table, [row] = simulate(*one).out, json.loads(simulate(*one, "--format", "json").out)
+    assert 0 < row["usd"] < 0.01 and f"{row['usd']:.4f}" in table.split()
+
+
+def test_what_is_swept_beside_the_axes_and_ways_that_depart_from_the_usual_have_columns(simulate):
+    done = simulate("download", "--set", "concurrency_value=2", "--set", "memory_size=2048", "--set", "method=stream",
+                    "--set", "object_size_mb=4,8", "--format", "csv")  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [row["settings"] for row in rows] == ["object_size_mb=4", "object_size_mb=8"]
+    assert [row["method"] for row in rows] == ["stream", "stream"]
+    assert float(rows[0]["avg_s"]) < float(rows[1]["avg_s"])
+
+
+def test_repeats_of_a_cell_are_one_row_with_the_bill_of_all(simulate):
+    one = ("download", "--set", "concurrency_value=5", "--set", "memory_size=2048", "--format", "json")
+    [once], [twice] = (json.loads(simulate(*one, "--repeats", repeats).out) for repeats in ("1", "2"))
+    assert (once["count"], twice["count"]) == (50, 100)
+    plan = make_plan(
+        EXPERIMENTS["download"], "aws", ["concurrency_value=5", "memory_size=2048"], messages_per_concurrency=10
+    )
+    assert once["usd"] == pytest.approx(cost.estimate(plan, infra_defaults({})).total_usd, abs=1e-6)
+    assert twice["usd"] > 1.5 * once["usd"]
+
+
+def test_the_bill_is_of_the_flood_that_was_predicted_and_none_is_carried_out_for_both(simulate, tmp_path):
+    before = predicting.expected.cache_info()
+    usual, slower = (
+        json.loads(simulate(*SMALL, "--seed", "9", "--format", "json", *more).out)
+        for more in ((), ("--parameters", parameters_file(tmp_path)))
+    )
+    assert slower[0]["usd"] > 1.5 * usual[0]["usd"]
+    after = predicting.expected.cache_info()
+    assert after.hits - before.hits >= len(usual) + len(slower)
+
+
+def test_first_and_later_operations_have_a_row_each_where_records_tell_them_apart_and_the_cell_one_bill(simulate):
+    one = ("filesystem", "--set", "storage=efs", "--set", "dataset=large", "--set", "memory_size=3008")
+    first, repeat = json.loads(simulate(*one, "--format", "json").out)
+    assert [(row["read"], row["count"]) for row in (first, repeat)] == [("first", 1), ("repeat", 10)]
+    assert first["avg_s"] > 10 * repeat["avg_s"]
+    for row in (first, repeat):
+        assert row["min_s"] <= row["avg_s"] <= row["max_s"]
+        assert row["ranges"]["avg_s"][0] <= row["avg_s"] <= row["ranges"]["avg_s"][1]
+        assert row["drain_s"] == first["drain_s"]
+    assert repeat["usd"] == pytest.approx(10 * first["usd"], rel=1e-3)
+    [warmed] = json.loads(simulate(*one, "--warm-up-per-concurrency", "1", "--format", "json").out)
+    assert (warmed["read"], warmed["count"]) == ("repeat", 11)
+    dropped = json.loads(simulate(*one, "--set", "cache=drop", "--format", "json").out)
+    assert [row["read"] for row in dropped] == ["dropped", "first"]
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path, ending):
+    paths = [tmp_path / f"{name}.{ending}" for name in ("first", "again")]
+    for path in paths:
+        assert simulate(*SMALL, "--picture", str(path)).err.startswith(f"picture: {path}")
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    if ending == "svg":
+        text = paths[0].read_text()
+        assert "seconds since the first start of the cell, predicted" in text
+        assert "2,048 MB, N = 10" in text
+
+
+REFUSED = {
+    "another ending": ([*SMALL, "--picture", "x.pdf"], "must be a file that ends in .svg or .png, got 'x.pdf'"),
+    "a folder for a picture": ([*SMALL, "--picture", "there.svg"], "must be a file in a folder that exists"),
+    "no folder for the picture": ([*SMALL, "--picture", "no/x.svg"], "must be a file in a folder that exists"),
+    "no parameters there": ([*SMALL, "--parameters", "no.json"], "--parameters: no.json: can't be read"),
+    "a folder for parameters": ([*SMALL, "--parameters", "there.svg"], "--parameters: there.svg: can't be read"),
+    "N in words": (["download", "--set", "concurrency_value=many"], "must be a number, got 'many'"),
+    "N below 1": (["download", "--set", "concurrency_value=0"], "must be a whole number of 1 or more, got 0"),
+    "memory in words": (["download", "--set", "memory_size=big"], "memory_size: must be a number, got 'big'"),
+    "a variable that isn't there": (
+        ["download", "--set", "memory=1"],
+        "no variable 'memory'; did you mean memory_size",
+    ),
+    "an experiment that isn't there": (["downlod"], "invalid choice: 'downlod'"),
+    "messages as a number": (["download", "--messages", "5"], "argument --messages: invalid choice: '5'"),
+    "messages both ways": (
+        ["download", "--messages", "auto", "--messages-per-concurrency", "5"],
+        "not allowed with argument --messages",
+    ),
+    "no messages": (["download", "--messages-per-concurrency", "0"], "must be a whole number of 1 or more, got '0'"),
+    "messages for weeks": (
+        ["download", "--messages-per-concurrency", "1000000000"],
+        "5,000,000,000 messages, but the model simulates at most 1,000,000 in one flood; use a smaller --messages-per",
+    ),
+    "a warm-up for weeks": (
+        ["download", "--warm-up-per-concurrency", "1000000000"],
+        "5,000,000,000 messages, but the model simulates at most 1,000,000 in one flood; use a smaller --warm-up-per",
+    ),
+    "processors that aren't there": (
+        ["download", "--set", "architecture=mips"],
+        "--set architecture: must be one of x86_64, arm64, got 'mips'",
+    ),
+    "a seed below 0": (["download", "--seed", "-1"], "must be a whole number of 0 or more, got '-1'"),
+    "a barrier that outlasts the timeout": (
+        ["download", "--start-barrier-s", "60"],
+        "a start barrier of 60 s and 3 s for the record don't fit into timeout_s 60",
+    ),
+    "pollers that aren't an object": (
+        ["download", "--set", "provisioned_pollers=5"],
+        "provisioned_pollers: must be an object of two whole numbers, such as {minimum=2,maximum=20}, got 5",
+    ),
+    "pollers the wrong way round": (
+        ["download", "--set", "provisioned_pollers={minimum=90,maximum=50}"],
+        "a maximum of 2 to 10000 that isn't below",
+    ),
+    "an account for a machine": (
+        ["download", "--target", "local", "--account-concurrency", "500"],
+        "--account-concurrency: has no effect on this machine; leave it out, or use --target aws",
+    ),
+    "crashes of more than half": (["download", "--crash-percent", "51"], "must be a percentage of 0 to 50, got '51'"),
+    "a new account": (
+        ["download", "--account-concurrency", "10"],
+        "--account-concurrency 10: 0 can be reserved, because 100 must stay unreserved, but concurrency_value is 500",
+    ),
+    "memory of 0": (["download", "--set", "memory_size=0"], "memory_size: must be 128 to 10,240, got 0"),
+    "an object of nothing": (["download", "--set", "object_size_mb=0"], "object_size_mb: must be 1 or more, got 0"),
+    "a timeout below 0": (["download", "--set", "timeout_s=-1"], "timeout_s: must be 1 to 900, got -1"),
+    "a bool that isn't one": (
+        ["copy", "--set", "from_manifest=maybe"],
+        "from_manifest: must be true or false, got maybe",
+    ),
+    "a value beside those that infra/ allows": (
+        ["download", "--set", "log_retention_days=8"],
+        "--set log_retention_days: must be one of 1, 3, 5, 7",
+    ),
+    "what a host takes from its type": (
+        ["copy_host", "--set", "memory_size=1024"],
+        "--set memory_size: has no effect on copy_host; leave it out",
+    ),
+    "one value in two forms": (["download", "--set", "memory_size=1024,1024.0"], "a value is given twice"),
+    "the seed of a key plan": (
+        ["copy", "--set", "from_manifest=true", "--set", "data_seed=-1"],
+        "data_seed: must be 0 to",
+    ),
+    "a prefix that infra/ refuses": (
+        ["download", "--set", "prefix=Stampede_X"],
+        "prefix: must be 2 to 20 lower-case letters, digits and hyphens",
+    ),
+    "a message that comes back too soon": (
+        ["download", "--set", "visibility_timeout_s=60"],
+        "visibility_timeout_s: must be at least 6 x timeout_s = 360, got 60; leave it out",
+    ),
+    "N beyond a standard trigger": (
+        ["download", "--set", "concurrency_value=1001"],
+        "concurrency_value 1001: an SQS trigger in standard mode reaches 1000 at most; set provisioned_pollers",
+    ),
+    "N beyond all pollers": (
+        ["download", "--set", "concurrency_value=100001"],
+        "concurrency_value: must be 1 to 100,000, got 100001",
+    ),
+    "N beyond the pollers there are": (
+        ["download", "--set", "concurrency_value=500", "--set", "provisioned_pollers={minimum=2,maximum=20}"],
+        "reach 200 functions at once, but concurrency_value is 500; use --set provisioned_pollers",
+    ),
+    "N beyond the account": (
+        ["download", "--account-concurrency", "500"],
+        "--account-concurrency 500: 400 can be reserved, because 100 must stay unreserved, but",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_input_is_one_line_with_the_way_out_and_exit_status_2(simulate, tmp_path, case):
+    arguments, words = REFUSED[case]
+    (tmp_path / "there.svg").mkdir()
+    done = simulate(*arguments)
+    assert words in done.err
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simulate, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "download", replace(EXPERIMENTS["download"], work=None))
+    done = simulate(*SMALL)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(
+        "stampede: download: there is no model of its operation; experiments with a model: filesystem"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"value": 0}, "own.json: s3_get_per_s: value must be a number above 0, got 0"),
+        ({"low": -1}, "own.json: s3_get_per_s: low must be a number above 0, got -1"),
+        ({"source": ""}, "own.json: s3_get_per_s has no source; add where its value is from"),
+        ({"value": "20"}, "own.json: s3_get_per_s: value must be a number above 0, got '20'"),
+        ({"date": "lately"}, "own.json: s3_get_per_s: date must be a year, month or day (2026-11-22), got 'lately'"),
+        ({"name": "s3_gets_per_s"}, "own.json: the model has no parameter s3_gets_per_s; did you mean s3_get_per_s?"),
+    ],
+)
+def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate, tmp_path, changes, words):
+    done = simulate(*SMALL, "--parameters", parameters_file(tmp_path, **changes))
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"--parameters: {words}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "--parameters: own.json: can't be read as JSON: "),
+        ("{}", "--parameters: own.json: must be a list of objects, one per parameter"),
+        (json.dumps([PARAMETER, PARAMETER]), "--parameters: own.json: s3_get_per_s is given twice; keep one"),
+    ],
+)
+def test_a_file_that_holds_no_parameters_is_refused(simulate, tmp_path, text, words):
+    (tmp_path / "own.json").write_text(text)
+    done = simulate(*SMALL, "--parameters", "own.json")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert words in done.err
+
+
+def test_messages_auto_is_chosen_with_the_users_own_parameters(simulate, tmp_path):
+    few = (
+        "download",
+        "--set",
+        "memory_size=2048",
+        "--set",
+        "concurrency_value=30",
+        "--messages",
+        "auto",
+        "--format",
+        "json",
+    )
+    slower = parameters_file(tmp_path, name="sqs_per_minute", value=30, low=30, high=30)
+    [usual], [slow] = (json.loads(simulate(*few, *more).out) for more in ((), ("--parameters", slower)))
+    assert slow["count"] > 2 * usual["count"] and min(usual["share_at_n"], slow["share_at_n"]) >= 0.8
+
+
+def test_a_long_list_of_cells_with_the_same_advice_is_shortened():
+    names = [f"N = {n}" for n in range(16)]
+    assert simulated_table._named(names, 16) == "all 16 cells"
+    assert simulated_table._named(names, 20) == "N = 0; N = 1 and 14 more"
+    assert simulated_table._named(names[:2], 2) == "N = 0; N = 1"

@@ -1,0 +1,109 @@
+"""Recorded answers of Logs Insights, of AWS itself, from log events that lead to them: tests/data/aws_answers."""
+
+import pytest
+
+from stampede.insights import check, evaluate
+from tests.unit.insights import recorded
+
+BY_START = [
+    answer
+    for answer in recorded.ANSWERS
+    if any(name.lower() == "coldstart" and recorded.fixed(answer, row)[1] for row in answer["rows"] for name in row)
+]
+IN_ALL = ["dotnet-100-net8-aot", "dotnet-100-net6-r2r", "dotnet-100-net8-aot-2", "oidc-partial"]
+OTEL = ["otel-1", "otel-3", "otel-5", "otel-6"]
+
+
+def picked(row, columns):
+    return {name: row.get(name, "") for name in columns}
+
+
+@pytest.mark.parametrize("answer", recorded.ANSWERS, ids=lambda answer: answer["id"])
+def test_a_recorded_query_is_accepted(answer):
+    if not answer["query"].startswith("as "):  # of one source only what differs is known
+        check(answer["query"])
+
+
+@pytest.mark.parametrize("answer", BY_START, ids=lambda answer: answer["id"])
+def test_the_percentiles_of_cold_and_warm_starts_are_the_recorded_ones(answer):
+    expected, events = {}, []
+    for row in answer["rows"]:
+        start = "coldStart" if "coldStart" in row else "coldstart"
+        values, columns = recorded.fixed(answer, row)
+        if columns:
+            events += recorded.reports(values, cold=row[start] == "1")
+            expected[row[start]] = picked(row, columns)
+    got = {row[start]: row for row in evaluate(answer["query"], events).as_strings()}
+    assert {cold: picked(got[cold], columns) for cold, columns in expected.items()} == expected
+
+
+@pytest.mark.parametrize("name", IN_ALL)
+def test_the_percentiles_of_one_group_are_the_recorded_ones(name):
+    answer = recorded.of(name)
+    for row in answer["rows"]:
+        values, columns = recorded.fixed(answer, row)
+        events = recorded.reports(values, log=row.get("@log", ""))
+        [got] = evaluate(answer["query"], events).as_strings()
+        assert picked(got, columns) == picked(row, columns)
+
+
+@pytest.mark.parametrize("name", OTEL)
+def test_all_figures_of_a_few_known_values_are_the_recorded_ones(name):
+    answer = recorded.of(name)
+    [row] = answer["rows"]
+    line = '{{"type": "platform.report", "memorySizeMB": {}, "initDurationMs": {}}}'
+    log = f"111111111111:/aws/lambda/{row['functionName']}"
+    events = [
+        {"timestamp": 0, "message": line.format(row["memorySizeMB"], value), "log": log}
+        for value in answer["known"]["values"]
+    ]
+    assert evaluate(answer["query"], events).as_strings() == [row]
+
+
+def test_a_group_without_a_value_has_blanks_and_0_and_comes_after_the_newer_bin():
+    answer = recorded.of("oidc-init-bin30m-none")
+    newer, older = answer["rows"]
+    values, columns = recorded.fixed(answer, newer)
+    events = [
+        *recorded.reports({"@duration": [1]}, ms=recorded.at_ms(older["bin(30m)"])),
+        *recorded.reports(values, ms=recorded.at_ms(newer["bin(30m)"])),
+    ]
+    first, second = evaluate(answer["query"], events).as_strings()
+    assert picked(first, [*columns, "bin(30m)", "numColdStart"]) == picked(
+        newer, [*columns, "bin(30m)", "numColdStart"]
+    )
+    assert picked(second, older) == older
+
+
+def test_a_price_below_1_has_four_digits_and_is_computed_from_all():
+    answer = recorded.of("oidc-cost")
+    [row] = answer["rows"]
+    ms = recorded.at_ms(row["bin(30m)"])
+    values = {"@billedDuration": [47_000, 965], "@memorySize": [256, 256], "@maxMemoryUsed": [21.8868, 21.887]}
+    assert evaluate(answer["query"], recorded.reports(values, ms=ms)).as_strings() == [row]
+
+
+@pytest.mark.parametrize("name", ["bins-1", "bins-2", "bins-5"])
+def test_a_bin_of_minutes_begins_where_it_was_recorded(name):
+    answer = recorded.of(name)
+    [row] = answer["rows"]
+    [title] = [column for column in row if column.startswith("bin")]
+    values = {"@duration": [float(row["min(@duration)"]), float(row["max(@duration)"])]}
+    last_ms = recorded.at_ms(row[title]) + (int(title[4:-2]) * 60_000 - 1)
+    [got] = evaluate(answer["query"], recorded.reports(values, ms=last_ms)).as_strings()
+    columns = [title, "min(@duration)", "max(@duration)"]
+    assert picked(got, columns) == picked(row, columns)
+
+
+def test_raw_fields_are_equal_as_numbers():
+    answer = recorded.of("raw-2023-06")
+    columns = {"@duration": "DurationInMS", "@billedDuration": "BilledDurationInMS"}
+    columns |= {"@memorySize": "MemorySetInMB", "@maxMemoryUsed": "MemoryUsedInMB"}
+    events = []
+    for row in answer["rows"]:
+        values = {field: [float(row[title])] for field, title in columns.items()}
+        events += recorded.reports(values, ms=recorded.at_ms(row["Timestamp"]))
+    got = evaluate(answer["query"], list(reversed(events))).as_strings()
+    assert [{**row, **{title: float(row[title]) for title in columns.values()}} for row in got] == [
+        {**row, **{title: float(row[title]) for title in columns.values()}} for row in answer["rows"]
+    ]

@@ -1,0 +1,369 @@
+"""What a sweep costs and how long it takes, against sums done by hand from the published setup and the prices."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.errors import UsageError
+from stampede.planning import cost
+from stampede.planning.cost import check_budget
+from stampede.planning.cost.estimates import _amount
+from stampede.planning.cost.prices import read_prices
+from stampede.planning.demand import Pollers, complete, demands
+from stampede.planning.plan import make_plan
+from stampede.stacks.infra_variables import infra_defaults
+from tests.unit.loader.foreseen_floods import each_takes
+
+ONE_S = 13.24
+
+
+@pytest.fixture(autouse=True)
+def floods(monkeypatch):
+    """Operations of ONE_S each; what the model makes of them stands in test_foreseen."""
+    each_takes(monkeypatch, ONE_S)
+
+
+def plan(*settings, target="aws", **options):
+    return make_plan(EXPERIMENTS["download"], target, settings, **({"messages_per_concurrency": 10} | options))
+
+
+def estimate(*settings, defaults=None, **options):
+    return cost.estimate(plan(*settings, **options), defaults=defaults)
+
+
+def usd(estimated, service, what):
+    [item] = [one for one in estimated.items if (one.service, one.what) == (service, what)]
+    return item.usd
+
+
+def test_the_published_matrix_costs_what_a_sum_by_hand_says():
+    downloads = 10 * (1 + 5 + 10 + 50 + 100 + 500)  # 6,660 at each memory size
+    seconds = downloads * Decimal("13.24") + 666 * 1  # one cold start of a second for each function
+    compute = (seconds * 1 + seconds * 2) * Decimal("0.0000166667")  # 1 GB, then 2 GB
+    tmp = 2 * seconds * (Decimal(1200 - 512) / 1024) * Decimal("0.0000000309")
+    requests = 2 * downloads * Decimal("0.0000002")
+    gets = 2 * downloads * (128 + 1) * Decimal("0.0000004")  # 1 GiB is 128 parts of 8 MiB, and one HEAD
+    puts = (64 + 3) * Decimal("0.000005")  # parts of 16 MiB; list, create, complete
+    # 1,332 batches of ten (every cell's count is a multiple of ten), and each message received and deleted.
+    sqs = (1332 + 2 * 13320) * Decimal("0.0000004")
+    logs = Decimal(13320) * 1024 / 2**30 * Decimal("0.5")
+    expected = compute + tmp + requests + gets + puts + sqs + logs
+
+    estimated = estimate()
+    assert usd(estimated, "Lambda", "compute, x86_64") == pytest.approx(float(compute))
+    assert usd(estimated, "Lambda", "/tmp above 512 MB") == pytest.approx(float(tmp))
+    assert usd(estimated, "Lambda", "requests") == pytest.approx(float(requests))
+    assert usd(estimated, "S3", "GET and HEAD") == pytest.approx(float(gets))
+    assert usd(estimated, "S3", "PUT of the object's parts") == pytest.approx(float(puts))
+    assert usd(estimated, "SQS", "send, receive, delete") == pytest.approx(float(sqs))
+    assert usd(estimated, "CloudWatch", "log lines") == pytest.approx(float(logs))
+    # The rest is storage for 43 minutes, polls of an empty queue, and scans: about a tenth of a cent.
+    assert float(expected) < estimated.total_usd < float(expected) + 0.002
+    assert round(estimated.total_usd, 2) == 5.15
+
+
+@pytest.mark.parametrize(
+    ("settings", "requests"),
+    [
+        (["method=download_file"], 129),  # 128 parts of 8 MiB, and a HEAD
+        (["method=stream"], 1),
+        (["method=go_stream"], 1),
+        (["method=ranges", "memory_size=2048"], 64),
+        (["method=go_ranges", "memory_size=2048", "range_part_mb=64"], 16),
+        (["method=crt"], 64),
+    ],
+)
+def test_each_method_asks_s3_as_often_as_it_does(settings, requests):
+    one = estimate("concurrency_value=1", "memory_size=2048", *settings)
+    assert usd(one, "S3", "GET and HEAD") == pytest.approx(10 * requests * 0.4e-6)
+
+
+def test_the_published_matrix_takes_its_floods_and_what_stands_around_them():
+    floods = 2 * 6 * 132.4  # ten downloads for each of N, all N at once
+    around = 60 + 1024 / 12 + 180
+    assert estimate().total_s == pytest.approx(floods + 12 * (30 + 15) + around)
+    assert estimate().sentences()[0] == "duration: about 41 min for 12 cells, Terraform included"
+
+
+def test_arm_is_priced_as_arm():
+    x86, arm = estimate(), estimate("architecture=arm64")
+    assert usd(arm, "Lambda", "compute, arm64") / usd(x86, "Lambda", "compute, x86_64") == pytest.approx(0.8, abs=1e-4)
+
+
+def test_both_architectures_in_one_sweep_are_priced_apart():
+    both = estimate("architecture=x86_64,arm64")
+    assert usd(both, "Lambda", "compute, x86_64") == pytest.approx(
+        usd(estimate(), "Lambda", "compute, x86_64"), rel=1e-9
+    )
+    assert usd(both, "Lambda", "compute, arm64") > 0
+
+
+def test_warm_ups_cost_as_much_as_any_other_message():
+    plain, warmed = estimate(), estimate(warm_up_per_concurrency=10)
+    assert usd(warmed, "Lambda", "requests") == pytest.approx(2 * usd(plain, "Lambda", "requests"))
+    assert usd(warmed, "S3", "GET and HEAD") == pytest.approx(2 * usd(plain, "S3", "GET and HEAD"))
+
+
+def test_repeats_multiply_the_downloads_and_upload_the_object_once():
+    plain, thrice = estimate(), estimate(repeats=3)
+    assert usd(thrice, "Lambda", "compute, x86_64") == pytest.approx(3 * usd(plain, "Lambda", "compute, x86_64"))
+    assert usd(thrice, "S3", "PUT of the object's parts") == usd(plain, "S3", "PUT of the object's parts")
+
+
+def test_the_wait_at_the_start_barrier_is_billed():
+    waited = usd(estimate(start_barrier_s=10.0), "Lambda", "compute, x86_64")
+    more_gb_s = 10 * 666 * (1 + 2)
+    assert waited - usd(estimate(), "Lambda", "compute, x86_64") == pytest.approx(more_gb_s * 0.0000166667)
+
+
+def test_the_object_is_stored_for_as_long_as_the_sweep_takes():
+    estimated = estimate("object_size_mb=2048,1024", "ephemeral_storage_mb=4096")
+    by_hand = 2 * estimated.total_s / 3600 / 730 * 0.023  # GB at the most, hours of a month, USD for a GB-month
+    assert usd(estimated, "S3", "storage of the object") == pytest.approx(by_hand)
+
+
+def test_the_first_512_mb_of_tmp_are_free():
+    assert usd(estimate("object_size_mb=64", "ephemeral_storage_mb=512"), "Lambda", "/tmp above 512 MB") == 0
+
+
+def test_transfer_within_the_region_is_listed_and_free():
+    estimated = estimate()
+    assert usd(estimated, "S3", "transfer to Lambda, same region") == 0
+    assert "free: 13,320 GB of transfer to Lambda, same region;" in " ".join(estimated.sentences())
+    assert (_amount(0.08), _amount(0.0), _amount(13_320.0)) == ("0.08", "0", "13,320")
+
+
+def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
+    local = estimate(target="local")
+    assert local.sentences()[1].startswith("cost: nothing on this machine; on AWS about 0.11 USD (Lambda")
+    on_aws = estimate(*("object_size_mb=64", "ephemeral_storage_mb=512", "concurrency_value=1,5,10"))
+    assert local.total_usd == pytest.approx(on_aws.total_usd)
+    assert local.total_s < on_aws.total_s
+
+
+def test_another_region_says_that_it_uses_the_prices_of_us_east_1():
+    estimated = estimate("region=eu-central-1")
+    words = "us-east-1 prices of 2026-05, because there are none for eu-central-1"
+    assert estimated.prices_text() == words
+    assert estimated.as_dict()["prices_region"] == "us-east-1"
+
+
+def test_a_region_of_which_some_prices_are_known_names_those_that_it_has_from_us_east_1():
+    tokyo = estimate("region=ap-northeast-1")
+    assert usd(tokyo, "S3", "GET and HEAD") == pytest.approx(2 * 6660 * 129 * 0.00000037)
+    assert usd(tokyo, "Lambda", "requests") == usd(estimate(), "Lambda", "requests")
+    stored = tokyo.as_dict()
+    assert stored["prices_region"] == "ap-northeast-1"
+    assert "lambda_request" in stored["prices_elsewhere"] and "s3_get" not in stored["prices_elsewhere"]
+    assert ", except lambda_gb_s_x86_64, lambda_request, " in tokyo.prices_text()
+
+
+def test_what_is_stored_with_a_run_has_the_prices_of_its_region_by_name():
+    stored = estimate("region=ap-northeast-1").as_dict()["prices"]
+    assert (stored["s3_get"], stored["express_get"]) == (0.00000037, 0.00000003)
+    assert "lambda_poller_hour" not in stored  # nobody here knows it
+
+
+def test_every_price_has_a_source_and_a_date_unless_it_is_unknown():
+    prices = read_prices()
+    for name, price in prices.by_name.items():
+        assert price.source, name
+        assert (price.as_of is None) == (price.usd is None), name
+    assert prices.date == "2026-05"
+
+
+def test_the_price_of_a_day_is_the_last_that_was_known_then():
+    assert [read_prices(day=day)["express_put"].usd for day in (None, "2025-06-01", "2023-12")] == [
+        0.00000113,
+        0.00000113,
+        0.0000025,
+    ]
+    # What is above 512 KB in a request was what these were asked for until April 2025.
+    assert read_prices(day="2025-03")["express_upload_gb"].unit == "GB above 512 KB a request"
+    assert read_prices(day="2025-04")["express_upload_gb"].unit == "GB"
+    before = read_prices(day="2023-10")["express_get"]
+    assert (before.usd, before.as_of) == (None, None)
+
+
+def test_the_estimate_is_stored_as_json_whose_items_add_up():
+    stored = json.loads(json.dumps(estimate().as_dict()))
+    assert {"prices_date", "region", "prices", "items", "total_usd"} <= set(stored)
+    assert set(stored["items"][0]) == {"service", "what", "quantity", "unit", "usd_per_unit", "usd", "price"}
+    assert stored["total_usd"] == pytest.approx(sum(item["usd"] for item in stored["items"]), abs=1e-5)
+    assert sum(estimate().by_service().values()) == pytest.approx(stored["total_usd"], abs=1e-6)
+
+
+def test_each_cell_of_a_plan_has_its_own_seconds():
+    one = plan("concurrency_value=1,500")
+    estimated = cost.estimate(one)
+    seconds = {one.concurrency(cell): estimated.cell_seconds(cell) for cell in one.cells()}
+    assert seconds == {1: pytest.approx(132.4 + 45), 500: pytest.approx(132.4 + 45)}
+
+
+def test_a_budget_below_the_estimate_is_refused_by_name_with_the_way_out():
+    with pytest.raises(
+        UsageError, match=r"^--budget-usd 5: the sweep's estimated cost is 5\.15 USD .*raise --budget-usd"
+    ):
+        check_budget(estimate(), 5.0)
+
+
+def test_a_budget_above_the_estimate_none_at_all_and_a_local_sweep_pass():
+    check_budget(estimate(), 6.0)
+    check_budget(estimate(), None)
+    check_budget(estimate(target="local"), 0.0)
+
+
+def test_an_unknown_price_is_shown_and_no_budget_is_promised_with_it():
+    defaults = infra_defaults({"TF_VAR_provisioned_pollers": "{minimum = 20, maximum = 100}"})
+    estimated = estimate(defaults=defaults)
+    [pollers] = estimated.unpriced
+    assert (pollers.what, pollers.usd) == ("provisioned pollers", None)
+    assert "poller-hours; their price is unknown" in estimated.sentences()[-1]
+    with pytest.raises(UsageError, match=r"--budget-usd 1000: can't be guaranteed.*provisioned pollers is unknown"):
+        check_budget(estimated, 1000.0)
+
+
+@pytest.mark.parametrize(
+    "value", [{"minimum": 2, "maximum": 20}, "{minimum=2,maximum=20}", '{"minimum": 2, "maximum": 20}']
+)
+def test_pollers_are_read_as_an_object_or_as_its_text(value):
+    one = plan("concurrency_value=100")
+    [demand, _] = demands(one, infra_defaults({}) | {"provisioned_pollers": value})
+    assert demand.pollers == Pollers(2, 20)
+
+
+@pytest.mark.parametrize(
+    "value", ["many", {"minimum": 2}, {"minimum": 2, "maximum": None}, {"minimum": 1.5, "maximum": 2}]
+)
+def test_pollers_that_are_something_else_are_refused_by_name(value):
+    with pytest.raises(UsageError, match=r"^provisioned_pollers: must be an object of two whole numbers"):
+        demands(plan(), infra_defaults({}) | {"provisioned_pollers": value})
+
+
+def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
+    one = estimate("memory_size=1024", "concurrency_value=100", "provisioned_pollers=null,{minimum=2,maximum=10}")
+    [polled_s] = [seconds for name, seconds in one.cells_s.items() if "minimum" in name]
+    # Ten pollers, ten polls a second each, while their own cell runs and around the sweep.
+    by_hand = 10 * 10 * (polled_s + one.around_s)
+    assert usd(one, "SQS", "provisioned pollers, at most") == pytest.approx(by_hand * 0.4e-6)
+    [hours] = [item.quantity for item in one.items if item.what == "provisioned pollers"]
+    assert hours == pytest.approx(10 * (polled_s + one.around_s) / 3600)
+    assert "provisioned pollers, at most" not in {item.what for item in estimate().items}
+
+
+def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
+    defaults = complete(EXPERIMENTS["download"], infra_defaults({}))
+    published = {"memory_size": 2048, "concurrency_value": 1, "timeout_s": 60}
+    by_experiment = {"architecture": "x86_64", "ephemeral_storage_mb": 1200}
+    assert (
+        published | by_experiment | {"region": "us-east-1", "provisioned_pollers": None}
+    ).items() <= defaults.items()
+    assert infra_defaults({"TF_VAR_timeout_s": "90", "TF_VAR_prefix": "mine"})["timeout_s"] == 90
+
+
+@pytest.mark.parametrize("setting", ["memory_size=2.5", "object_size_mb=1.5"])
+def test_a_value_that_is_no_whole_number_is_refused_by_name(setting):
+    name = setting.partition("=")[0]
+    with pytest.raises(UsageError, match=rf"^{name}: must be a whole number, got .*; correct --set {name}="):
+        estimate(setting)
+
+
+# What runs on hosts, and what S3 does by itself
+
+
+def of(experiment, *settings, target="aws"):
+    chosen = EXPERIMENTS[experiment]
+    return cost.estimate(
+        make_plan(chosen, target, settings, messages_per_concurrency=chosen.messages_per_concurrency),
+        defaults=infra_defaults({}),
+    )
+
+
+def quantity(estimated, what):
+    [item] = [one for one in estimated.items if one.what == what]
+    return item.quantity
+
+
+def test_the_published_copy_in_one_function_costs_what_a_sum_by_hand_says():
+    estimated = of("copy")
+    # Eight limits, five runs each, of 1,000 objects; each lists source and destination, and looks at the latter again.
+    assert usd(estimated, "S3", "COPY") == pytest.approx(8 * 5 * 1000 * 0.000005)
+    assert usd(estimated, "S3", "LIST") == pytest.approx(8 * 5 * 3 * 0.000005)
+    runs_s = 8 * (5 * ONE_S + 1)  # and one cold start a cell
+    assert usd(estimated, "Lambda", "compute, x86_64") == pytest.approx(runs_s * 0.5 * 0.0000166667)
+    # One stack for all limits; around it 60 s, an upload of 20 MiB, 180 s, and 1,000 copies by 32 threads.
+    around_s = 60 + 20 / 12 + 180 + 1000 * (0.123 + 0.0155 * 20) / 32
+    assert estimated.total_s == pytest.approx(runs_s - 8 + 30 + 8 * 15 + around_s)
+
+
+def test_the_published_copy_from_a_host_costs_what_a_sum_by_hand_says():
+    estimated = of("copy_host")
+    copies = 7 * 219_120
+    assert usd(estimated, "S3", "COPY") == pytest.approx(copies * 0.000005)
+    assert usd(estimated, "S3", "LIST") == pytest.approx(7 * 221 * 0.000005)  # emptied once a cell
+    assert usd(estimated, "KMS", "GenerateDataKey and Decrypt") == pytest.approx(copies * 2 * 0.027 * 0.000003)
+    # One type and one stack: the host is up for all of the sweep.
+    assert usd(estimated, "EC2", "hosts, m5a.8xlarge") == pytest.approx(estimated.total_s / 3600 * 1.376)
+    assert usd(estimated, "VPC", "interface endpoints") == pytest.approx(estimated.total_s / 3600 * 4 * 0.01)
+    # One message of emptying and one of copies a cell: sent in a batch of their own, received and deleted.
+    assert quantity(estimated, "send, receive, delete") == 7 * (1 + 1 + 2 * 2)
+
+
+def test_a_sweep_without_functions_has_no_line_of_lambda_and_its_hosts_ask_the_queue_themselves():
+    estimated = of("copy_host", "concurrency_value=3", "parallel_limit=100")
+    assert "Lambda" not in estimated.by_service()
+    # Each of three hosts every 20 s, and the drain twice every 5 s.
+    assert quantity(estimated, "receives from an empty queue") == pytest.approx(
+        estimated.total_s / 3600 * (3 * 180 + 1440)
+    )
+
+
+def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
+    both = of("copy_host", "instance_type=m5a.4xlarge,m5a.12xlarge", "parallel_limit=100,800")
+    hours = {name: quantity(both, f"hosts, {name}") for name in ("m5a.4xlarge", "m5a.12xlarge")}
+    assert sum(hours.values()) == pytest.approx(both.total_s / 3600)
+    own = {name: sum(s for cell, s in both.cells_s.items() if name in cell) / 3600 for name in hours}
+    around = {name: (hours[name] - own[name]) * 3600 for name in hours}
+    # What stands around the cells is billed to the type that is put up first.
+    assert sorted(around.values()) == [pytest.approx(0), pytest.approx(both.around_s)]
+    assert usd(both, "EC2", "hosts, m5a.4xlarge") == pytest.approx(hours["m5a.4xlarge"] * 0.688)
+    assert usd(both, "EC2", "hosts, m5a.12xlarge") == pytest.approx(hours["m5a.12xlarge"] * 2.064)
+
+
+def test_hosts_begin_together_and_every_new_instance_takes_its_time():
+    one_type, two = (of("copy_host", f"instance_type={types}", "parallel_limit=800", "concurrency_value=20")
+                     for types in ("m5a.8xlarge", "m5a.8xlarge,m5a.4xlarge"))  # fmt: skip
+    [seconds] = one_type.cells_s.values()
+    assert seconds == pytest.approx(30 + 90 + 219_120 / 3500 + 0.2 + ONE_S + 15)  # 219,120 keys are emptied first
+    assert list(two.cells_s.values()) == [pytest.approx(seconds)] * 2
+
+
+def test_an_instance_type_without_a_price_stays_in_the_bill_and_no_budget_is_promised_with_it():
+    estimated = of("copy_host", "instance_type=c7i.8xlarge", "parallel_limit=100")
+    [hosts] = estimated.unpriced
+    assert (hosts.what, hosts.usd, hosts.price) == ("hosts, c7i.8xlarge", None, "ec2_hour:c7i.8xlarge")
+    assert any(line.startswith("not counted: hosts, c7i.8xlarge, 0.") for line in estimated.sentences())
+    with pytest.raises(UsageError, match=r"can't be guaranteed, because the price of hosts, c7i\.8xlarge is unknown"):
+        check_budget(estimated, 1000.0)
+
+
+def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_its_own():
+    estimated = of("copy", "from_manifest=true", "object_count=10000", "concurrency_value=5", "parallel_limit=100")
+    assert quantity(estimated, "requests") == 10 + 1
+    assert quantity(estimated, "COPY") == pytest.approx(10_000)
+    assert quantity(estimated, "compute, x86_64") == pytest.approx((10 * ONE_S + 10_000 / 3500 + 0.2 + 5 * 1) * 0.5)
+    # Ten slices by five functions.
+    [seconds] = estimated.cells_s.values()
+    assert seconds == pytest.approx(30 + 10_000 / 3500 + 0.2 + 2 * ONE_S + 15)
+
+
+def test_what_else_does_such_work_is_said_with_the_estimate_and_stored_with_it():
+    estimated = of("copy_host")
+    begins = [line.partition(":")[0] for line in estimated.sentences()[-4:]]
+    assert begins == ["alternative", "alternative", "limit", "keys"]
+    # 0.25 for a job, 0.219 for the objects, and the COPY requests.
+    assert "a list of 219,120 objects for 1.56 USD" in estimated.sentences()[-4]
+    assert estimated.as_dict()["advice"] == list(estimated.advice)
+    assert estimate().advice == ()

@@ -1,0 +1,568 @@
+"""`stampede doctor` and the refusals of a sweep: rules of the plan, this machine, and an AWS that says no."""
+
+import argparse
+import csv
+import io
+import json
+import stat
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.cli.options import doctor as options
+from stampede.cli.verbs import doctor
+from stampede.emulator import providers, stack
+from stampede.errors import UsageError
+from stampede.finding import OK, PROBLEM, WARNING
+from stampede.planning import checks, predicting
+from stampede.planning import rules as checks_plan
+from stampede.planning.checks import account as checks_account
+from stampede.planning.checks import machine as checks_machine
+from stampede.planning.demand import Pollers
+from stampede.planning.plan import make_plan
+from stampede.stacks import endpoints
+from tests.unit.loader.download_cells import a_cell
+from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.loader.predicted_cells import AT_HALF
+
+
+def plan(*settings, target="aws", **options):
+    return make_plan(EXPERIMENTS["download"], target, settings, **({"messages_per_concurrency": 10} | options))
+
+
+def cell(**values):
+    return a_cell(**({"concurrency": 10, "messages": 100} | values))
+
+
+def run_doctor(*arguments):
+    parser = argparse.ArgumentParser()
+    options.add_arguments(parser)
+    return doctor.run(parser.parse_args(arguments))
+
+
+class StubAws:
+    """A loopback AWS for what the emulator can't answer: quotas, refusals, a region switched off."""
+
+    def __init__(self, *, limit=1000, unreserved=1000, quotas=(), region="ENABLED_BY_DEFAULT", refuse=()):
+        self.limit, self.unreserved, self.quotas = limit, unreserved, list(quotas)
+        self.region, self.refuse, self.functions = region, set(refuse), {}
+
+    def answer(self, method, path, target):
+        """(operation, status, body) for one request."""
+        if path == "/" and "ServiceQuotas" in target:
+            return "quotas", 200, {"Quotas": self.quotas}
+        if path == "/getRegionOptStatus":
+            return "region", 200, {"RegionName": "us-east-1", "RegionOptStatus": self.region}
+        if "/account-settings" in path:
+            limits = {"ConcurrentExecutions": self.limit, "UnreservedConcurrentExecutions": self.unreserved}
+            return "settings", 200, {"AccountLimit": limits, "AccountUsage": {}}
+        if path.endswith("/concurrency"):
+            name = path.split("/")[-2]
+            if name not in self.functions:
+                return "concurrency", 404, {"Type": "User", "Message": "none"}
+            return "concurrency", 200, {"ReservedConcurrentExecutions": self.functions[name]}
+        if path.startswith("/2015-03-31/functions"):
+            return "functions", 200, {"Functions": [{"FunctionName": name} for name in self.functions]}
+        who = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
+        return "sts", 200, f"<R><GetCallerIdentityResult>{who}</GetCallerIdentityResult></R>"
+
+    def __enter__(self):
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                path = self.path.partition("?")[0]
+                operation, status, body = stub.answer(self.command, path, self.headers.get("X-Amz-Target", ""))
+                kind = {404: "ResourceNotFoundException"}.get(status, "")
+                if operation in stub.refuse:
+                    status, kind, body = 403, "AccessDeniedException", {"message": "not for you"}
+                    if operation == "sts":
+                        error = "<Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>no</Message>"
+                        body = f"<ErrorResponse><Error>{error}</Error></ErrorResponse>"
+                payload = (body if isinstance(body, str) else json.dumps(body)).encode()
+                self.send_response(status)
+                self.send_header("x-amzn-ErrorType", kind)
+                self.send_header("Content-Length", str(len(payload)))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            do_GET = do_POST
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def aws(monkeypatch):
+    """Credentials, and a function that lets the doctor look at a stub."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
+
+    def findings(stub, *settings):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        return {one.check: one for one in checks.run(plan(*settings), [checks.ACCOUNT])}
+
+    return findings
+
+
+# The plan
+
+
+def test_the_published_matrix_keeps_all_rules():
+    assert {one.status for one in checks.run(plan(), [checks.PLAN])} == {OK}
+
+
+def test_a_number_that_only_infra_has_a_rule_for_is_a_problem_before_the_sweep_begins():
+    one = make_plan(EXPERIMENTS["copy"], "local", ["object_count=0"], messages_per_concurrency=5)
+    [found] = [found for found in checks.run(one, [checks.PLAN]) if found.check == "variables"]
+    assert (found.status, found.found) == (PROBLEM, "object_count: must be 1 to 100,000,000, got 0")
+
+
+def test_memory_that_lambda_does_not_have_is_a_problem():
+    found = checks_plan.memory([cell(), cell(memory_mb=20_000)])
+    assert (found.status, found.found) == (PROBLEM, "memory_size 20000 MB: must be 128 to 10240")
+
+
+def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warning():
+    assert checks_plan.time_limit([cell(timeout_s=60)], "download", "aws").status == OK
+    unknown = checks_plan.time_limit([cell(timeout_s=60, longest_s=0.0)], "download", "aws")
+    assert unknown.found == "not predicted; timeout_s is 60"
+    assert checks_plan.time_limit([cell(timeout_s=17)], "download", "aws").status == WARNING
+    found = checks_plan.time_limit([cell(timeout_s=16)], "download", "aws")  # 13.24 s and 3 s to write the record
+    assert (found.status, found.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")
+
+
+@pytest.mark.parametrize("timeout_s", [0, 901])
+def test_a_timeout_that_lambda_does_not_have_is_a_problem(timeout_s):
+    found = checks_plan.time_limit([cell(timeout_s=timeout_s)], "download", "local")
+    assert (found.status, found.found) == (PROBLEM, f"timeout_s {timeout_s}: must be 1 to 900")
+
+
+def test_the_wait_at_the_barrier_counts_against_the_timeout():
+    found = checks_plan.time_limit([cell(barrier_s=50.0)], "download", "aws")
+    assert found.status == PROBLEM
+    assert "after 50 s at the start barrier" in found.found
+
+
+@pytest.mark.parametrize("target", ["local", "aws"])
+def test_a_barrier_that_no_timeout_leaves_room_for_is_a_problem_everywhere(target):
+    found = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, longest_s=0.25)], "download", target)
+    assert found.status == PROBLEM
+    assert found.found.startswith("a start barrier of 3 s and 3 s for the record don't fit into timeout_s 6")
+    assert found.way_out.startswith("use --set timeout_s=1")
+
+
+def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
+    found = checks_plan.trigger([cell(concurrency=1001)])
+    assert (found.status, "provisioned_pollers" in found.way_out) == (PROBLEM, True)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "concurrency", "status", "words"),
+    [
+        (2, 50, 500, OK, "provisioned pollers"),
+        (2, 49, 500, PROBLEM, "reach 490 functions at once, but concurrency_value is 500"),
+        (2, 101, 500, OK, "provisioned pollers"),
+        (2, 102, 500, WARNING, "fetch for 1020 functions at once, but only 500 may run; the rest is throttled"),
+        (2, 2, 1, OK, "provisioned pollers"),
+        (2, 3, 1, WARNING, "fetch for 30 functions at once, but only 1 may run"),
+        (1, 50, 500, PROBLEM, "a minimum of 2 to 200"),
+        (2, 10_001, 500, PROBLEM, "a maximum of 2 to 10000"),
+        (60, 50, 500, PROBLEM, "that isn't below the minimum"),
+    ],
+)
+def test_pollers_that_miss_n_or_go_far_beyond_it_are_told_with_those_that_would_do(
+    minimum, maximum, concurrency, status, words
+):
+    found = checks_plan.trigger([cell(), cell(concurrency=concurrency, pollers=Pollers(minimum, maximum))])
+    assert found.status == status
+    assert words in found.found
+    if status != OK:
+        least = {1: 2}.get(concurrency, 50)
+        assert found.way_out.endswith(f",maximum={least}}}")
+        again = checks_plan.trigger([cell(concurrency=concurrency, pollers=Pollers(2, least))])
+        assert again.status == OK
+
+
+def test_a_problem_with_pollers_comes_before_a_warning():
+    found = checks_plan.trigger([cell(pollers=Pollers(2, 9)), cell(concurrency=500, pollers=Pollers(2, 9))])
+    assert found.status == PROBLEM
+
+
+# The machine
+
+
+def fake_terraform(folder, version_line):
+    program = folder / "terraform"
+    program.write_text(f"#!/bin/sh\ncat <<'E'\n{version_line}\nE\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+@pytest.mark.parametrize(
+    ("version", "status"), [("1.9.0", OK), ("1.10.2", OK), ("2.0.0-rc1", OK), ("1.8.5", PROBLEM), ("0.15.3", PROBLEM)]
+)
+def test_terraform_must_be_1_9_or_newer(tmp_path, monkeypatch, version, status):
+    answer = json.dumps({"terraform_version": version, "platform": "linux_amd64"})
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_terraform(tmp_path, answer))
+    found = checks_machine.terraform()
+    assert (found.status, version in found.found) == (status, True)
+
+
+def test_a_program_that_is_not_terraform_is_a_problem_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_terraform(tmp_path, "hello"))
+    found = checks_machine.terraform()
+    assert (found.status, "\n" in found.sentence) == (PROBLEM, False)
+    assert "STAMPEDE_TERRAFORM" in found.way_out
+
+
+@pytest.fixture
+def bare_machine(tmp_path, monkeypatch):
+    """A machine with an empty cache and nothing on its PATH; returns the one folder that is on it."""
+    monkeypatch.delenv("STAMPEDE_TERRAFORM", raising=False)
+    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_without_terraform_and_go_the_way_out_is_to_install_one_of_them(bare_machine):
+    found = checks_machine.terraform()
+    assert (found.status, found.way_out) == (PROBLEM, "install Terraform >= 1.9, or Go >= 1.25")
+    assert "`tofu` is on the PATH, nor `go`, which could build OpenTofu 1.10.7" in found.found
+    assert [one.status for one in checks_machine.provider_and_go()] == [WARNING]
+
+
+def test_without_terraform_opentofu_will_be_built_and_nothing_is_built_now(bare_machine):
+    (bare_machine / "go").write_text("")
+    (bare_machine / "go").chmod(0o755)
+    found = checks_machine.terraform()
+    assert (found.status, found.way_out) == (WARNING, "`make setup` builds it now")
+    assert "the first run builds OpenTofu 1.10.7 from source, 4 to 7 minutes" in found.found
+    assert not (bare_machine / "cache").exists()
+
+
+@pytest.fixture
+def no_mirror(tmp_path, monkeypatch):
+    """A machine with Terraform, no built provider and no CLI config of its own."""
+    terraform = fake_terraform(tmp_path, "Terraform v1.11.4\non linux_amd64")
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", terraform)
+    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("TF_CLI_CONFIG_FILE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_registry_that_answers_needs_no_go(no_mirror, monkeypatch):
+    monkeypatch.setattr(providers, "registry_answers", lambda host: True)
+    provider, go = checks_machine.provider_and_go()
+    assert (provider.status, provider.found, go.status) == (OK, "registry.terraform.io answers", OK)
+
+
+def test_without_registry_and_mirror_the_provider_will_be_built_and_nothing_is_built_now(no_mirror, monkeypatch):
+    monkeypatch.setattr(providers, "registry_answers", lambda host: False)
+    provider, _ = checks_machine.provider_and_go()
+    assert (provider.status, provider.way_out) == (WARNING, "`make setup` builds it now")
+    assert not (no_mirror / "cache").exists()
+
+
+def test_a_missing_go_is_a_problem_only_where_the_provider_must_be_built(no_mirror, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name, **_: None if name == "go" else str(no_mirror / "terraform"))
+    monkeypatch.setattr(providers, "registry_answers", lambda host: False)
+    assert checks_machine.provider_and_go()[1].status == PROBLEM
+    monkeypatch.setattr(providers, "registry_answers", lambda host: True)
+    assert checks_machine.provider_and_go()[1].status == OK
+
+
+def test_an_old_python_is_a_problem():
+    assert checks_machine.python((3, 10, 4)).status == PROBLEM
+    assert checks_machine.python((3, 12, 0)).status == OK
+
+
+def test_memory_for_n_copies_of_the_object_is_ok_a_warning_or_a_problem():
+    cells = [cell(object_size_mb=64, concurrency=10)]
+    # 500 for the emulator, 64 for the object, 10 x 44 for the processes = 1,004; and 10 x 64 for the copies = 1,644.
+    assert checks_machine.local_memory(cells, 1644).status == OK
+    assert checks_machine.local_memory(cells, 1643).status == WARNING
+    assert checks_machine.local_memory(cells, 1003).status == PROBLEM
+    assert checks_machine.local_memory(cells, None).status == WARNING
+
+
+def test_500_functions_in_go_fit_into_a_machine_that_holds_500_in_python_not_by_far():
+    go, python = (cell(object_size_mb=1, concurrency=500, method=method) for method in ("go_stream", "download_file"))
+    assert checks_machine.local_memory([go], 3_600).status == OK
+    assert checks_machine.local_memory([python], 20_000).status == PROBLEM
+
+
+def test_more_functions_than_the_systems_limits_allow_are_a_problem_that_names_the_limit(monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    cells = [cell(concurrency=500)]
+    assert checks_machine.local_limits(cells, 2_700, 8_200).status == OK
+    assert checks_machine.local_limits(cells, float("inf"), float("inf")).status == OK
+    files = checks_machine.local_limits(cells, 2_699, 8_200)
+    threads = checks_machine.local_limits(cells, 2_700, 8_199)
+    assert files.sentence.startswith(
+        "`ulimit -Hn` is 2,699, and 500 functions at once may need 2,700; raise it to 2700"
+    )
+    assert threads.sentence.startswith("`ulimit -u` is 8,199, and 500 functions at once may need 8,200")
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert checks_machine.local_limits(cells, 2_700, 700).status == OK
+
+
+def test_a_disk_too_small_for_n_copies_of_the_object_is_a_problem():
+    cells = [cell(object_size_mb=64, concurrency=10)]
+    assert checks_machine.local_disk(cells, 640 + 50).status == OK
+    assert checks_machine.local_disk(cells, 640 + 49).status == PROBLEM
+
+
+def test_a_sweep_far_too_large_for_this_machine_is_refused_before_it_starts():
+    large = ["concurrency_value=1000", "object_size_mb=10000", "ephemeral_storage_mb=10240"]
+    with pytest.raises(UsageError, match=r"local memory: .*use a smaller concurrency_value"):
+        doctor.refuse_if_impossible(plan(*large, target="local", messages_per_concurrency=1))
+
+
+# The account
+
+
+def test_an_ordinary_account_holds_the_published_matrix(aws):
+    with StubAws() as stub:
+        found = aws(stub)
+    assert {name: one.status for name, one in found.items()} == {
+        "credentials": OK,
+        "session": OK,
+        "region": OK,
+        "concurrency": OK,
+        "memory cap": OK,
+        "network quota": OK,
+        "leftovers": OK,
+    }
+    assert found["credentials"].found == "account 123456789012 as arn:aws:iam::123456789012:user/x"
+    assert found["network quota"].found == "not raised: about 0.6 Gbit/s for each function"
+
+
+def test_other_functions_reservations_leave_less_for_the_matrix(aws):
+    with StubAws(unreserved=599) as stub:  # 401 reserved elsewhere: 499 are left besides the 100
+        found = aws(stub)["concurrency"]
+    assert found.status == PROBLEM
+    assert (
+        "500 needed, 499 can be reserved: the account's concurrency limit is 1000, 401 reserved by other functions"
+        in found.found
+    )
+    assert "--quota-code L-B99A9384 --desired-value 1001 --region us-east-1" in found.way_out
+    assert "--set concurrency_value=... up to 499" in found.way_out
+
+
+def test_what_our_own_function_reserves_counts_as_free_for_it_and_is_named_as_a_leftover(aws):
+    with StubAws(unreserved=500) as stub:
+        stub.functions = {"stampede-download": 500, "elsewhere": 7}
+        found = aws(stub)
+    assert (found["concurrency"].status, "500 possible" not in found["concurrency"].found) == (OK, True)
+    assert found["leftovers"].status == WARNING
+    assert "stampede-download (reserves 500)" in found["leftovers"].found
+    assert "elsewhere" not in found["leftovers"].found
+
+
+def test_the_raised_network_quota_is_told_with_its_value(aws):
+    quota = {"QuotaName": "Network bandwidth per execution environment", "Value": 3000.0, "Unit": "Megabits/Second"}
+    with StubAws(quotas=[{"QuotaName": "Concurrent executions", "Value": 1000.0}, quota]) as stub:
+        assert aws(stub)["network quota"].found.startswith("3000 Megabits/Second; doctor and sweep predict without it")
+
+
+def test_memory_above_3008_mb_is_a_warning_in_an_account_that_looks_new(aws):
+    with StubAws(limit=500, unreserved=500) as stub:
+        assert aws(stub, "memory_size=4096")["memory cap"].status == WARNING
+    with StubAws() as stub:
+        assert aws(stub, "memory_size=4096")["memory cap"].status == OK
+
+
+@pytest.mark.parametrize(
+    ("operation", "check"),
+    [
+        ("quotas", "network quota"),
+        ("settings", "concurrency"),
+        ("functions", "leftovers"),
+        ("region", "region"),
+    ],
+)
+def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
+    with StubAws(refuse=[operation]) as stub:
+        found = aws(stub)
+    assert (found[check].status, "unknown" in found[check].found) == (WARNING, True)
+    assert [one.check for one in found.values() if one.status == PROBLEM] == []
+    assert "\n" not in found[check].sentence
+
+
+def test_a_region_that_is_switched_off_is_a_problem_with_the_command_that_switches_it_on(aws):
+    with StubAws(region="DISABLED") as stub:
+        found = aws(stub)["region"]
+    assert found.status == PROBLEM
+    assert "aws account enable-region --region-name us-east-1" in found.way_out
+
+
+def test_credentials_that_aws_rejects_end_the_questions(aws):
+    with StubAws(refuse=["sts"]) as stub:
+        found = aws(stub)
+    assert list(found) == ["credentials"]
+    assert "InvalidClientTokenId" in found["credentials"].found
+
+
+def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch, tmp_path):
+    [found] = checks.run(plan(), [checks.ACCOUNT])
+    assert (found.check, found.status, "make run" in found.way_out) == ("credentials", PROBLEM, True)
+    monkeypatch.setenv("AWS_PROFILE", "nosuch")
+    [found] = checks.run(plan(), [checks.ACCOUNT])
+    assert (found.check, found.status, found.found) == (
+        "credentials",
+        PROBLEM,
+        "AWS_PROFILE: there is no profile 'nosuch' in ~/.aws/config or ~/.aws/credentials",
+    )
+    assert found.way_out == "create it with `aws configure --profile nosuch`, or unset it"
+    (tmp_path / "config").write_text("[profile dev]\nregion = us-east-1\n[profile prod]\nregion = us-east-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    [found] = checks.run(plan(), [checks.ACCOUNT])
+    assert found.way_out == "set it to one of these: dev, prod, or unset it"
+
+
+def test_an_endpoint_that_does_not_answer_is_a_problem(aws):
+    class Nowhere:
+        url = "http://127.0.0.1:9"
+
+    found = aws(Nowhere)
+    assert (list(found), found["credentials"].status) == (["credentials"], PROBLEM)
+    assert "no answer in us-east-1" in found["credentials"].found
+
+
+def test_a_mistyped_region_is_a_problem_that_suggests_the_right_one():
+    [found] = checks_account.check([cell()], "us-est-1", "stampede", "download", 60.0)
+    assert (found.check, found.status, "us-east-1" in found.way_out) == ("region", PROBLEM, True)
+    assert found.found == "AWS Lambda has no region 'us-est-1'"
+
+
+def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monkeypatch):
+    with StubAws(limit=10, unreserved=10) as stub:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        with pytest.raises(UsageError) as refusal:
+            doctor.refuse_if_impossible(plan())
+    words = str(refusal.value)
+    assert words.startswith(
+        "concurrency: 500 needed, 0 can be reserved: the account's concurrency limit is 10, and 100 must stay"
+    )
+    assert "--desired-value 1000 " in words
+    assert "\n" not in words
+
+
+# The verb
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Tools that are there, so that only the account decides, and a model that says so much of every cell."""
+    monkeypatch.setattr(checks_machine, "tools", list)
+    each_takes(monkeypatch, 13.24)
+    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)
+
+
+def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine, monkeypatch, capsys):
+    with StubAws() as stub:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        assert run_doctor("--target", "aws", "--budget-usd", "6") == 0
+        assert run_doctor("--target", "aws", "--budget-usd", "5") == 1
+    out = capsys.readouterr().out
+    assert "[fail]  budget" in out
+    assert out.endswith("1 problem\n")
+    assert "raise --budget-usd" in out
+
+
+def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(aws, machine, monkeypatch, capsys):
+    with StubAws() as stub:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        run_doctor("--target", "aws")
+    lines = capsys.readouterr().out.splitlines()
+    checked = [line for line in lines if line.startswith("[")]
+    assert all(line.startswith("[ok]") for line in checked) and len(checked) == 18
+    [share] = [line for line in checked if "time at full N" in line]  # of twelve cells that are alike
+    assert "12 cells: 50 % of the downloads' time at full N; one download takes 12.8 s; bottleneck: " in share
+    assert lines[-1] == "all 18 checks passed"
+    assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
+    assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
+
+
+def test_json_is_one_object_with_checks_and_cost(machine, capsys):
+    assert run_doctor("--target", "aws", "--format", "json") == 1  # no credentials
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["checks"][-1]["check"] == "budget"
+    assert printed["cost"]["total_usd"] == pytest.approx(5.15, abs=0.01)
+
+
+def test_csv_has_a_row_for_each_check(machine, capsys):
+    run_doctor("--target", "aws", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["status"] for row in rows} <= {OK, WARNING, PROBLEM}
+    assert [row["check"] for row in rows if row["status"] == PROBLEM] == ["credentials"]
+
+
+def test_a_results_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        found = checks_machine.results_folder([cell()], folder)
+        assert (found.status, found.found) == (PROBLEM, f"{tmp_path / 'file'} is a file, not a folder")
+        assert "--results-dir" in found.way_out
+        [same] = [one for one in checks.run(plan(), [checks.ROOM], results_dir=folder) if one.status == PROBLEM]
+        assert same == found
+    assert checks_machine.results_folder([cell()], tmp_path / "new" / "folder").status == OK
+    monkeypatch.setattr(checks_machine.os, "access", lambda *_: False)
+    found = checks_machine.results_folder([cell()], tmp_path / "new")
+    assert (found.status, found.found) == (PROBLEM, f"no permission to write into {tmp_path}")
+
+
+def test_a_results_folder_on_a_full_disk_is_a_problem(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks_machine, "_free_mb", lambda _: 49)
+    found = checks_machine.results_folder([cell()], tmp_path)
+    assert (found.status, found.found) == (PROBLEM, f"49 MB free in {tmp_path}; 50 needed for the results")
+
+
+def test_a_cache_folder_that_cannot_be_written_is_a_problem_only_where_something_must_be_built(tmp_path):
+    (tmp_path / "file").touch()
+    assert checks_machine.cache(tmp_path / "file", needed=True).status == PROBLEM
+    assert checks_machine.cache(tmp_path / "file", needed=False).status == WARNING
+    assert checks_machine.cache(tmp_path / "cache", needed=True).status == OK
+
+
+def test_the_tools_look_at_the_cache_folder_with_what_has_to_be_built(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(providers, "registry_answers", lambda _: False)
+    monkeypatch.setattr(providers, "_own_mirror_config", lambda: None)
+    assert [one.status for one in checks_machine.tools() if one.check == "cache folder"] == [PROBLEM]
+
+
+def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch, tmp_path):
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    assert checks_account.emulator([cell(concurrency=1000)])[1].status == OK
+    assert checks_account.emulator([cell(concurrency=1001)])[1].status == PROBLEM
+    monkeypatch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "10")
+    found = checks_account.emulator([cell(concurrency=11)])[1]
+    assert (found.status, found.found) == (PROBLEM, "11 needed, the embedded AWS runs 10 at once")
+
+
+def test_a_local_sweep_is_looked_at_without_an_account(machine, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)  # where no emulator runs, whatever other tests started
+    assert run_doctor("--set", "object_size_mb=1") == 0
+    out = capsys.readouterr().out
+    assert "a sweep starts and stops it" in out
+    assert "cost: nothing on this machine" in out

@@ -1,0 +1,231 @@
+"""What `stampede doctor` says where no function is used, and where S3 does the work by itself."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.emulator import stack
+from stampede.experiment import go_program
+from stampede.finding import OK, PROBLEM, WARNING
+from stampede.planning import checks
+from stampede.planning import rules as checks_plan
+from stampede.planning.checks import account as checks_account
+from stampede.planning.checks import machine as checks_machine
+from stampede.planning.plan import make_plan
+from stampede.stacks import endpoints
+from tests.unit.loader.copy_cells import a_cell_of, cells_of
+from tests.unit.loader.foreseen_floods import each_takes
+
+VCPUS = {"m5a.4xlarge": 16, "m5a.8xlarge": 32, "p4d.24xlarge": 96}
+WHO = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
+MORE = "more"
+
+
+class StubEc2:
+    """A loopback AWS with instance types, instances, and a quota of vCPUs that stands on the second page."""
+
+    def __init__(self, quota=128, instances=(), refuse=()):
+        self.quota, self.instances, self.refuse, self.asked = quota, list(instances), set(refuse), []
+
+    def answer(self, path, target, body):
+        """(operation, body) for one request."""
+        if "ServiceQuotas" in target:
+            asked = json.loads(body)
+            if asked.get("NextToken") != MORE:
+                return "quotas", json.dumps({"Quotas": [{"QuotaCode": "L-1", "Value": 1.0}], "NextToken": MORE})
+            quotas = [] if self.quota is None else [{"QuotaCode": "L-1216C47A", "Value": float(self.quota)}]
+            return "quotas", json.dumps({"Quotas": quotas})
+        if path == "/getRegionOptStatus":
+            return "region", json.dumps({"RegionName": "us-east-1", "RegionOptStatus": "ENABLED"})
+        query = parse_qs(body)
+        action = query.get("Action", [path])[0]
+        asked = [value[0] for name, value in query.items() if name.startswith("Filter.1.Value.")]
+        if action == "DescribeInstanceTypes":
+            types = [one for one in asked if one in VCPUS]
+            items = "".join(
+                f"<item><instanceType>{one}</instanceType><vCpuInfo><defaultVCpus>{VCPUS[one]}</defaultVCpus>"
+                "</vCpuInfo></item>"
+                for one in types
+            )
+            return "types", f"<DescribeInstanceTypesResponse><instanceTypeSet>{items}</instanceTypeSet>" \
+                "</DescribeInstanceTypesResponse>"  # fmt: skip
+        if action == "DescribeInstances":
+            items = "".join(
+                f"<item><instanceId>{one}</instanceId><instanceType>m5a.8xlarge</instanceType>"
+                "<instanceState><name>running</name></instanceState></item>"
+                for one in (self.instances if asked == ["stampede-*"] else [])
+            )
+            inner = f"<item><instancesSet>{items}</instancesSet></item>" if items else ""
+            return "instances", f"<DescribeInstancesResponse><reservationSet>{inner}</reservationSet>" \
+                "</DescribeInstancesResponse>"  # fmt: skip
+        return "sts", f"<R><GetCallerIdentityResult>{WHO}</GetCallerIdentityResult></R>"
+
+    def __enter__(self):
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+                operation, answer = stub.answer(self.path, self.headers.get("X-Amz-Target", ""), body)
+                stub.asked.append(operation)
+                status = 200
+                if operation in stub.refuse:
+                    status, answer = 403, "<Response><Errors><Error><Code>UnauthorizedOperation</Code>" \
+                        "<Message>no</Message></Error></Errors></Response>"  # fmt: skip
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer.encode())
+
+            do_GET = do_POST
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def aws(monkeypatch):
+    """Credentials, and a function that lets the doctor look at a stub."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    each_takes(monkeypatch, 13.24)
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
+
+    def findings(stub, *settings):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        plan = make_plan(EXPERIMENTS["copy_host"], "aws", settings, messages_per_concurrency=1)
+        return {one.check: one for one in checks.run(plan, [checks.ACCOUNT])}
+
+    return findings
+
+
+def test_an_account_with_128_vcpus_holds_the_published_hosts_and_lambda_is_not_asked_about(aws):
+    with StubEc2() as stub:
+        found = aws(stub, "instance_type=m5a.4xlarge,m5a.8xlarge")
+    assert {name: one.status for name, one in found.items()} == dict.fromkeys(
+        ("credentials", "session", "region", "instance type", "vCPUs", "leftovers"), OK
+    )
+    assert found["vCPUs"].found.startswith("32 needed for 1 x m5a.8xlarge; the quota is 128")
+    assert found["instance type"].found == "m5a.4xlarge, m5a.8xlarge in us-east-1"
+
+
+def test_more_vcpus_than_the_quota_are_a_problem_with_the_command_that_raises_it(aws):
+    with StubEc2(quota=32) as stub:
+        assert aws(stub)["vCPUs"].status == OK
+        found = aws(stub, "concurrency_value=2")["vCPUs"]
+    assert found.status == PROBLEM
+    assert found.found.startswith("64 needed for 2 x m5a.8xlarge; the quota is 32")
+    assert found.way_out.endswith("--service-code ec2 --quota-code L-1216C47A --desired-value 64 --region us-east-1")
+
+
+def test_a_quota_that_is_not_listed_or_is_another_one_is_a_warning_with_what_is_needed(aws):
+    with StubEc2(quota=None) as stub:
+        found = aws(stub)["vCPUs"]
+        other = aws(stub, "instance_type=p4d.24xlarge")["vCPUs"]
+    assert (found.status, found.found) == (WARNING, "32 needed for 1 x m5a.8xlarge; the quota is unknown")
+    assert (other.status, "96 needed" in other.found, "a quota of its own" in other.found) == (WARNING, True, True)
+
+
+def test_an_instance_type_that_the_region_does_not_have_is_a_problem(aws):
+    with StubEc2() as stub:
+        found = aws(stub, "instance_type=m5a.8xlarge,m9z.large")["instance type"]
+    assert (found.status, found.found) == (PROBLEM, "m9z.large isn't available in us-east-1")
+
+
+def test_instances_of_an_earlier_run_are_told_because_they_are_billed(aws):
+    with StubEc2(instances=["i-0abc"]) as stub:
+        found = aws(stub)["leftovers"]
+    assert (found.status, "i-0abc (m5a.8xlarge, running)" in found.found) == (WARNING, True)
+
+
+@pytest.mark.parametrize(("operation", "check"), [("types", "instance type"), ("instances", "leftovers")])
+def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
+    with StubEc2(refuse=[operation]) as stub:
+        found = aws(stub)
+    assert (found[check].status, "unknown" in found[check].found) == (WARNING, True)
+    assert [one for one in found.values() if one.status == PROBLEM] == []
+
+
+# The plan
+
+
+def test_the_plan_of_hosts_says_hosts_and_has_no_rules_of_lambda(monkeypatch):
+    monkeypatch.setattr(go_program, "missing", lambda architecture: "")
+    found = {one.check: one for one in checks_plan.check(cells_of("copy_host"), EXPERIMENTS["copy_host"], "aws")}
+    assert found["matrix"].found == "7 cells, N up to 1, 7 copy runs of 208,970 MiB each"
+    assert not found.keys() & {"memory", "trigger"}
+    assert {name for name, one in found.items() if one.status != OK} == {"rate"}
+
+
+def test_one_call_after_another_for_two_million_objects_does_not_fit_into_a_function_and_the_way_out_is_more_at_once():
+    slow = a_cell_of("copy", "parallel_limit=1", longest_s=297_000)
+    found = checks_plan.time_limit([slow], "copy run", "aws")
+    assert found.status == PROBLEM
+    assert "one copy run may take 297,000.0 s" in found.found and "timeout_s is 900" in found.found
+    assert found.way_out == "use a smaller object_count, or a larger parallel_limit"
+
+
+def test_an_emptying_that_takes_longer_than_a_function_may_is_a_problem_too():
+    many = a_cell_of("copy", "from_manifest=true", "object_count=5000000", "object_bytes=1000")
+    found = checks_plan.time_limit([many], "copy run", "aws")
+    assert (found.status, "one preparation may take 1,428.8 s" in found.found) == (PROBLEM, True)
+
+
+def test_a_host_may_work_for_12_hours_on_one_message():
+    fits, too_long = (a_cell_of("copy_host", longest_s=seconds) for seconds in (12 * 3600, 12 * 3600 + 1))
+    assert checks_plan.hold([fits], "copy run").status == OK
+    found = checks_plan.hold([too_long], "copy run")
+    assert (found.status, found.way_out) == (
+        PROBLEM, "use a smaller object_count, more hosts, or a larger parallel_limit"
+    )  # fmt: skip
+
+
+# The machine
+
+
+def test_what_s3_copies_by_itself_takes_no_disk_and_little_memory_here():
+    cells = [a_cell_of("copy", target="local")]
+    assert checks_machine.local_disk(cells, 50).status == OK
+    # 500 for the emulator, 1 for the object, 3 for 1,000 sources and as many copies, 23 for the process.
+    assert checks_machine.local_memory(cells, 527).status == OK
+    assert checks_machine.local_memory(cells, 526).status == PROBLEM
+
+
+def test_the_connections_of_all_hosts_have_to_stay_below_the_limit_of_open_files():
+    cells = [a_cell_of("copy_host", "parallel_limit=1000", "concurrency_value=3", target="local")]
+    needed = 200 + 3 * (5 + 1000)
+    assert checks_machine.local_limits(cells, needed, float("inf")).status == OK
+    found = checks_machine.local_limits(cells, needed - 1, float("inf"))
+    assert found.sentence == (
+        "`ulimit -Hn` is 3,214, and 3 hosts at once with up to 1,000 connections each may need 3,215; "
+        "raise it to 3215, or use a smaller --set concurrency_value or fewer calls at once"
+    )
+
+
+def test_one_host_is_one_and_the_least_memory_that_is_the_most_is_said_once():
+    cells = [a_cell_of("copy_host", "parallel_limit=1000", "concurrency_value=1", target="local")]
+    one = checks_machine.local_limits(cells, float("inf"), float("inf"))
+    assert one.found == "1 host with up to 1,000 connections stays below `ulimit -Hn` and `ulimit -u`"
+    assert checks_machine.local_memory([a_cell_of("copy", target="local")], 5000).found.endswith("needs 527")
+
+
+def test_the_embedded_aws_has_no_limit_for_hosts(monkeypatch, tmp_path):
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    assert [one.check for one in checks_account.emulator(cells_of("copy_host"))] == ["emulator"]
+    assert [one.check for one in checks_account.emulator(cells_of("copy"))] == ["emulator", "concurrency"]

@@ -1,0 +1,317 @@
+"""The plan of a sweep is decided by its options alone."""
+
+import itertools
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import EXPERIMENTS, Axis, Matrix
+from stampede.errors import UsageError
+from stampede.planning.cost import durations
+from stampede.planning.demand import demands
+from stampede.planning.plan import Plan, make_plan, setting_values
+from stampede.stacks.infra_variables import declared, infra_defaults
+from tests.unit.loader.reads_experiment import MATRIX, READS
+
+DOWNLOAD = EXPERIMENTS["download"]
+
+
+def plan(*settings, target="aws", **options):
+    return make_plan(DOWNLOAD, target, settings, **({"messages_per_concurrency": 10} | options))
+
+
+def test_the_default_on_aws_is_the_published_matrix():
+    cells = {(c.coordinates["memory_size"], c.coordinates["concurrency_value"]) for c in plan().cells()}
+    assert cells == {(memory, n) for memory in (1024, 2048) for n in (1, 5, 10, 50, 100, 500)}
+
+
+def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
+    one = plan()
+    assert sum(one.messages(cell, {}) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+
+
+def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
+    """As a cap on calls, where 0 is none."""
+    cap = Axis("cap", "cap", "cap", "cap", default=0, in_order=True)
+    assert setting_values("--set", "cap", "0,500", cap) == [0, 500]
+    with pytest.raises(UsageError, match="cap: must be a whole number of 1 or more, got 0"):
+        setting_values("--set", "cap", "0", replace(cap, default=4))
+
+
+def test_a_setting_with_several_values_is_swept_and_one_value_is_fixed():
+    one = plan("memory_size=512,3008", "concurrency_value=2", "architecture=arm64")
+    assert one.swept == {"memory_size": [512, 3008], "concurrency_value": [2]}
+    assert one.fixed["architecture"] == "arm64"
+    assert len(one.cells()) == 2
+
+
+@given(st.integers(0, 2**31), st.integers(1, 4))
+def test_the_order_is_a_shuffle_fixed_by_the_seed_that_loses_no_cell(seed, repeats):
+    first, second = plan(seed=seed, repeats=repeats).cells(), plan(seed=seed, repeats=repeats).cells()
+    assert first == second
+    assert len({cell.name for cell in first}) == 12 * repeats
+
+
+@given(seed=st.integers(0, 10**6), repeats=st.integers(1, 3))
+def test_without_axes_of_the_work_order_the_cells_are_shuffled_one_by_one_as_ever(seed, repeats):
+    names = [
+        f"memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeats > 1 else "")
+        for repeat in range(1, repeats + 1)
+        for memory in (1024, 2048)
+        for n in (1, 5, 10, 50, 100, 500)
+    ]
+    random.Random(seed).shuffle(names)
+    assert [cell.name for cell in plan(seed=seed, repeats=repeats).cells()] == names
+
+
+def test_two_seeds_give_two_orders():
+    assert plan(seed=1).cells() != plan(seed=2).cells()
+
+
+def test_repeats_have_names_of_their_own_and_a_single_run_has_none():
+    assert plan("memory_size=1024", "concurrency_value=5").cells()[0].name == "memory_size=1024,concurrency_value=5"
+    names = {cell.name for cell in plan("memory_size=1024", "concurrency_value=5", repeats=2).cells()}
+    assert names == {f"memory_size=1024,concurrency_value=5,repeat={n}" for n in (1, 2)}
+
+
+def test_a_stored_plan_comes_back_as_it_was():
+    one = plan("memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1)
+    assert Plan.from_dict(one.as_dict()) == one
+    assert one.as_dict()["order"] == [cell.name for cell in one.cells()]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("memory=1024", "infra/ has no variable 'memory'; did you mean memory_size?"),
+        ("memory_size", "isn't of the form VARIABLE=VALUE"),
+        ("memory_size=1024,1024", "a value is given twice"),
+        ("provisioned_pollers={minimum=2,maximum=9},{maximum=9,minimum=2}", "a value is given twice"),
+        ("provisioned_pollers={minimum=2,maximum=9", "the { at character 1 isn't closed; write a text with commas"),
+        ("provisioned_pollers={minimum 2}", "isn't valid HCL"),
+        ("provisioned_pollers={minimum=var.x,maximum=9}", "var.x} is an expression"),
+        ("memory_size=1024,,2048", "a value is empty"),
+        ("concurrency_value=null", "must be a whole number of 1 or more, got None"),
+        ("concurrency_value=0", "--set concurrency_value: must be a whole number of 1 or more, got 0"),
+        ("concurrency_value=ten", "--set concurrency_value: must be a number, got 'ten'"),
+        ("object_size_mb=1,000", "must be a number, got '000'; write it without separators, like 1000"),
+        ("memory_size=true", "must be a number, got True"),
+        ("object_count=3", "--set object_count: is a variable of copy; download doesn't use it"),
+        ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
+        ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
+    with pytest.raises(UsageError, match=r".*") as refusal:
+        plan(setting)
+    assert words in str(refusal.value)
+
+
+def test_an_experiment_takes_the_variables_of_the_one_that_its_name_begins_with():
+    one = make_plan(EXPERIMENTS["copy_host"], "aws", ["masters=2"], messages_per_concurrency=1)
+    assert one.fixed["masters"] == 2
+
+
+def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
+    with pytest.raises(UsageError, match="--set operation: must be upload or download or count or aggregate, got 'up"):
+        make_plan(EXPERIMENTS["express"], "local", ["operation=uplaod"], messages_per_concurrency=1)
+
+
+@pytest.mark.parametrize(("name", "values"), [("concurrency_value", "3"), ("parallel_limit", "1,8")])
+def test_what_every_cell_that_is_left_has_pinned_takes_no_other_value(name, values):
+    with pytest.raises(UsageError, match=f"--set {name}: is always 1 in these cells; leave it out"):
+        make_plan(EXPERIMENTS["express"], "aws", ["operation=count", f"{name}={values}"], messages_per_concurrency=1)
+
+
+def test_the_published_variables_are_those_of_infra():
+    published = {"s3_bucket_name", "s3_file_name", "memory_size", "experiment_tag", "concurrency_value"}
+    assert published <= declared().keys()
+
+
+POLLERS = [{"minimum": 2, "maximum": 20}, {"minimum": 2, "maximum": 50}]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "{minimum=2,maximum=20},{minimum=2,maximum=50}",
+        '{"minimum":2,"maximum":20},{"minimum":2,"maximum":50}',
+        '{ minimum = 2, maximum = 20 }, {"minimum": 2, "maximum": 50}',
+    ],
+)
+def test_objects_in_hcl_or_json_are_one_value_each_in_the_plan_its_names_and_a_stored_run(values):
+    one = plan("memory_size=1024", "concurrency_value=5", f"provisioned_pollers={values}")
+    assert one.swept["provisioned_pollers"] == POLLERS
+    assert sorted(cell.name for cell in one.cells()) == [
+        f"memory_size=1024,concurrency_value=5,provisioned_pollers={{minimum=2,maximum={most}}}" for most in (20, 50)
+    ]
+    stored = Plan.from_dict(json.loads(json.dumps(one.as_dict())))
+    assert (stored, stored.cells()) == (one, one.cells())
+
+
+def test_null_is_a_value_and_quotes_hold_a_text_together():
+    one = plan("provisioned_pollers=null,{minimum=2,maximum=20}", 'experiment_tag="a, b",c', "sink=null")
+    assert one.swept["provisioned_pollers"] == [None, POLLERS[0]]
+    assert (one.swept["experiment_tag"], one.fixed["sink"]) == (["a, b", "c"], None)
+    assert "provisioned_pollers=null" in " ".join(cell.name for cell in one.cells())
+
+
+# Axes of the work order.
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """A plan of an experiment with two of them."""
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
+    return lambda *settings, **options: make_plan(READS, "aws", settings, messages_per_concurrency=1, **options)
+
+
+def test_an_axis_of_the_work_order_names_its_cells_and_is_no_terraform_variable(reads):
+    one = reads("threads=7,8", "dataset=large")
+    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in one.cells())
+    for cell in one.cells():
+        assert one.variables(cell).keys() - {"experiment"} <= declared().keys()
+        assert one.in_order(cell) == {"dataset": "large", "threads": cell.coordinates["threads"]}
+    assert Plan.from_dict(json.loads(json.dumps(one.as_dict()))).cells() == one.cells()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cells_that_differ_only_in_their_work_orders_stay_together_in_a_shuffled_order(reads, seed):
+    one = reads("memory_size=512,1024,2048", seed=seed, repeats=2)
+    stacks = [key for key, _ in itertools.groupby(one.cells(), lambda cell: (cell.repeat, one.variables(cell)))]
+    assert len(stacks) == 6
+    assert len({cell.name for cell in one.cells()}) == 24
+
+
+def test_cells_of_one_stack_are_shuffled_among_themselves(reads):
+    assert len({tuple(cell.name for cell in reads("memory_size=512", seed=seed).cells()) for seed in range(9)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("threads=many", "--set threads: must be a whole number of 1 or more, got 'many'"),
+        ("threads=0", "--set threads: must be a whole number of 1 or more, got 0"),
+        ("threads=true", "--set threads: must be a whole number of 1 or more, got True"),
+        ("threads=1,1", "--set threads: a value is given twice"),
+        ("dataset=3", "--set dataset: must be text, got 3"),
+        ("thread=3", "no variable 'thread'; did you mean threads?"),
+    ],
+)
+def test_a_wrong_value_for_an_axis_of_the_work_order_is_refused_with_the_rule(reads, setting, words):
+    with pytest.raises(UsageError) as refusal:
+        reads(setting)
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+# Several products.
+
+TEXTS, NUMBERS = ("large", "small"), (1, 30)
+PRODUCTS = Matrix(
+    swept={"dataset": TEXTS, "threads": (1,), "memory_size": (512, 1024), "concurrency_value": (10,)},
+    fixed={},
+    also=(
+        {"threads": (30,), "memory_size": (512, 1024, 2048), "concurrency_value": (10,)},
+        {"dataset": ("listing",), "threads": 1, "concurrency_value": 1},
+    ),
+    rest={"passes": lambda values: values["memory_size"] // 512, "sink": lambda values: values["dataset"]},
+)
+PASSES = Axis("passes", "passes", "passes", "passes", default=1, in_order=True)
+
+
+@pytest.fixture
+def several(monkeypatch):
+    """A plan of a matrix of three products: one, one with more memories at 30 threads, one with another data set."""
+    experiment = replace(READS, axes=(*READS.axes, PASSES), matrices={"aws": PRODUCTS, "local": MATRIX})
+    monkeypatch.setitem(EXPERIMENTS, "reads", experiment)
+    return lambda *settings, target="aws": make_plan(experiment, target, settings, messages_per_concurrency=1)
+
+
+def combinations(plan):
+    """Data set, threads, memory and N of its cells."""
+    told = [plan.values(cell) for cell in plan.cells()]
+    return {(one["dataset"], one["threads"], one["memory_size"], one["concurrency_value"]) for one in told}
+
+
+FIRST = {(text, 1, memory, 10) for text in TEXTS for memory in (512, 1024)}
+SECOND = {(text, 30, memory, 10) for text in TEXTS for memory in (512, 1024, 2048)}
+THIRD = {("listing", 1, memory, 1) for memory in (512, 1024)}
+
+
+def test_a_matrix_may_have_several_products_and_what_stands_in_two_is_one_cell(several):
+    assert combinations(several()) == FIRST | SECOND | THIRD
+    one = several("threads=30")
+    assert len(one.cells()) == len(combinations(one)) == len(SECOND) + len(THIRD)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("dataset=listing", THIRD),
+        ("dataset=small", {one for one in FIRST | SECOND if one[0] == "small"}),
+        ("dataset=small,listing", {one for one in FIRST | SECOND | THIRD if one[0] != "large"}),
+        ("dataset=new", {("new", 1, memory, 10) for memory in (512, 1024)}),
+        ("memory_size=256", {(*one[:2], 256, one[3]) for one in FIRST | SECOND | THIRD}),
+        ("threads=7", {(one[0], 7, *one[2:]) for one in FIRST | SECOND} | THIRD),
+        ("concurrency_value=3", {(*one[:3], 3) for one in FIRST | SECOND} | THIRD),
+    ],
+)
+def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(several, setting, wanted):
+    one = several(setting)
+    assert combinations(one) == wanted
+    assert len(one.cells()) == len(wanted)
+
+
+def test_the_order_of_settings_changes_nothing_of_what_is_run(several):
+    settings = ["dataset=small,listing", "threads=2", "memory_size=512"]
+    assert len({frozenset(combinations(several(*some))) for some in itertools.permutations(settings)}) == 1
+
+
+def test_a_product_without_a_whole_n_is_refused_wherever_it_stands(several):
+    with pytest.raises(UsageError, match="concurrency_value: must be a whole number of 1 or more, got 0"):
+        several("concurrency_value=0")
+
+
+def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_cell(several):
+    one = several()
+    for cell in one.cells():
+        values = one.values(cell)
+        assert (values["passes"], values["sink"]) == (values["memory_size"] // 512, values["dataset"])
+        assert one.in_order(cell)["passes"] == values["passes"]
+        assert one.variables(cell)["sink"] == values["dataset"]
+        assert "passes" not in cell.name
+    assert {one["passes"] for one in several().as_dict()["cells"]} == {1, 2, 4}
+    set_by_user = several("passes=7")
+    assert {set_by_user.in_order(cell)["passes"] for cell in set_by_user.cells()} == {7}
+
+
+def test_an_axis_of_the_work_order_that_no_matrix_fills_stands_at_its_default(several):
+    one = several(target="local")
+    assert {one.in_order(cell)["passes"] for cell in one.cells()} == {1}
+
+
+def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_were_any(several):
+    one = several("memory_size=512,256")
+    stored = json.loads(json.dumps(one.as_dict()))
+    assert (Plan.from_dict(stored), Plan.from_dict(stored).cells()) == (one, one.cells())
+    older = {name: value for name, value in plan().as_dict().items() if name not in ("also", "rest")}
+    assert Plan.from_dict(older) == plan()
+
+
+def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
+    counting = replace(DOWNLOAD, messages=lambda values: 3 * values["messages_per_concurrency"])
+    monkeypatch.setitem(EXPERIMENTS, "download", counting)
+    one = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
+    assert {one.messages(cell, one.values(cell)) for cell in one.cells()} == {12}
+
+
+def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply(reads):
+    shared = demands(reads(), infra_defaults({}))
+    assert sum(one.applies for one in shared) == 2
+    seconds = {one.applies: durations.cell_s(one, "aws") for one in shared if one.memory_mb == 1024}
+    assert seconds[True] - seconds[False] == durations.SURROUNDINGS["aws"].apply_s

@@ -1,0 +1,77 @@
+"""One way to ask the model: what makes two questions the same, and what is known beside a plan."""
+
+from dataclasses import replace
+
+import pytest
+
+from experiments import EXPERIMENTS
+from experiments.download import checks as download_checks
+from stampede.errors import UsageError
+from stampede.finding import PROBLEM
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.planning.predicting import Given, expected, parameters_of, prediction, questions, refuse
+from stampede.stacks.infra_variables import infra_defaults
+
+DOWNLOAD = EXPERIMENTS["download"]
+DEFAULTS = infra_defaults({})
+
+
+def plan(*settings, **options):
+    settings = ["memory_size=2048", "concurrency_value=2", *settings]
+    return make_plan(DOWNLOAD, "aws", settings, **({"messages_per_concurrency": 1} | options))
+
+
+def question(*settings, place="aws", given=None, **options):
+    [(_, asked)] = questions(plan(*settings, **options), DEFAULTS, place, given or Given())
+    return asked
+
+
+def slower():
+    known = parameters_of(DOWNLOAD, "aws")
+    return known.with_rows([replace(known.row("network_bytes_per_s"), value=3e7, low=3e7, high=3e7)])
+
+
+def test_the_same_question_has_one_answer_and_what_decides_another_makes_another_question():
+    asked = question()
+    assert asked == question() and expected(asked) is expected(question())
+    others = [
+        question("object_size_mb=8"),
+        question(messages_per_concurrency=2),
+        question(seed=2),
+        question(start_barrier_s=5.0),
+        question(place="local"),
+        question(given=Given(bandwidth_quota=True)),
+        question(given=Given(account_concurrency=500)),
+        question(given=Given(crashing=0.01)),
+        question(given=Given(slower())),
+    ]
+    assert len({asked, *others}) == 1 + len(others)
+    assert expected(others[-1]).course.avg_s > 1.5 * expected(asked).course.avg_s
+
+
+def test_a_question_varied_is_the_one_that_asks_so_from_the_beginning():
+    assert question().varied(messages=6) == question(messages_per_concurrency=3)
+    assert question().varied(timeout_s=60) == question()
+    assert question().varied(messages=6).scenario.messages == 6
+
+
+def test_parameters_of_another_place_are_not_used():
+    assert question(place="local", given=Given(slower())) == question(place="local")
+
+
+def test_without_ranges_a_prediction_is_the_same_but_for_them():
+    whole, quick = prediction(question()), prediction(question(), False)
+    assert whole.ranges and quick == replace(whole, ranges={})
+
+
+def test_what_the_checks_of_the_experiment_refuse_is_not_asked():
+    with pytest.raises(UsageError, match=r"^.+: .*ephemeral_storage_mb"):
+        refuse(plan("ephemeral_storage_mb=512"), DEFAULTS)
+
+
+def test_what_would_happen_is_known_before_a_function_is_built(monkeypatch, tmp_path):
+    go = plan("method=go_ranges")
+    monkeypatch.setattr(download_checks, "ROOT", tmp_path)
+    assert PROBLEM in {one.status for one in DOWNLOAD.checks([cell.values for cell in demands(go, DEFAULTS)])}
+    refuse(go, DEFAULTS)

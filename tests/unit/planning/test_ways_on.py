@@ -1,0 +1,75 @@
+"""What to type next, after an interruption or in a folder of one's own."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from stampede.cli import command_line, start
+from stampede.cli.command_line import main
+from stampede.emulator import ministack, stack
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """A local run in a folder that isn't the default, without any message; its stack is gone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ministack, "running", lambda _: None)
+    made = RunFolder.create(tmp_path / "my runs", "r")
+    made.write_json("run.json", {"run_id": "r", "target": "local", "experiment": "download"})
+    return made
+
+
+def test_a_command_names_the_results_folder_where_it_isn_t_the_default(folder, tmp_path):
+    assert folder.as_argument == f"r --results-dir '{tmp_path}/my runs'"
+    assert RunFolder(tmp_path / "results" / "r").as_argument == RunFolder(Path("results/r")).as_argument == "r"
+
+
+def test_a_run_that_sent_nothing_is_named_with_what_resumes_it(folder, capsys):
+    assert main(["drain", "--results-dir", "my runs"]) == 2
+    said = capsys.readouterr().err
+    assert "run r in my runs sent no messages" in said
+    assert "`stampede sweep --resume r --results-dir 'my runs'`" in said
+
+
+def test_a_query_over_an_interrupted_local_run_says_that_its_lines_are_gone(folder, capsys):
+    assert main(["query", "errors", "--run", "r", "--results-dir", "my runs"]) == 2
+    assert "its stack is gone, and its log lines with it" in capsys.readouterr().err
+
+
+def test_drain_names_the_cells_whose_lines_are_gone(folder, capsys, monkeypatch):
+    def no_stack(_):
+        raise targets.NoStackError("no applied stack found")
+
+    monkeypatch.setattr(targets, "resolve", no_stack)
+    folder.append("sent.jsonl", [{"cell": cell, "seq": 0, "sent_at_ms": 1} for cell in "ab"])
+    folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
+    folder.write_json("accounting.json", [{"cell": "a"}])
+    assert main(["drain", "--run", "r", "--results-dir", "my runs"]) == 1
+    assert "never drained: b; their log lines are gone" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_emulator_that_hangs_isn_t_taken_for_a_running_one(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("STAMPEDE_STATE_DIR", str(tmp_path))
+    hung = SimpleNamespace(pid=7, endpoint_url="http://e", log_file="e.log", answers=lambda: False)
+    monkeypatch.setattr(ministack, "running", lambda _: hung)
+    assert main(["emulator", "start"]) == 2
+    assert "process 7 doesn't answer" in capsys.readouterr().err
+
+
+def test_ctrl_c_outside_of_a_verb_has_no_traceback(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "main", interrupted)
+    assert (start.main(), capsys.readouterr().err) == (130, "stampede: interrupted\n")
+
+
+@pytest.mark.parametrize("verb", ["flood", "dataset"])
+def test_an_emulator_without_a_stack_is_no_applied_stack(verb, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(stack, "FOLDER", tmp_path / "local")
+    monkeypatch.setattr(ministack, "running", lambda _: SimpleNamespace(endpoint_url="http://127.0.0.1:1"))
+    assert main([verb, "--target", "local"]) == 2
+    assert "no applied stack found" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""Marks of a million messages take a megabyte, and count like sets do."""
+
+import tracemalloc
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stampede.runs.accounting import Ledger
+from stampede.runs.message_marks import DEAD, ERRED, OK, SENT, CellMarks
+
+SEQS = st.one_of(st.integers(-3, 12), st.integers(4_090, 4_100), st.sampled_from([10**15, None, "7", 2.0, True]))
+MARKS = st.sampled_from([SENT, OK, ERRED, DEAD])
+
+
+@given(st.lists(st.tuples(SEQS, MARKS)), MARKS, MARKS)
+def test_marks_count_as_sets_would(added, wanted, unwanted):
+    marks, sets, repeated = CellMarks(), {mark: set() for mark in (SENT, OK, ERRED, DEAD)}, 0
+    for seq, mark in added:
+        name = (type(seq).__name__, seq) if type(seq) is int else ("odd", seq)
+        repeated += name in sets[wanted] and mark == wanted
+        marks.add(seq, mark)
+        sets[mark].add(name)
+    assert marks.repeated[wanted] == repeated
+    assert marks.count(all_of=wanted) == len(sets[wanted])
+    if wanted != unwanted:
+        assert marks.count(all_of=wanted, none_of=unwanted) == len(sets[wanted] - sets[unwanted])
+        assert marks.count(all_of=wanted | unwanted) == len(sets[wanted] & sets[unwanted])
+
+
+def test_a_message_is_accounted_for_in_two_bytes():
+    count = 200_000
+    tracemalloc.start()
+    try:
+        ledger = Ledger()
+        for seq in range(count):
+            ledger.sent({"cell": "a", "seq": seq})
+        for seq in range(count):
+            ledger.record({"cell": "a", "seq": seq, "status": "ok" if seq % 10 else "error"})
+        [one] = ledger.accounts()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (one.sent, one.succeeded, one.failed, one.unaccounted) == (count, 180_000, 20_000, 0)
+    assert peak_bytes < 2 * count

@@ -1,0 +1,100 @@
+"""Results survive a killed writer and refuse ids that could mean another folder."""
+
+from pathlib import Path
+
+import pytest
+
+from stampede.errors import UsageError
+from stampede.runs.folder import RunFolder, checked_run_id
+
+
+def test_a_torn_last_line_is_left_out_and_the_rest_is_read(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.append("records.jsonl", [{"seq": 0}, {"seq": 1}])
+    with (folder.path / "records.jsonl").open("a") as file:
+        file.write('{"seq": 2, "stat')
+    assert [row["seq"] for row in folder.rows("records.jsonl")] == [0, 1]
+
+
+def test_two_runs_in_the_same_second_get_two_folders(tmp_path):
+    ids = {RunFolder.create(tmp_path).run_id for _ in range(5)}
+    assert len(ids) == 5
+
+
+def test_the_newest_run_is_the_one_that_sent_last(tmp_path):
+    for name in ("b", "a"):
+        RunFolder.create(tmp_path, name).append("sent.jsonl", [{"seq": 0}])
+    import os
+
+    os.utime(tmp_path / "b" / "sent.jsonl", (1, 1))
+    assert RunFolder.find(tmp_path, None).run_id == "a"
+
+
+def test_a_renamed_folder_keeps_the_id_that_its_records_carry(tmp_path):
+    RunFolder.create(tmp_path, "r1").write_json("run.json", {"run_id": "r1"})
+    (tmp_path / "r1").rename(tmp_path / "renamed")
+    folder = RunFolder.find(tmp_path, "renamed")
+    assert (folder.run_id, folder.name) == ("r1", "renamed")
+
+
+@pytest.mark.parametrize("run_id", ["", "../x", "a b", ".hidden", 'a"b', "x" * 81])
+def test_a_run_id_that_could_mean_another_folder_is_refused(run_id):
+    with pytest.raises(UsageError, match="--run"):
+        checked_run_id(run_id)
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.write_json("run.json", {"a": 1})
+    folder.write_json("run.json", {"a": 2})
+    assert folder.read_json("run.json") == {"a": 2}
+    assert [path.name for path in folder.path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize("torn", ["", '{"a": ', "x" * 200_000])
+def test_a_row_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path, torn):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.append("sent.jsonl", [{"a": 1}])
+    with (folder.path / "sent.jsonl").open("a") as file:
+        file.write(torn)
+    folder.append("sent.jsonl", [{"a": 2}])
+    assert list(folder.rows("sent.jsonl")) == [{"a": 1}, {"a": 2}]
+    assert (folder.path / "sent.jsonl").read_text() == '{"a": 1}\n{"a": 2}\n'
+
+
+def test_a_file_that_is_only_a_torn_line_begins_anew(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    (folder.path / "sent.jsonl").write_text('{"a"')
+    folder.append("sent.jsonl", [{"a": 2}])
+    assert list(folder.rows("sent.jsonl")) == [{"a": 2}]
+
+
+@pytest.mark.parametrize("run_id", [None, "r1"])
+def test_a_results_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path, run_id):
+    (tmp_path / "a_file").touch()
+    with pytest.raises(UsageError, match=r"^--results-dir: .*a_file/.* can't be created \(Not a directory\)"):
+        RunFolder.create(tmp_path / "a_file", run_id)
+
+
+def test_a_damaged_json_file_is_named(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    (folder.path / "run.json").write_text("{")
+    with pytest.raises(UsageError, match=r"r1/run\.json isn't JSON"):
+        folder.read_json("run.json")
+
+
+def test_a_file_of_another_kind_and_a_damaged_line_are_named(tmp_path):
+    folder = RunFolder.create(tmp_path, "r1")
+    (folder.path / "run.json").write_text("[]")
+    with pytest.raises(UsageError, match=r"r1/run\.json holds something else"):
+        folder.read_json("run.json", {})
+    (folder.path / "sent.jsonl").write_bytes(b'{"a": 1}\n\xff\xfe\n')
+    with pytest.raises(UsageError, match=r"r1/sent\.jsonl is damaged"):
+        list(folder.rows("sent.jsonl"))
+
+
+def test_a_runs_folder_in_place_of_its_id_is_refused_with_the_id(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    RunFolder.create(Path("runs"), "r1").write_json("run.json", {})
+    with pytest.raises(UsageError, match="runs/r1 is a run's folder; give its id: --run r1 --results-dir runs"):
+        RunFolder.find(Path("results"), "runs/r1")

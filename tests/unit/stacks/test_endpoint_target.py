@@ -1,0 +1,283 @@
+"""`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS."""
+
+import json
+
+import pytest
+from botocore.exceptions import EndpointConnectionError, ProxyConnectionError
+
+from experiments import EXPERIMENTS
+from stampede.cli.command_line import main
+from stampede.errors import UsageError
+from stampede.planning.cost import check_budget, estimate
+from stampede.planning.plan import make_plan
+from stampede.runs.folder import RunFolder
+from stampede.stacks import endpoints, stack_lock
+from stampede.stacks import target as targets
+from stampede.stacks.place import refuse_another, refuse_elsewhere, words
+from stampede.stacks.target import Target
+from stampede.sweep.description import RunDescription
+from tests.unit.loader.foreseen_floods import each_takes
+
+URL = "http://127.0.0.1:4566"
+HERE = {"target": "endpoint", "endpoint_url": URL}
+OUTPUTS = {"region": "us-east-1", "experiment": "download", "function_name": "f", "log_group_name": "g"}
+
+
+@pytest.fixture
+def configured(monkeypatch, tmp_path):
+    """Where an environment and a ~/.aws/config lead."""
+
+    def resolve(environment=None, config=""):
+        (tmp_path / "config").write_text(config)
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+        for name, value in (environment or {}).items():
+            monkeypatch.setenv(name, value)
+        return endpoints.configured()
+
+    return resolve
+
+
+def test_without_an_endpoint_it_is_aws(configured):
+    assert configured() is None
+
+
+def test_aws_endpoint_url_is_an_endpoint_for_all_services(configured):
+    found = configured({"AWS_ENDPOINT_URL": URL + "/"})
+    assert (found.url, found.services, found.words) == (URL, {}, f"an endpoint at {URL}")
+
+
+def test_user_and_password_of_the_url_are_in_nothing_that_is_told(configured):
+    found = configured({"AWS_ENDPOINT_URL": "https://me:secret@gateway.example:8443/aws?key=1"})
+    assert found.url == "https://gateway.example:8443/aws"
+
+
+def test_an_endpoint_for_one_service_says_which(configured):
+    found = configured({"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": URL})
+    assert (found.url, found.services) == (URL, {"logs": URL})
+    assert found.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
+
+
+def test_a_service_of_aws_beside_an_endpoint_is_told_by_the_others(configured):
+    found = configured({"AWS_ENDPOINT_URL": URL, "AWS_ENDPOINT_URL_S3": "https://s3.eu-west-1.amazonaws.com"})
+    assert "s3" not in found.services and found.services["sqs"] == URL
+
+
+def test_the_profile_counts_as_botocore_reads_it(configured):
+    at_profile = f"[default]\nendpoint_url = {URL}\n"
+    assert configured(config=at_profile).url == URL
+    at_services = f"[default]\nservices = mine\n[services mine]\ns3 =\n  endpoint_url = {URL}\n"
+    assert configured(config=at_services).services == {"s3": URL}
+    with pytest.raises(UsageError, match=r'~/\.aws/config: .*"gone" services'):
+        configured(config="[default]\nservices = gone\n")
+
+
+def test_configured_endpoints_that_are_to_be_ignored_are_aws(configured):
+    assert configured({"AWS_ENDPOINT_URL": URL, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://s3.eu-west-1.amazonaws.com",
+        "https://sqs-fips.us-gov-west-1.amazonaws.com/",
+        "https://bucket.vpce-0a1b-2c3d.s3.us-east-1.vpce.amazonaws.com",
+        "https://lambda.eu-west-1.api.aws",
+        "https://S3.dualstack.cn-north-1.amazonaws.com.cn:443",
+        "https://sqs.us-iso-east-1.c2s.ic.gov",
+        "https://sqs.eusc-de-east-1.amazonaws.eu",
+    ],
+)
+def test_an_address_of_awss_own_is_aws(configured, url):
+    assert configured({"AWS_ENDPOINT_URL": url}) is None
+
+
+@pytest.mark.parametrize("host", ["amazonaws.com.example.org", "myamazonaws.com", "localhost.localstack.cloud:4566"])
+def test_what_only_looks_like_aws_is_an_endpoint(configured, host):
+    assert configured({"AWS_ENDPOINT_URL": f"https://{host}"}).url == f"https://{host}"
+
+
+@pytest.mark.parametrize("url", ["localhost:4566", "127.0.0.1", "http://", "http://h:port", "ftp://h"])
+def test_what_is_no_url_is_refused_in_one_line(configured, monkeypatch, capsys, url):
+    with pytest.raises(
+        UsageError, match=r"AWS_ENDPOINT_URL: .* isn't a valid URL; write it like http://127\.0\.0\.1:4566"
+    ):
+        configured({"AWS_ENDPOINT_URL": url})
+    assert main(["doctor", "--target", "aws"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_kind_of_a_target_is_what_botocore_will_do(monkeypatch):
+    assert targets.configured(OUTPUTS).place == targets.place("aws") == {"target": "aws"}
+    monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
+    assert targets.configured(OUTPUTS).place == targets.place("aws") == HERE
+    assert targets.place("local") == {"target": "local"}
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.amazonaws.com")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    target = targets.configured(OUTPUTS)
+    assert (target.kind, target.option) == ("endpoint", "aws")
+    for service, url in (("sqs", URL), ("s3", "https://s3.amazonaws.com")):
+        assert target.client(service).meta.endpoint_url == url
+    assert (target.url_of("sqs"), target.url_of("s3")) == (URL, None)
+
+
+def test_the_stack_in_infra_has_one_lock_wherever_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
+    with stack_lock.holding(Target("endpoint", {}, URL).option, "drain"):
+        assert (tmp_path / ".stampede" / "aws.lock").exists()
+
+
+# What is printed, and what is refused.
+
+
+@pytest.fixture
+def verb(tmp_path, monkeypatch, capsys):
+    """Runs a verb beside a stored run "r"; gives status and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)  # another test may hold the lock of this checkout
+    (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in OUTPUTS.items()}))
+
+    def run(stored, *arguments, lines=()):
+        folder = tmp_path / "results" / "r"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "run.json").write_text(json.dumps({"format": 1, "experiment": "download"} | stored))
+        (folder / "sent.jsonl").write_text('{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n')
+        if lines:
+            (folder / "log_events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return main([*arguments]), capsys.readouterr().err
+
+    return run
+
+
+PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1).as_dict()
+
+
+@pytest.mark.parametrize(
+    ("stored", "at", "said", "way_out"),
+    [
+        (
+            {"target": "aws"},
+            URL,
+            f"started at AWS, but this command uses an endpoint at {URL}",
+            "unset AWS_ENDPOINT_URL",
+        ),
+        (
+            HERE,
+            "",
+            f"started at an endpoint at {URL}, which isn't AWS, but this command uses AWS",
+            f"AWS_ENDPOINT_URL={URL}",
+        ),
+        (
+            HERE,
+            "http://127.0.0.1:1",
+            "but this command uses an endpoint at http://127.0.0.1:1",
+            f"AWS_ENDPOINT_URL={URL}",
+        ),
+    ],
+    ids=["on AWS", "at an endpoint", "at another endpoint"],
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("sweep", "download", "--target", "aws", "--resume", "r", "--dry-run"),
+        ("drain", "--outputs", "o.json", "--target", "aws", "--run", "r"),
+    ],
+    ids=["resume", "drain"],
+)
+def test_a_run_goes_on_only_where_it_was_begun(verb, monkeypatch, arguments, stored, at, said, way_out):
+    if at:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", at)
+    status, err = verb(stored | {"plan": PLAN}, *arguments)
+    assert status == 2
+    assert said in err and way_out in err
+
+
+def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
+    stored = HERE | {"plan": PLAN, "cells": [{"cell": "concurrency_value=1,memory_size=1024"}]}
+    status, err = verb(stored, "sweep", "download", "--target", "aws", "--resume", "r", "--dry-run")
+    assert status == 0
+    assert "1 cell of r finished already; plan, duration and cost are of all" in err
+
+
+def test_a_run_json_of_before_endpoints_were_told_reads_as_it_did():
+    refuse_another("--run", "r", {"target": "aws"}, {"target": "aws"})
+    refuse_another("--run", "r", {}, HERE)  # killed before it had one
+    assert words({"target": "endpoint"}) == "an endpoint at an unknown URL, which isn't AWS"
+
+
+LINES = [{"timestamp": 1, "message": json.dumps({"run_id": "r", "message_id": "m", "x": 7}), "logStream": "s"}]
+
+
+def test_the_lines_of_a_run_at_an_endpoint_are_evaluated_here(verb, tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody answers
+    (tmp_path / "x.cwli").write_text("stats sum(x)")
+    assert verb(HERE, "query", "x.cwli", "--run", "r", lines=LINES) == (0, "")
+    (tmp_path / "results" / "r" / "log_events.jsonl").unlink()
+    status, err = verb(HERE, "query", "x.cwli", "--run", "r")
+    assert (status, "has no log events yet; `stampede drain --run r` fetches them" in err) == (2, True)
+
+
+def test_the_lines_of_a_run_on_aws_are_never_asked_of_an_endpoint(verb, tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    (tmp_path / "x.cwli").write_text("stats sum(x)")
+    arguments = ("query", "x.cwli", "--run", "r", "--outputs", "o.json")
+    status, err = verb({"target": "aws"}, *arguments)
+    assert (status, "run r was on AWS, but this shell's configuration leads to an endpoint at" in err) == (2, True)
+    status, err = verb({"target": "aws"}, *arguments, lines=LINES)
+    assert (status, "using results/r/log_events.jsonl" in err) == (0, True)
+
+
+def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_at_an_endpoint():
+    at_endpoint = {"queue_url": "http://sqs.us-east-1.localhost.localstack.cloud:4566/000000000000/q"}
+    on_aws = {"queue_url": "https://sqs.us-east-1.amazonaws.com/123456789012/q"}
+    with pytest.raises(UsageError, match=r"applied at an endpoint .*set AWS_ENDPOINT_URL"):
+        refuse_elsewhere({"target": "aws"}, at_endpoint)
+    with pytest.raises(UsageError, match=r"applied on AWS, .*unset AWS_ENDPOINT_URL and remove the stack first"):
+        refuse_elsewhere(HERE, on_aws, changes=True)
+    for place, outputs in (({"target": "aws"}, on_aws), (HERE, at_endpoint), (HERE, {}), ({"target": "aws"}, {})):
+        refuse_elsewhere(place, outputs, changes=True)
+
+
+def test_a_sweep_notes_the_endpoint_in_its_run_json(monkeypatch, tmp_path):
+    plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
+    folder = RunFolder.create(tmp_path, "r")
+    RunDescription(folder, plan, estimate(plan)).write()
+    noted = folder.read_json("run.json")
+    assert {name: noted[name] for name in HERE} == HERE and "secret" not in json.dumps(noted)
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    RunDescription(folder, plan, estimate(plan)).write()
+    assert (folder.read_json("run.json")["target"], "endpoint_url" in folder.read_json("run.json")) == ("aws", False)
+
+
+def test_every_verb_says_at_which_endpoint_the_stack_is(verb, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
+    _, err = verb(HERE, "drain", "--outputs", "o.json", "--target", "aws", "--run", "r")
+    assert err.splitlines()[0] == f"stack: an endpoint at {URL}, which isn't AWS, f in us-east-1"
+
+
+def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkeypatch):
+    each_takes(monkeypatch, 13.24)
+    plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=10)
+    there = estimate(plan, kind="endpoint")
+    assert there.sentences()[1].startswith("cost: unknown at an endpoint that isn't AWS; on AWS about 5.15 USD")
+    with pytest.raises(UsageError, match=r"estimated cost is 5.15 USD on AWS .*; raise --budget-usd"):
+        check_budget(there, 1)
+    check_budget(there, 6)
+
+
+def test_an_endpoint_that_does_not_answer_is_told_so_with_its_address():
+    error = targets.explain(EndpointConnectionError(endpoint_url=URL), "asking", Target("endpoint", OUTPUTS, URL))
+    assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it running, and is AWS_ENDPOINT_URL right?"
+
+
+def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():
+    error = targets.explain(ProxyConnectionError(proxy_url="http://***:***@10.0.0.9"), "asking", Target("aws", OUTPUTS))
+    assert str(error) == ("asking: the proxy http://***:***@10.0.0.9 doesn't answer; check HTTPS_PROXY and the network")
+
+
+def test_the_embedded_aws_needs_no_profile_of_the_shell(monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nosuch")
+    client = targets.local({"region": "us-east-1"}, "http://127.0.0.1:9").client("s3")
+    assert client.meta.endpoint_url == "http://127.0.0.1:9"

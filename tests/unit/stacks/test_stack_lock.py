@@ -1,0 +1,99 @@
+"""One run at a time for each stack, and a note of whose it is."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from stampede.emulator import ministack, stack
+from stampede.errors import UsageError
+from stampede.finding import OK, PROBLEM
+from stampede.planning import checks
+from stampede.stacks import stack_lock
+
+HOLD = """
+import sys
+from pathlib import Path
+from stampede.emulator import stack
+stack.STATE_DIR = Path(sys.argv[1])
+from stampede.stacks.stack_lock import holding
+with holding("local", "sweep") as note:
+    note("20260101T000000Z")
+    print("holds", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def state_dir(tmp_path, monkeypatch):
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def other(state_dir):
+    """A process that holds the local stack."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, state_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "holds\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_second_run_is_refused_and_told_of_the_first(other):
+    with (
+        pytest.raises(UsageError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
+        stack_lock.holding("local", "flood"),
+    ):
+        pass
+
+
+def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_next(other):
+    found = checks.free_stack("local")
+    assert (found.status, found.found) == (
+        PROBLEM,
+        f"`stampede sweep` of run 20260101T000000Z (process {other.pid}) is using the local stack",
+    )
+    other.kill()
+    other.wait()
+    assert checks.free_stack("local").status == OK
+    with stack_lock.holding("local", "flood"):
+        pass
+
+
+def test_the_lock_of_a_killed_process_is_gone(other):
+    other.kill()
+    other.wait()
+    with stack_lock.holding("local", "flood"):
+        pass
+
+
+def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, monkeypatch):
+    (state_dir / "infra").mkdir()
+    queue = {"mode": "managed", "instances": [{}, {}]}
+    state = {"resources": [queue, {"mode": "data", "instances": [{}]}]}
+    (state_dir / "infra" / "terraform.tfstate").write_text(json.dumps(state))
+    monkeypatch.setattr(stack, "FOLDER", state_dir)
+    monkeypatch.setattr(ministack, "running", lambda _: None)
+    assert checks.free_stack("local").status == OK  # the sweep starts another emulator, with an empty state
+    monkeypatch.setattr(ministack, "running", lambda _: "an emulator")
+    found = checks.free_stack("local")
+    assert found.status == PROBLEM
+    assert "a stack of 2 resources is already applied" in found.found and "emulator stop" in found.way_out
+
+
+def test_the_stacks_of_two_targets_have_a_lock_each(other, tmp_path, monkeypatch):
+    monkeypatch.setattr(stack, "ROOT", tmp_path)
+    with stack_lock.holding("aws", "flood"):
+        pass
+
+
+def test_the_owner_is_noted_until_the_stack_is_gone(state_dir):
+    assert stack_lock.owner("local") == {}
+    stack_lock.own("local", "r", started_emulator=True)
+    assert stack_lock.owner("local") == {"run_id": "r", "started_emulator": True}
+    stack_lock.disown("local")
+    assert stack_lock.owner("local") == {}

@@ -1,0 +1,123 @@
+"""What Terraform is given as variables; its outputs and errors, as one dict and one line."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from stampede.errors import RunError
+from stampede.stacks.terraform import Terraform, first_error, plain_outputs
+from stampede.sweep.swept_stack import WORKERS_POLICY
+
+REFUSED = """
+╷
+│ Error: Invalid value for variable
+│
+│   on variables.tf line 30:
+│   30: variable "memory_size" {
+│     ├────────────────
+│     │ var.memory_size is 64
+│
+│ memory_size = 64: must be a whole number of MB from 128 to 10240.
+│
+│ This was checked by the validation rule at variables.tf:34,3-13.
+╵
+"""
+
+
+@pytest.mark.parametrize(("on_the_path", "called"), [(True, "tofu"), (False, "{folder}/tofu")])
+def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder(
+    tmp_path, monkeypatch, on_the_path, called
+):
+    program = tmp_path / "tofu"
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
+    command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
+    assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
+
+
+def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
+    program = tmp_path / "terraform"
+    program.write_text(
+        "#!/bin/sh\ncat <<END\n"
+        "module.worker[0].aws_lambda_function.worker: Refreshing state... [id=f]\n"
+        "module.worker[0].aws_iam_role_policy.worker: Modifying... [id=r:worker]\n"
+        "module.worker[0].aws_iam_role_policy.worker: Modifications complete after 0s [id=r:worker]\n"
+        "aws_sqs_queue.work: Creation complete after 25s [id=q]\nEND\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    written = Terraform(Path("infra"), {}, tmp_path / "log").apply({})
+    assert written == ["module.worker[0].aws_iam_role_policy.worker", "aws_sqs_queue.work"]
+    assert written[0].startswith(WORKERS_POLICY)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Failed to query packages\n\nCould not retrieve the list of available versions for provider hashicorp/aws: 503",
+        "Failed to resolve\n\nCould not resolve provider x: could not connect to registry.opentofu.org: timeout",
+    ],
+    ids=["Terraform", "OpenTofu"],
+)
+def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tmp_path, monkeypatch, capsys, said):
+    program = tmp_path / "terraform"
+    program.write_text(
+        f"#!/bin/sh\necho $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {said}' >&2; exit 1; }}\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    terraform = Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "logs" / "terraform.log")
+    with pytest.raises(RunError, match="Could not re"):
+        terraform.init()
+    (tmp_path / ".terraform.lock.hcl").write_text("")
+    terraform.init()
+    assert (tmp_path / "done").read_text().split() == ["init", "init", "get"]
+    assert "using the providers that were installed earlier" in capsys.readouterr().err
+
+
+def test_outputs_lose_their_wrapping():
+    assert plain_outputs('{"a": {"value": 1, "type": "number", "sensitive": false}}') == {"a": 1}
+
+
+def test_an_error_is_one_line_with_its_explanation():
+    assert first_error(REFUSED) == (
+        "Invalid value for variable: memory_size = 64: must be a whole number of MB from 128 to 10240."
+    )
+    assert first_error("Error: no such bucket:\n\nError: no such queue\n\n  it is gone\n") == "no such bucket"
+
+
+def test_output_without_an_error_line_still_says_something():
+    assert first_error("") == "no message"
+    assert first_error("signal: killed") == "signal: killed"
+
+
+def test_objects_are_given_as_one_flag_and_nulls_in_a_file_because_a_flag_would_make_a_text_of_them(
+    tmp_path, monkeypatch
+):
+    program = tmp_path / "terraform"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$(dirname "$0")/arguments"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    terraform = Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "logs" / "terraform.log")
+    pollers = {"minimum": 2, "maximum": 50}
+    terraform.apply({"memory_size": 1024, "provisioned_pollers": pollers, "experiment_tag": "a, b", "sink": None})
+    *_, memory, object_, text, nulls = (tmp_path / "arguments").read_text().splitlines()
+    assert (memory, text) == ("-var=memory_size=1024", "-var=experiment_tag=a, b")
+    assert object_ == "-var=provisioned_pollers={minimum=2,maximum=50}"
+    assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
+
+
+def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_path, monkeypatch):
+    program = tmp_path / "tofu"
+    program.write_text("#!/bin/sh\necho creating\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    monkeypatch.setattr("stampede.stacks.terraform.COMMAND_TIMEOUT_S", 0.5)
+    with pytest.raises(RunError, match=r"^terraform destroy was stopped after .* is still there and billed: repeat"):
+        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
+    command, *printed = (tmp_path / "log").read_text().splitlines()
+    assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])

@@ -1,0 +1,305 @@
+"""S3's own count of a run's requests: asked of the log group of its access logs, late, and kept with the run."""
+
+import json
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.cli.command_line import main
+from stampede.cli.verbs import doctor
+from stampede.errors import UsageError
+from stampede.insights import cloudwatch as cloudwatch_query
+from stampede.planning import checks, cost
+from stampede.planning.plan import make_plan
+from stampede.runs.folder import RunFolder
+from stampede.stacks import endpoints
+from stampede.stacks.infra_variables import infra_defaults
+from stampede.stacks.target import Target
+from stampede.sweep import server_side
+from stampede.sweep import sweep as sweep_run
+from stampede.sweep.sweep import SweepRun
+from tests.unit.insights.access_log_lines import ROLE
+from tests.unit.loader.logs_stub import LogsStub, serving
+
+SENT_MS = 1_795_341_600_000
+OUTPUTS = {
+    "region": "us-east-1",
+    "experiment": "download",
+    "function_name": "f",
+    "log_group_name": "/aws/lambda/f",
+    "access_log_group_name": "/aws/vendedlogs/s3/f",
+    "worker_role_name": ROLE,
+}
+PLACE_OF_ROWS = "results/run-a/server_side.json"
+
+
+def row(requests, role=ROLE, request="REST.GET.OBJECT", **more):
+    return {"request": request, "role": role, "status": 206, "requests": requests} | more
+
+
+def as_answered(*rows):
+    """Rows as CloudWatch writes them."""
+    return [{name: str(value) for name, value in one.items()} for one in rows]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A run of two messages, whose records say that they made 129 requests each."""
+    monkeypatch.chdir(tmp_path)
+    folder = RunFolder.create(tmp_path / "results", "run-a")
+    folder.write_json("run.json", {"target": "aws", "experiment": "download"})
+    folder.append("sent.jsonl", [{"cell": "c", "seq": seq, "sent_at_ms": SENT_MS + seq} for seq in range(2)])
+    folder.append("records.jsonl", [{"finished_at_ms": SENT_MS + 9_000, "requests": 129} for _ in range(2)])
+    return folder
+
+
+# The verb.
+
+
+@pytest.fixture
+def query(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
+
+    def ask(stub, *arguments, **outputs):
+        told = {name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items() if value is not None}
+        (tmp_path / "outputs.json").write_text(json.dumps(told))
+        with serving(stub) as url:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+            return main(["query", "server_side", "--outputs", "outputs.json", "--format", "json", *arguments])
+
+    return ask
+
+
+def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_the_run(query, folder, capsys):
+    stub = LogsStub(["Complete"], as_answered(row(258, bytes_sent="2.147483648E9")))
+    assert query(stub) == 0
+    [request] = stub.requests("StartQuery")
+    assert request["logGroupName"] == "/aws/vendedlogs/s3/f"
+    assert (request["startTime"], request["endTime"]) == (SENT_MS // 1000 - 60, SENT_MS // 1000 + 69)
+    assert "run_id" not in request["queryString"].partition("filter")[2]  # no line has one
+    told = [row(258, bytes_sent=2_147_483_648)]
+    assert json.loads(capsys.readouterr().out) == told
+    kept = server_side.stored(folder)
+    assert (kept["rows"], kept["role"], kept["log_group"]) == (told, ROLE, "/aws/vendedlogs/s3/f")
+
+
+def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder):
+    for requests in (200, 258, 3):
+        assert query(LogsStub(["Complete"], as_answered(row(requests)))) == 0
+    assert server_side.stored(folder)["rows"] == [row(258)]
+
+
+@pytest.mark.parametrize("rows", [5, [7], [{"request": "x"}], [{"request": "x", "requests": "7"}]])
+def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
+    folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": rows})
+    assert query(LogsStub(["Complete"], as_answered(row(3)))) == 0
+    assert server_side.stored(folder)["rows"] == [row(3)]
+
+
+def test_a_part_of_the_rows_is_not_kept(query, folder):
+    assert query(LogsStub(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
+    assert server_side.stored(folder) is None
+
+
+@pytest.mark.parametrize(
+    ("outputs", "stub", "words"),
+    [
+        ({"access_log_group_name": None}, LogsStub([], []), "server_side_proof is false"),
+        ({}, LogsStub([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
+        ({}, LogsStub(["Complete"], []), "has no line of that time"),
+    ],
+    ids=["another stack", "destroyed", "made anew"],
+)
+def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, outputs, stub, words):
+    server_side.store(Target("aws", OUTPUTS), folder, server_side.Answer(["request"], [row(258)], []))
+    assert query(stub, **outputs) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == [row(258)]
+    assert words in " ".join(printed.err.split()) and f"using {PLACE_OF_ROWS}" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("run", "arguments", "status", "words"),
+    [
+        ({"target": "aws"}, (), 1, "server_side_proof is false; and none are stored with run run-a"),
+        ({"target": "local"}, (), 2, "ran on the embedded AWS, and only S3 on AWS writes access logs"),
+        ({"target": "aws"}, ("--export", "o.parquet"), 2, "--export: S3's access logs are queried in CloudWatch"),
+    ],
+)
+def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsys, run, arguments, status, words):
+    folder.write_json("run.json", run)
+    assert query(LogsStub([], []), *arguments, access_log_group_name=None) == status
+    printed = capsys.readouterr()
+    assert printed.out == "" and words in " ".join(printed.err.split()).replace("- ", "-")
+
+
+def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
+    assert query(LogsStub(["Complete"], [])) == 0
+    assert "no log line of that time yet" in capsys.readouterr().err
+    assert server_side.stored(folder) is None
+
+
+# The end of a sweep.
+
+
+class Logs:
+    """CloudWatch on a clock that only sleeping moves: the rows that there are from each second on."""
+
+    def __init__(self, rows_from_s, error=None):
+        self.rows_from_s, self.error, self.now_s, self.asked_at_s = rows_from_s, error, 0.0, []
+
+    def start_query(self, **request):
+        self.asked_at_s.append(self.now_s)
+        if self.error:
+            raise self.error
+        return {"queryId": "q"}
+
+    def get_query_results(self, queryId):
+        rows = [rows for from_s, rows in self.rows_from_s.items() if from_s <= self.now_s][-1]
+        fields = [[{"field": name, "value": value} for name, value in one.items()] for one in as_answered(*rows)]
+        return {"status": "Complete", "results": fields}
+
+    def clock(self):
+        return self.now_s
+
+    def sleep(self, seconds):
+        self.now_s += seconds
+
+
+class Stack(Target):
+    def client(self, service, **config):
+        return vars(self)["logs"]
+
+
+def collect(folder, logs, *, kept=False, **outputs):
+    stack = Stack("aws", OUTPUTS | outputs)
+    vars(stack)["logs"] = logs
+    server_side.collect(stack, folder, kept=kept, sleep=logs.sleep, clock=logs.clock)
+
+
+def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_told(folder, capsys):
+    logs = Logs({0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
+    collect(folder, logs)
+    assert logs.asked_at_s == [0, 120, 240, 360]
+    assert server_side.requests(server_side.stored(folder)["rows"], ROLE) == 258
+    assert "of 258 requests" not in capsys.readouterr().err
+
+
+def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys):
+    logs = Logs({0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
+    collect(folder, logs)
+    assert logs.now_s == server_side.WAIT_S == 1200
+    told = " ".join(capsys.readouterr().err.split())
+    assert (
+        "at most 20 min" in told
+        and "S3 has logged 100 of 258 requests so far; lines that arrive later are lost" in told
+    )
+    assert server_side.requests(server_side.stored(folder)["rows"]) == 100
+
+
+def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
+    logs = Logs({0: []})
+    collect(folder, logs, kept=True)
+    assert (logs.asked_at_s, logs.now_s) == ([0], 0)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "`stampede query server_side --run run-a` reads lines that arrive later" in told
+
+
+def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
+    logs = Logs({0: []})
+    collect(folder, logs, access_log_group_name=None)
+    assert (logs.asked_at_s, capsys.readouterr().err) == ([], "")
+
+
+def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
+    folder.rewrite("records.jsonl", [{"finished_at_ms": SENT_MS, "requests": None}])
+    logs = Logs({0: []})
+    collect(folder, logs)
+    assert logs.now_s == 0
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError, KeyboardInterrupt])
+def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
+    refused = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
+    collect(folder, Logs({0: []}, error() if error is KeyboardInterrupt else refused))
+    told = capsys.readouterr().err
+    assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in told
+
+
+def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypatch):
+    done = []
+    sweep = SweepRun.__new__(SweepRun)
+    sweep._target, sweep._folder = "target", "folder"
+    sweep._stack = type("Kept", (), {"keep": True, "take_down": lambda self, variables: done.append("down")})()
+    sweep._plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
+    monkeypatch.setattr(SweepRun, "_cells", lambda self, left: done.append("cells"))
+    monkeypatch.setattr(SweepRun, "_fetch_what_is_owed", lambda self: None)
+    monkeypatch.setattr(sweep_run.server_side, "collect", lambda *stack, kept: done.append((*stack, kept)))
+    sweep._on_the_open_stack([])
+    assert done == ["cells", ("target", "folder", True), "down"]
+
+
+# What is said before.
+
+
+def found(target="aws", *settings):
+    plan = make_plan(EXPERIMENTS["download"], target, settings, messages_per_concurrency=10)
+    return [(one.status, one.sentence) for one in checks.run(plan, [checks.PLAN]) if one.check == "access logs"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "words"),
+    [
+        (["local", "server_side_proof=true"], "problem", "the embedded AWS writes no server access logs"),
+        (["aws", "server_side_proof=true"], "ok", "about 1.36 USD of the cost; S3 logs requests from 20 min after the"),
+        (["aws", "server_side_proof=true", "concurrency_value=1"], "warning", "--take-over --keep"),
+        (["aws", "server_side_proof=true", "region=cn-north-1"], "problem", "in cn-north-1 doesn't deliver"),
+    ],
+)
+def test_the_doctor_says_whether_s3_will_tell(settings, status, words):
+    [(found_status, sentence)] = found(*settings)
+    assert found_status == status and words in sentence
+
+
+def test_the_doctor_says_nothing_of_access_logs_that_nobody_asked_for():
+    assert found("aws") == found("local", "server_side_proof=false") == []
+
+
+def test_an_endpoint_in_the_stead_of_s3_is_not_taken_for_aws(monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    [(status, sentence)] = found("aws", "server_side_proof=true")
+    assert status == "problem" and "http://127.0.0.1:9 isn't AWS" in sentence
+
+
+def test_a_local_sweep_with_the_proof_is_refused_in_one_line():
+    plan = make_plan(EXPERIMENTS["download"], "local", ["server_side_proof=true"], messages_per_concurrency=1)
+    with pytest.raises(UsageError, match=r"access logs: server_side_proof: the embedded AWS .*TF_VAR_"):
+        doctor.refuse_if_impossible(plan)
+
+
+def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
+    def estimate(*settings):
+        plan = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1", "memory_size=1024", *settings],
+                         messages_per_concurrency=10)  # fmt: skip
+        found = cost.estimate(plan, defaults=infra_defaults({}))
+        return found.total_s, {one.what: one for one in found.items}
+
+    (without_s, off), (with_s, on) = estimate(), estimate("server_side_proof=true")
+    assert with_s == pytest.approx(without_s + server_side.WAIT_S)
+    own = ["S3 access log lines", "storage of access log lines", "scans of access log lines"]
+    assert sorted(on.keys() - off.keys()) == sorted(own)
+    # 10 downloads of a HEAD and 128 parts, and 67 requests that put the object: 1.5 KiB each.
+    assert on[own[0]].quantity == pytest.approx((10 * 129 + 67) * 1536 / 2**30)
+    assert on[own[0]].usd_per_unit == 0.5 and on[own[2]].quantity == pytest.approx(11 * on[own[0]].quantity)
+
+
+def test_a_copy_leaves_two_lines():
+    plan = make_plan(EXPERIMENTS["copy"], "aws", ["server_side_proof=true"], messages_per_concurrency=1)
+    estimated = cost.estimate(plan, defaults=infra_defaults({}))
+    quantity = {one.what: one.quantity for one in estimated.items}
+    copies = quantity["COPY"] + quantity["PUT and COPY of the data set"]
+    others = sum(one.quantity for one in estimated.items if one.price in ("s3_get", "s3_put")) - copies
+    assert quantity["S3 access log lines"] == pytest.approx((2 * copies + others) * 1536 / 2**30)

@@ -1,0 +1,110 @@
+"""The hosts of a local stack run from its apply until it is taken down."""
+
+import argparse
+import contextlib
+from types import SimpleNamespace
+
+import pytest
+
+from stampede.cli.verbs import emulator as verb
+from stampede.emulator import hosts, ministack, stack
+from stampede.stacks import embedded, stack_lock
+from stampede.sweep.swept_stack import SweptStack
+
+OUTPUTS = {"host_environment": {"QUEUE_URL": "q"}, "concurrency_value": 2}
+
+
+@pytest.fixture
+def calls(monkeypatch, tmp_path):
+    """What is done with hosts, queues and stack, in its order."""
+    seen = []
+
+    def ensure(_, outputs, endpoint_url, *, follow_parent=False):
+        seen.append(("hosts", outputs["concurrency_value"], endpoint_url, follow_parent))
+        return []
+
+    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    monkeypatch.setattr(hosts, "ensure", ensure)
+    monkeypatch.setattr(hosts, "stop", lambda _: seen.append("stop"))
+    monkeypatch.setattr(ministack, "stop", lambda _: seen.append("emulator gone"))
+    return seen
+
+
+def swept(calls, monkeypatch, kind="local", **options):
+    made = SweptStack(kind, "r", **({"keep": False, "take_over": False} | options))
+    made._terraform = SimpleNamespace(
+        directory="infra",
+        environment={"AWS_ENDPOINT_URL": "http://e"},
+        apply=lambda variables: calls.append("apply") or [],
+        outputs=lambda: OUTPUTS,
+        destroy=lambda variables, refresh: calls.append("destroy"),
+        destroy_command=lambda variables: "terraform destroy",
+    )
+    monkeypatch.setattr(made, "_delete_local_queues", lambda: calls.append("queues"))
+    return made
+
+
+def test_they_end_with_the_sweep_and_before_their_queue_goes(calls, monkeypatch):
+    made = swept(calls, monkeypatch)
+    made.apply({})
+    made.take_down({})
+    assert calls == ["apply", ("hosts", 2, "http://e", True), "stop", "queues", "destroy"]
+
+
+def test_a_stack_that_is_kept_keeps_its_hosts(calls, monkeypatch):
+    made = swept(calls, monkeypatch, keep=True)
+    made.apply({})
+    made.take_down({})
+    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+
+
+def test_no_process_of_this_machine_stands_in_for_a_host_on_aws(calls, monkeypatch):
+    made = swept(calls, monkeypatch, kind="aws")
+    made.apply({})
+    made.take_down({})
+    assert calls == ["apply", "destroy"]
+
+
+def test_a_stack_that_is_applied_by_hand_has_hosts_that_outlive_the_command(calls, monkeypatch):
+    made = swept(calls, monkeypatch)
+    made._terraform.init = lambda: None
+    monkeypatch.setattr(embedded, "local_terraform", lambda _: made._terraform)
+    monkeypatch.setattr(stack, "lay_out", lambda: None)
+    assert embedded.apply_copy("http://e", {}) == OUTPUTS
+    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+
+
+def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls, monkeypatch):
+    monkeypatch.setattr(stack, "forget_state", lambda: None)
+    assert verb.run(argparse.Namespace(action="stop", apply=False, set=[])) == 0
+    assert calls == ["stop", "emulator gone"]
+
+
+@pytest.mark.parametrize("apply", [False, True])
+def test_emulator_start_says_whether_anything_is_deployed(monkeypatch, capsys, apply):
+    monkeypatch.setattr(embedded, "start", lambda: argparse.Namespace(endpoint_url="http://e"))
+    monkeypatch.setattr(embedded, "apply_copy", lambda url, variables: {})
+    assert verb.run(argparse.Namespace(action="start", apply=apply, set=[])) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "http://e\n"
+    assert ("nothing is deployed; `stampede emulator start --apply`" in printed.err) != apply
+
+
+@pytest.mark.parametrize("again", [None, KeyboardInterrupt()])
+def test_a_half_applied_stack_goes_with_the_emulator_that_the_sweep_started(calls, monkeypatch, capsys, again):
+    def destroy(variables, refresh):
+        calls.append("destroy")
+        if again:
+            raise again
+
+    made = swept(calls, monkeypatch)
+    monkeypatch.delattr(made, "_delete_local_queues")
+    monkeypatch.setattr(stack, "forget_state", lambda: None)
+    made._terraform.outputs, made._terraform.destroy = lambda: {"region": "us-east-1"}, destroy
+    made._started_emulator = True
+    with pytest.raises(KeyboardInterrupt) if again else contextlib.nullcontext():
+        made.take_down({"experiment": "download"})
+    assert calls == ["stop", "destroy", "emulator gone"]
+    said = capsys.readouterr().err
+    assert ("nothing stays" in said, "emulator stop" in said) == (again is not None, False)

@@ -1,0 +1,27 @@
+"""Progress on a terminal leaves the terminal as it was."""
+
+import io
+import sys
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from stampede import progress
+
+
+def test_ctrl_c_while_a_bar_starts_brings_the_cursor_back(monkeypatch):
+    terminal = io.StringIO()
+    monkeypatch.setattr(progress, "_console", Console(file=terminal, force_terminal=True))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    presses = [KeyboardInterrupt]
+
+    def refresh(live):
+        if presses:
+            raise presses.pop()
+
+    monkeypatch.setattr(Live, "refresh", refresh)
+    with pytest.raises(KeyboardInterrupt), progress.bar():
+        pass
+    shown = terminal.getvalue()
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")

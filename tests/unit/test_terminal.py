@@ -1,0 +1,80 @@
+"""Colour and live progress on a terminal; plain text in a pipe, and with NO_COLOR."""
+
+import contextlib
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from stampede.cli.verbs import doctor
+from stampede.finding import OK, PROBLEM, WARNING, Finding
+
+FINDINGS = [Finding("zone", PROBLEM, "there is no zone", "use another"), Finding("plan", OK, "12 cells"),
+            Finding("share", WARNING, "20 %")]  # fmt: skip
+# What a verb does: progress live or as lines, then data.
+PROGRAM = f"""
+from stampede.finding import Finding
+from stampede.progress import bar, doing, say
+from stampede.cli.verbs import doctor
+with doing("checking"):
+    say("one line", style="yellow")
+with bar() as progress:
+    progress.advance(progress.add_task("cells", total=1, note=""))
+doctor.print_checks({FINDINGS!r})
+"""
+
+
+def run(environment=()):
+    settings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    return {"args": [sys.executable, "-c", PROGRAM], "env": {**settings, "TERM": "xterm", **dict(environment)}}
+
+
+def on_a_terminal(**environment):
+    """What PROGRAM writes to a terminal, on both streams."""
+    main, other = pty.openpty()
+    with subprocess.Popen(**run(environment.items()), stdout=other, stderr=other, stdin=other):
+        os.close(other)
+        written = b""
+        with contextlib.suppress(OSError):  # Linux' way to say that the other end is closed
+            while part := os.read(main, 65536):
+                written += part
+    os.close(main)
+    return written.decode()
+
+
+def test_in_a_pipe_there_is_plain_text_with_problems_last_and_counted_and_progress_as_lines():
+    done = subprocess.run(**run(), capture_output=True, timeout=60, check=True)
+    assert done.stdout.decode().split("\n") == [
+        "[ok]    plan   12 cells",
+        "[warn]  share  20 %",
+        "[fail]  zone   there is no zone; use another",
+        "1 problem, 1 warning",
+        "",
+    ]
+    assert done.stderr.decode().split("\n") == ["checking", "one line", ""]
+
+
+def test_on_a_terminal_there_are_colours_and_live_progress():
+    written = on_a_terminal()
+    assert "\x1b[32m[ok]" in written and "\x1b[1;31m[fail]" in written
+    assert "\x1b[?25l" in written  # the cursor is hidden while something is drawn
+
+
+def test_with_no_color_a_terminal_gets_plain_text_too():
+    written = on_a_terminal(NO_COLOR="1")
+    assert "\x1b" not in written and "\r" not in written.replace("\r\n", "\n")
+    assert "[ok]    plan   12 cells" in written
+
+
+@pytest.mark.parametrize(
+    ("findings", "words"),
+    [
+        (FINDINGS[1:2] * 2, "all 2 checks passed"),
+        ([*FINDINGS[:1] * 2, *FINDINGS[2:]], "2 problems, 1 warning"),
+        (FINDINGS[2:] * 2, "2 warnings"),
+    ],
+)
+def test_the_summary_counts_problems_and_warnings(findings, words):
+    assert doctor.summary(findings) == words
