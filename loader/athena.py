@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import one_line
-from stampede.experiment.declaration import Execution
+from stampede.experiment.capabilities import Execution
 from stampede.progress import say
 from stampede.stacks.target import Target, is_final, is_gone
 

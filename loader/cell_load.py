@@ -17,7 +17,7 @@ from loader.flood import check as check_flood
 from loader.flood import first_seq, flood
 from loader.sqs.sending import Outcome
 from stampede.errors import RunError
-from stampede.experiment.declaration import Execution
+from stampede.experiment.capabilities import Execution
 from stampede.experiment.objects import DataObject
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
@@ -28,15 +28,15 @@ from stampede.stacks.target import Target
 class CellLoad:
     """The work orders of a cell on an applied stack.
 
-    `order` is what all of them say; `share(index)` what the index-th of a flood says beside it, None where that is
-    nothing; `count` is how many a flood has where the experiment decides that; `preparation` what the message says
-    that goes before the flood, None without one; `execution` the query that Athena carries out for each message in the
+    `order` is what all of them say; `share(index)` what the index-th of a flood says beside it; `count` is how many a
+    flood has where the experiment decides that; `preparation` what the message says that goes before the flood, None
+    without one; `execution` the query that Athena carries out for each message in the
     place of a flood, None where they go to functions; `proof` what a message says that only shows whether the function
     has its permissions, None where the experiment has no such message or Athena does the work.
     """
 
     order: Mapping[str, Any]
-    share: Callable[[int], Mapping[str, Any]] | None
+    share: Callable[[int], Mapping[str, Any]]
     count: int | None
     preparation: Mapping[str, Any] | None
     execution: Execution | None
@@ -49,21 +49,21 @@ class CellLoad:
         usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
         values = {**usual, **target.outputs, **in_order}
         order = experiment.order(values, objects)
-        execution = experiment.execution(values) if experiment.execution else None
+        execution, proof = experiment.execution(values), experiment.proof(values)
         return cls(
             order=order,
-            share=partial(experiment.of_message, values) if experiment.of_message else None,
-            count=experiment.messages(values) if experiment.messages else None,
-            preparation=experiment.preparation(values) if experiment.preparation else None,
+            share=partial(experiment.of_message, values),
+            count=experiment.messages(values),
+            preparation=experiment.preparation(values),
             execution=execution,
-            proof={**order, **experiment.proof(values)} if experiment.proof and execution is None else None,
+            proof={**order, **proof} if proof is not None and execution is None else None,
         )
 
     @property
-    def warm_up_share(self) -> Callable[[int], Mapping[str, Any]] | None:
+    def warm_up_share(self) -> Callable[[int], Mapping[str, Any]]:
         """`share` for warm-ups, of which there may be more than a flood has messages."""
         share, count = self.share, self.count
-        return share if share is None or count is None else lambda index: share(index % count)
+        return share if count is None else lambda index: share(index % count)
 
 
 def prepare(

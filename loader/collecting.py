@@ -36,7 +36,7 @@ class Collecting:
         self._sqs = target.client("sqs")
         description = folder.read_json("run.json", {})
         self._settings = CellSettings(description)
-        self._objects = ObjectsLedger() if of_run(description).objects_account else None
+        self._objects = ObjectsLedger() if of_run(description).shared_list else None
         self._ledger = Ledger(self._objects)
         self._abandoned = abandoned_keys(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}

@@ -25,8 +25,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader.in_flight import in_flight
 from stampede.errors import UsageError, one_line
-from stampede.experiment.key_plan import MOST_COPY_BYTES
-from stampede.experiment.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
+from stampede.experiment.objects import (
+    LEAST_MULTIPART_BYTES,
+    MEBIBYTE,
+    MOST_COPY_BYTES,
+    DataObject,
+    part,
+    part_count,
+)
 from stampede.phrases import size_words
 from stampede.progress import bar, say
 from stampede.stacks import target as targets
@@ -96,7 +102,7 @@ def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -
 
 def _are_copied(target: Target) -> bool:
     """Whether the experiment copies its objects and never reads them."""
-    return "experiment" in target.outputs and target.experiment.key_plan is not None
+    return "experiment" in target.outputs and target.experiment.shared_list is not None
 
 
 def stored_objects(target: Target) -> list[DataObject]:

@@ -19,7 +19,7 @@ from loader.athena import Query, QueryFailure
 from loader.execution_records import ExecutionRecords, now_ms
 from loader.flood import first_seq, sent_log
 from loader.sqs.sending import Accepted, Outcome
-from stampede.experiment.declaration import Execution
+from stampede.experiment.capabilities import Execution
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target

@@ -10,7 +10,6 @@ import json
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader.dataset import crc32, head
 from loader.in_flight import in_flight
 from stampede.errors import UsageError
-from stampede.experiment.key_plan import KeyPlan
+from stampede.experiment.capabilities import Manifest
 from stampede.progress import bar, say
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
@@ -30,7 +29,7 @@ ABSENT = -1
 def put_manifest(target: Target, *, dry_run: bool = False) -> int:
     """Put what the applied experiment's manifest lacks; returns how many slices that were, 0 without a key plan.
 
-    Raises RunError when S3 refuses, KeyPlanError where the plan doesn't fit.
+    Raises RunError when S3 refuses, UsageError where the parameters of the list don't fit.
     """
     if (plan := _plan(target)) is None:
         return 0
@@ -45,7 +44,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
             return 0
         say(f"uploading {where}, {words}")
         count = _put_slices(s3, bucket, plan)
-        told = {"slices": plan.slice_count, "manifest": plan.manifest, **asdict(plan)}
+        told = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
         _put(s3, bucket, _complete_key(plan), json.dumps(told, indent=2) + "\n", "application/json")
     if count < plan.slice_count:
         say(f"{plan.slice_count - count:,} slices of an earlier upload were kept")
@@ -63,16 +62,16 @@ def check_manifest(target: Target) -> None:
         raise UsageError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
 
 
-def _plan(target: Target) -> KeyPlan | None:
-    make = target.experiment.key_plan
-    return None if make is None else make(target.outputs)
+def _plan(target: Target) -> Manifest | None:
+    shared_list = target.experiment.shared_list
+    return None if shared_list is None else shared_list.manifest(target.outputs)
 
 
-def _address(target: Target, plan: KeyPlan) -> str:
+def _address(target: Target, plan: Manifest) -> str:
     return f"s3://{target['bucket_name']}/{plan.manifest}"
 
 
-def _complete_key(plan: KeyPlan) -> str:
+def _complete_key(plan: Manifest) -> str:
     return f"{plan.manifest}complete.json"
 
 
@@ -84,12 +83,12 @@ def _explained(target: Target, doing: str, where: str) -> Iterator[None]:
         raise targets.explain(error, f"{doing} {where}", target) from None
 
 
-def _is_complete(s3: Any, bucket: str, plan: KeyPlan) -> bool:
+def _is_complete(s3: Any, bucket: str, plan: Manifest) -> bool:
     """Whether a put came to its end, and no slice was deleted since: a message would fail at it again and again."""
     return head(s3, bucket, _complete_key(plan)) is not None and ABSENT not in _sizes(s3, bucket, plan)
 
 
-def _put_slices(s3: Any, bucket: str, plan: KeyPlan) -> int:
+def _put_slices(s3: Any, bucket: str, plan: Manifest) -> int:
     """Put the slices that aren't there; returns how many."""
     sizes = _sizes(s3, bucket, plan)
 
@@ -109,7 +108,7 @@ def _put_slices(s3: Any, bucket: str, plan: KeyPlan) -> int:
     return count
 
 
-def _sizes(s3: Any, bucket: str, plan: KeyPlan) -> array:
+def _sizes(s3: Any, bucket: str, plan: Manifest) -> array:
     """The size of each slice that is there in bytes, else ABSENT."""
     sizes = array("q", [ABSENT]) * plan.slice_count
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest):

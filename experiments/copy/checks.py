@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from experiments.copy.key_plan import KeyPlan, KeyPlanError
 from experiments.copy.usage import KMS_CALLS_WITH_BUCKET_KEY
 from experiments.copy.work import turned_down, wanted_per_s
 from stampede.experiment import go_program
-from stampede.experiment.key_plan import KeyPlan, KeyPlanError
 from stampede.experiment.parameters import known_parameters
 from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
 from stampede.model.request_rate import KMS_CALLS_PER_COPY

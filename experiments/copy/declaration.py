@@ -1,91 +1,121 @@
-"""The copy experiment: one Lambda has S3 copy objects, many at once, as published in December 2020; or N of them share
-a manifest."""
+"""The copy experiment: one Lambda has S3 copy objects, many in parallel, as published in December 2020; or N of them
+share a manifest."""
 
-from experiments.copy import orders
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from experiments.copy.checks import advice, checks
+from experiments.copy.key_plan import KeyPlan, manifest_of, slices_of
 from experiments.copy.usage import usage
 from experiments.copy.work import published, work
-from stampede.experiment.declaration import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
+from stampede.experiment.capabilities import SharedList
+from stampede.experiment.declaration import (
+    CPU_S,
+    IGNORED_LOCALLY,
+    LAST_SECTIONS,
+    PEAK_MEMORY_MB,
+    RETRIES,
+    Axis,
+    Compare,
+    Experiment,
+    Matrix,
+    Metric,
+    Published,
+    concurrency_axis,
+    memory_axis,
+)
+from stampede.experiment.objects import DataObject
 
 # What a work order may say of them is the Go program's rule (functions/transfer).
-LIMIT = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel limit", "a limit of {}", in_order=True,
-             allowed=range(1, 10_000 + 1))  # fmt: skip
-PACE = Axis("pace", "pace", "pace", "pace", "{} pace", kind=str, default="fixed", in_order=True,
-            allowed=("fixed", "adaptive"))  # fmt: skip
-CAP = Axis("calls_per_s_cap", "calls_per_s_cap", "calls_per_s", "cap", "capped at {} calls/s", "calls/s", default=0,
-           in_order=True, allowed=range(100_000 + 1))  # fmt: skip
-CONCURRENCY = Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1)
+LIMIT = Axis("parallel_limit", words="a limit of {}", in_order=True, allowed=range(1, 10_000 + 1))
+PACE = Axis("pace", words="{} pace", kind=str, default="fixed", in_order=True, allowed=("fixed", "adaptive"))
+CAP = Axis(
+    "calls_per_s_cap",
+    variable="calls_per_s",
+    label="cap",
+    words="capped at {} calls/s",
+    unit="calls/s",
+    default=0,
+    in_order=True,
+    allowed=range(100_000 + 1),
+)
+# One message before a flood empties the destination; it copies nothing.
+EMPTYING = {"empty_first": 1, "first_slice": 0, "slices": 0}
 
 
 def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
     """How calls are retried, by what is usual."""
     return (
-        Axis("retry_attempts", "retry_attempts", "retry_attempts", "attempts", "{} attempts", default=attempts,
-             in_order=True, allowed=range(1, 50 + 1)),
-        Axis("retry_mode", "retry_mode", "retry_mode", "retry mode", "{} retries", kind=str, default=mode,
-             in_order=True, allowed=("standard", "legacy")),
-    )  # fmt: skip
+        Axis(
+            "retry_attempts",
+            label="attempts",
+            words="{} attempts",
+            default=attempts,
+            in_order=True,
+            allowed=range(1, 50 + 1),
+        ),
+        Axis(
+            "retry_mode",
+            words="{} retries",
+            kind=str,
+            default=mode,
+            in_order=True,
+            allowed=("standard", "legacy"),
+        ),
+    )
 
 
 def objects_axis(usual: int) -> Axis:
     """How many objects the cell's list has."""
-    return Axis("object_count", "object_count", "object_count", "objects", "{} objects", default=usual)
+    return Axis("object_count", label="objects", words="{} objects", default=usual)
 
 
-METRICS = (
-    Metric("seconds", "elapsed_seconds", "seconds for one copy run", "s", "spread", queried=True),
-    Metric(
-        "calls_per_s",
-        "calls_per_s",
-        "throughput",
-        "calls/s",
-        "mean",
-        "higher",
-        queried=True,
-        digits=1,
-        reading="“throughput” is the number of objects copied, divided by the time from the first call to the last "
-        "answer: a call that was throttled and retried counts once.",
-    ),
-    Metric("copied", "copied", "copied", "", "sum", "higher", queried=True),
-    Metric("failed", "failed", "failed", "", "sum", queried=True),
-    Metric(
-        "slowdowns",
-        "slowdowns",
-        "SlowDowns",
-        "",
-        "sum",
-        queried=True,
-        short="slow\ndown",
-        reading="“SlowDowns” is the number of calls that S3 answered with 503 SlowDown.",
-    ),
-    Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
-    Metric("call_p50_ms", "call_p50_ms", "one call, p50", "ms", "mean", digits=1),
-    Metric("call_p99_ms", "call_p99_ms", "one call, p99", "ms", "mean", queried=True, digits=1, short="p99\nms"),
-    Metric("calls", "calls", "calls sent", "", "sum"),
-    Metric("planned", "planned", "planned", "", "sum"),
-    Metric("already_there", "already_there", "already there", "", "sum"),
-    Metric("peak_memory_mb", "peak_memory_mb", "peak memory", "MB", "mean", digits=1),
-    Metric("cpu_s", "client_cpu_seconds", "CPU", "s", "mean", digits=2),
-)
-KNEE = ("parallel_limit", "parallel calls")
-SECTIONS = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
-
-COPY = Experiment(
-    name="copy",
-    question="How many parallel CopyObject calls are worth making from one Lambda function?",
-    operation=("copy run", "copy runs"),
-    axes=(
+class Copy(Experiment):
+    name = "copy"
+    question = "How many parallel CopyObject calls are worth making from one Lambda function?"
+    operation = ("copy run", "copy runs")
+    axes = (
         LIMIT,
-        Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB", default=512),
+        memory_axis(default=512),
         PACE,
         *retry_axes("standard", 4),
         CAP,
         objects_axis(1000),
-        CONCURRENCY,
-    ),
-    metrics=METRICS,
-    messages_per_concurrency=5,
-    matrices={
+        concurrency_axis(default=1),
+    )
+    metrics = (
+        Metric("seconds", "elapsed_seconds", "seconds for one copy run", "s", "spread", queried=True),
+        Metric(
+            "calls_per_s",
+            label="throughput",
+            unit="calls/s",
+            better="higher",
+            queried=True,
+            digits=1,
+            reading="“throughput” is the number of objects copied, divided by the time from the first call to the last "
+            "answer: a call that was throttled and retried counts once.",
+        ),
+        Metric("copied", how="sum", better="higher", queried=True),
+        Metric("failed", how="sum", queried=True),
+        Metric(
+            "slowdowns",
+            label="SlowDowns",
+            how="sum",
+            queried=True,
+            short="slow\ndown",
+            reading="“SlowDowns” is the number of calls that S3 answered with 503 SlowDown.",
+        ),
+        RETRIES,
+        Metric("call_p50_ms", label="one call, p50", unit="ms", digits=1),
+        Metric("call_p99_ms", label="one call, p99", unit="ms", queried=True, digits=1, short="p99\nms"),
+        Metric("calls", label="calls sent", how="sum"),
+        Metric("planned", how="sum"),
+        Metric("already_there", how="sum"),
+        PEAK_MEMORY_MB,
+        CPU_S,
+    )
+    query = "copies"
+    matrices = {
         # As published: five runs at each limit.
         "aws": Matrix(
             swept={"parallel_limit": (1, 10, 20, 50, 100, 200, 500, 1000)},
@@ -101,9 +131,19 @@ COPY = Experiment(
                 "calls_per_s": 0,
             },
         ),
-    },
-    query="copies",
-    published=(
+    }
+    messages_per_concurrency = 5
+    defaults = {
+        "architecture": "x86_64",
+        "ephemeral_storage_mb": 512,
+        "memory_size": 512,
+        "timeout_s": 900,
+        "object_count": 1000,
+        "object_bytes": 20_000_000,
+        "slice_rows": 1000,
+    }
+    ignored_locally = IGNORED_LOCALLY | {"key_order": "key order"}
+    published = (
         Published(
             "copy_lambda",
             "AWS, published 2020",
@@ -113,33 +153,49 @@ COPY = Experiment(
             beside_any=("object_count",),
             work=published,
         ),
-    ),
-    compare=(
+    )
+    compare = (
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_paces", "choice", ("pace",), base=("fixed",)),
         Compare("between_retry_modes", "choice", ("retry_mode",), base=("standard",)),
-    ),
-    sections=SECTIONS,
-    usage=usage,
-    checks=checks,
-    objects=orders.listed_objects,
-    emptied_before_destroy=("destination_bucket_name", "bucket_name"),
-    order=orders.listing_or_slices,
-    work=work,
-    defaults={
-        "architecture": "x86_64",
-        "ephemeral_storage_mb": 512,
-        "memory_size": 512,
-        "timeout_s": 900,
-        "object_count": 1000,
-        "object_bytes": 20_000_000,
-        "slice_rows": 1000,
-    },
-    knee=KNEE,
-    messages=orders.a_slice_each,
-    of_message=orders.its_slice,
-    preparation=orders.emptying,
-    key_plan=orders.plan_of_manifest,
-    objects_account=True,
-    advice=advice,
-)
+    )
+    sections = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
+    knee = ("parallel_limit", "parallel calls")
+    emptied_before_destroy = ("destination_bucket_name", "bucket_name")
+    # Without a manifest each message lists the source, and empties the destination itself.
+    shared_list = SharedList(
+        manifest=lambda outputs: manifest_of(outputs) if outputs["from_manifest"] else None,
+        preparation=lambda values: EMPTYING if values["from_manifest"] else None,
+    )
+    usage = staticmethod(usage)
+    checks = staticmethod(checks)
+    advice = staticmethod(advice)
+    work = staticmethod(work)
+
+    def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
+        """With a manifest the masters. Without one the source: one object that is uploaded, and server-side copies of
+        it, `1.mp4` and so on as published."""
+        if (plan := self.shared_list.manifest(outputs)) is not None:
+            return [DataObject(key, plan.object_bytes) for key in plan.master_keys()]
+        plan, prefix = KeyPlan.of(outputs["key_plan"]), outputs["source_prefix"]
+        first = f"{prefix}1.mp4"
+        copies = (
+            DataObject(f"{prefix}{number}.mp4", plan.object_bytes, first) for number in range(2, plan.objects + 1)
+        )
+        return [DataObject(first, plan.object_bytes), *copies]
+
+    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+        """The axes, and what is copied: slices of a manifest, or everything below the source prefix into an emptied
+        destination."""
+        plan = self.shared_list.manifest(values)
+        return super().order(values, objects) | ({"manifest": plan.manifest} if plan else {"empty_first": 1})
+
+    def messages(self, values: Mapping[str, Any]) -> int | None:
+        """One for each slice of a manifest."""
+        return slices_of(values) if values["from_manifest"] else None
+
+    def of_message(self, values: Mapping[str, Any], index: int) -> dict[str, Any]:
+        return {"first_slice": index, "slices": 1} if values["from_manifest"] else {}
+
+
+COPY = Copy()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.copy.orders import slices_of
+from experiments.copy.key_plan import slices_of
 from experiments.copy.work import KEYS_A_REQUEST, call_s, emptying_s
 from stampede.experiment.objects import MEBIBYTE, put_requests
 from stampede.experiment.parameters import known_parameters
@@ -20,6 +20,9 @@ from stampede.model.request_rate import KMS_CALLS_PER_COPY
 # `stampede dataset` makes so many copies at once.
 COPIES_AT_ONCE = 32
 ROW_BYTES = 90  # of a manifest
+# One at the source and one at the destination (S3 User Guide, "Logging requests with server access logging", copy
+# operations).
+COPY_LOG_LINES = 2
 # A copy shares its source's bytes in the embedded AWS: 21,500 copies of 20 MB took 31 MB of it [tried].
 LOCAL_BYTES_PER_COPY = 1536
 # The Go program: 21 MB at up to 100 calls at once, 43 MB at 1,000 [tried].
@@ -123,7 +126,7 @@ def _emptying_s(count: int) -> dict[str, float]:
 def _requests(work: _Work, object_bytes: int) -> tuple[Use, ...]:
     moved_gb = work.mean_objects * object_bytes / BYTES_IN_A_GB
     return (
-        Use("S3", "COPY", "s3_put", each=work.mean_objects),
+        Use("S3", "COPY", "s3_put", each=work.mean_objects, log_lines=COPY_LOG_LINES),
         Use("S3", "GET of slices", "s3_get", each=work.mean_slices),
         Use("S3", "transfer within the region", "s3_transfer_gb", each=moved_gb),
     )
@@ -137,7 +140,7 @@ def _data(values: Mapping[str, Any], *, sources: int, slices: int) -> tuple[Use,
     stored = (put + copied + values["object_count"]) * object_bytes / BYTES_IN_A_GB
     puts = put * put_requests(object_bytes) + copied + manifest
     return (
-        Use("S3", "PUT and COPY of the data set", "s3_put", once=puts),
+        Use("S3", "PUT and COPY of the data set", "s3_put", once=puts, log_lines=COPY_LOG_LINES),
         Use("S3", "HEAD of the data set", "s3_get", once=put + copied),
         Use("S3", "storage of sources and copies", "s3_gb_month", per_hour=stored / HOURS_IN_A_MONTH),
     )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
-from experiments.copy.orders import slices_of
+from experiments.copy.key_plan import slices_of
 from stampede.model.parameters import Parameters
 from stampede.model.processor import vcpus
 from stampede.model.request_rate import Calls, Refusals, limit, refusals

@@ -1,50 +1,41 @@
 """The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 answers SlowDown, as
 published in October 2019; or N of them share it."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from experiments.copy.checks import host_advice, host_checks
-from experiments.copy.declaration import (
-    CAP,
-    CONCURRENCY,
-    KNEE,
-    LIMIT,
-    METRICS,
-    PACE,
-    SECTIONS,
-    objects_axis,
-    retry_axes,
-)
-from experiments.copy.orders import EMPTYING, its_share, masters, of_slices, slices_plan
+from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objects_axis, retry_axes
+from experiments.copy.key_plan import STRAIGHT, manifest_of
 from experiments.copy.usage import host_usage
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
-from stampede.experiment.declaration import Axis, Compare, Experiment, Matrix, Published
+from stampede.experiment.capabilities import KEYS, SharedList
+from stampede.experiment.declaration import IGNORED_LOCALLY, Axis, Compare, Matrix, Published, concurrency_axis
 
 USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
-# The programs that the write-up set beside each other, by their words in the table.
+# The programs that the write-up compares, by their words in the table.
 PROGRAMS = {
     "aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs", AWS_CLI),
     "python_boto3": ("boto3", "one Python program", BOTO3),
 }
 
-COPY_HOST = Experiment(
-    name="copy_host",
-    question="How fast can one EC2 host copy objects before S3 throttles it?",
-    operation=("copy run", "copy runs"),
-    worker=("host", "hosts"),
-    axes=(
+
+class CopyHost(Copy):
+    name = "copy_host"
+    question = "How fast can one EC2 host copy objects before S3 throttles it?"
+    worker = ("host", "hosts")
+    axes = (
         LIMIT,
         *retry_axes("legacy", 5),
-        Axis("instance_type", "instance_type", "instance_type", "instance", kind=str, default=USUAL_TYPE),
-        Axis("key_order", "key_order", "key_order", "key order", "{} keys", kind=str, default="straight"),
+        Axis("instance_type", label="instance", kind=str, default=USUAL_TYPE),
+        Axis("key_order", words="{} keys", kind=str, default=STRAIGHT),
         PACE,
         CAP,
         objects_axis(USUAL_OBJECTS),
-        CONCURRENCY,
-    ),
-    metrics=METRICS,
-    messages_per_concurrency=1,
-    matrices={
+        concurrency_axis(default=1),
+    )
+    matrices = {
         "aws": Matrix(
             swept={"parallel_limit": (100, 200, 400, 800, 1000, 1500, 2000)},
             fixed={"retry_mode": "legacy", "retry_attempts": 5, "pace": "fixed", "calls_per_s": 0},
@@ -61,9 +52,17 @@ COPY_HOST = Experiment(
                 "calls_per_s": 0,
             },
         ),
-    },
-    query="copies",
-    published=(
+    }
+    messages_per_concurrency = 1
+    # A host has what its instance_type has, and works as long as its slice takes.
+    unused = ("architecture", "memory_size", "timeout_s", "maximum_concurrency", "provisioned_pollers")
+    defaults = Copy.defaults | {"object_count": USUAL_OBJECTS, "object_bytes": 1_000_000, "slice_rows": 10_000}
+    ignored_locally = IGNORED_LOCALLY | {
+        "instance_type": "instance type",
+        "key_order": "key order",
+        "bucket_key": "the bucket key",
+    }
+    published = (
         Published(
             "copy_host_rate",
             "AWS, published 2019",
@@ -100,36 +99,29 @@ COPY_HOST = Experiment(
             )
             for program, (name, words, client) in PROGRAMS.items()
         ),
-    ),
-    compare=(
+    )
+    compare = (
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_paces", "choice", ("pace",), base=("fixed",)),
-        Compare("between_key_orders", "choice", ("key_order",), base=("straight",)),
+        Compare("between_key_orders", "choice", ("key_order",), base=(STRAIGHT,)),
         Compare("between_instances", "choice", ("instance_type",), base=(USUAL_TYPE,)),
-    ),
-    sections=SECTIONS,
-    usage=host_usage,
-    checks=host_checks,
-    objects=masters,
-    emptied_before_destroy=("bucket_name",),
-    order=of_slices,
-    work=work,
-    # A host has what its instance_type has, and works as long as its slice takes.
-    unused=("architecture", "memory_size", "timeout_s", "maximum_concurrency", "provisioned_pollers"),
-    defaults={
-        "architecture": "x86_64",
-        "ephemeral_storage_mb": 512,
-        "memory_size": 512,
-        "timeout_s": 900,
-        "object_count": USUAL_OBJECTS,
-        "object_bytes": 1_000_000,
-        "slice_rows": 10_000,
-    },
-    knee=KNEE,
-    messages=lambda values: values["concurrency_value"],
-    of_message=its_share,
-    preparation=lambda values: EMPTYING,
-    key_plan=slices_plan,
-    objects_account=True,
-    advice=host_advice,
-)
+    )
+    needs = (KEYS,)
+    emptied_before_destroy = ("bucket_name",)
+    shared_list = SharedList(manifest_of, preparation=lambda values: EMPTYING)
+    usage = staticmethod(host_usage)
+    checks = staticmethod(host_checks)
+    advice = staticmethod(host_advice)
+    work = staticmethod(work)
+
+    def messages(self, values: Mapping[str, Any]) -> int:
+        """One for each host."""
+        return values["concurrency_value"]
+
+    def of_message(self, values: Mapping[str, Any], index: int) -> dict[str, Any]:
+        """The share of all slices that host `index` gets."""
+        first, count = manifest_of(values).share(values["concurrency_value"], index)
+        return {"first_slice": first, "slices": count}
+
+
+COPY_HOST = CopyHost()

@@ -21,8 +21,9 @@ BOTO3, AWS_CLI = "boto3", "aws_cli"
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """A host's share of all slices by our Go program."""
     objects = values["object_count"] / max(1, values["concurrency_value"])
-    copying = replace(copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]),
-                      rate=_rate(values, parameters))  # fmt: skip
+    copying = replace(
+        copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]), rate=_rate(values, parameters)
+    )
     return Work(
         [connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"]), copying],
         network="host",

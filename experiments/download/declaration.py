@@ -1,9 +1,28 @@
 """The download experiment: N functions at once download the same object from S3, as published in January 2025."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 from experiments.download.checks import checks
-from experiments.download.usage import objects, order, usage
+from experiments.download.usage import usage
 from experiments.download.work import work
-from stampede.experiment.declaration import LAST_SECTIONS, Axis, Compare, Experiment, Matrix, Metric, Published
+from stampede.experiment.declaration import (
+    CPU_S_PER_GIB,
+    LAST_SECTIONS,
+    MBIT_PER_S,
+    REQUESTS,
+    RETRIES,
+    Axis,
+    Compare,
+    Experiment,
+    Matrix,
+    Metric,
+    Published,
+    concurrency_axis,
+    memory_axis,
+)
+from stampede.experiment.objects import MEBIBYTE, DataObject
 
 
 def default_sink(*before: object) -> str:
@@ -15,28 +34,22 @@ def default_sink(*before: object) -> str:
     return "memory" if method.endswith("ranges") else "tmp"
 
 
-DOWNLOAD = Experiment(
-    name="download",
-    question="How much S3 throughput does each Lambda function get when N run at once?",
-    operation=("download", "downloads"),
-    axes=(
-        Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB"),
-        Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}"),
+class Download(Experiment):
+    name = "download"
+    question = "How much S3 throughput does each Lambda function get when N run at once?"
+    operation = ("download", "downloads")
+    axes = (
+        memory_axis(),
+        concurrency_axis(),
         # What a record or a plan without a method means: the published one.
-        Axis("method", "method", "method", "method", kind=str, default="download_file"),
-        Axis("sink", "sink", "sink", "sink", "to {}", kind=str, default=default_sink),
-    ),
-    metrics=(
+        Axis("method", kind=str, default="download_file"),
+        Axis("sink", words="to {}", kind=str, default=default_sink),
+    )
+    metrics = (
         Metric("seconds", "download_time_seconds", "seconds for one download", "s", "spread", queried=True),
-        Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True),
-        Metric(
-            "cpu_s_per_gib",
-            "client_cpu_seconds",
-            "CPU",
-            "s/GiB",
-            "per_gib",
-            queried=True,
-            digits=2,
+        MBIT_PER_S,
+        replace(
+            CPU_S_PER_GIB,
             reading="“CPU” is the CPU time of the function’s process, user and system, per GiB downloaded.",
         ),
         Metric(
@@ -44,25 +57,18 @@ DOWNLOAD = Experiment(
             "first_byte_seconds",
             "first byte",
             "s",
-            "mean",
             digits=4,
             reading="“first byte” is the mean time to the first response with a body (a dash where the client doesn’t "
             "report it).",
         ),
-        Metric(
-            "retries",
-            "retries",
-            "retries",
-            "",
-            "sum",
-            queried=True,
-            short="re-\ntry",
+        replace(
+            RETRIES,
             reading="Retries mean that requests failed, in S3 or on the network; the times above include the waits.",
         ),
-        Metric("requests", "requests", "requests", "", "sum"),
-    ),
-    messages_per_concurrency=10,
-    matrices={
+        REQUESTS,
+    )
+    query = "methods"
+    matrices = {
         # The published matrix: 1 GiB, six levels of concurrency, two of memory.
         "aws": Matrix(
             swept={"memory_size": (1024, 2048), "concurrency_value": (1, 5, 10, 50, 100, 500)},
@@ -73,9 +79,9 @@ DOWNLOAD = Experiment(
             swept={"memory_size": (1024, 2048), "concurrency_value": (1, 5, 10)},
             fixed={"object_size_mb": 64, "ephemeral_storage_mb": 512},
         ),
-    },
-    query="methods",
-    published=(
+    }
+    defaults = {"architecture": "x86_64", "ephemeral_storage_mb": 1200, "memory_size": 2048, "timeout_s": 60}
+    published = (
         Published(
             "download",
             "AWS, published 2025",
@@ -83,25 +89,23 @@ DOWNLOAD = Experiment(
             object_bytes=1024**3,
             reading="the published write-up divides 1,024 × 8 by the seconds, which gives figures 4.6 % lower",
         ),
-    ),
-    compare=(
+    )
+    compare = (
         Compare("between_ways", "choice", ("method", "sink"), base=("download_file", "tmp")),
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_memories", "scale", ("memory_size_mb",)),
-    ),
-    sections=(
-        "choice",
-        "throughput",
-        "table",
-        "spread",
-        "overlap",
-        "cold",
-        *LAST_SECTIONS,
-    ),
-    usage=usage,
-    checks=checks,
-    objects=objects,
-    order=order,
-    work=work,
-    defaults={"architecture": "x86_64", "ephemeral_storage_mb": 1200, "memory_size": 2048, "timeout_s": 60},
-)
+    )
+    sections = ("choice", "throughput", "table", "spread", "overlap", "cold", *LAST_SECTIONS)
+    usage = staticmethod(usage)
+    checks = staticmethod(checks)
+    work = staticmethod(work)
+
+    def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
+        return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
+
+    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+        """The object's size in bytes, so that a download that got another one fails."""
+        return {"object_bytes": objects[0].size_bytes}
+
+
+DOWNLOAD = Download()

@@ -1,11 +1,11 @@
-"""What a download takes: requests, memory; and the object that all functions download."""
+"""What a download takes: requests, memory, the object that all functions download."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from stampede.experiment.objects import MEBIBYTE, DataObject, put_requests
+from stampede.experiment.objects import MEBIBYTE, put_requests
 from stampede.experiment.reading import GIB_IN_MIB, HEADS, parts
 from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
 
@@ -31,16 +31,6 @@ def usage(values: Mapping[str, Any]) -> Usage:
             Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=object_mb / GIB_IN_MIB),
         ),
     )
-
-
-def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
-    """The one object, from the stack's outputs."""
-    return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
-
-
-def order(_: Mapping[str, Any], there: Sequence[DataObject]) -> dict[str, Any]:
-    """A work order announces the object's size in bytes, so that a download that got another one fails."""
-    return {"object_bytes": there[0].size_bytes}
 
 
 def requests(object_mb: int, values: Mapping[str, Any]) -> int:

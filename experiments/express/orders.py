@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stampede.experiment.declaration import Execution
-from stampede.experiment.objects import DataObject
+from stampede.experiment.capabilities import Execution
 
 UPLOAD, DOWNLOAD, COUNT, AGGREGATE = OPERATIONS = ("upload", "download", "count", "aggregate")
 QUERIES = (COUNT, AGGREGATE)
@@ -23,9 +22,9 @@ QUERY_BYTES, QUERY_OBJECTS = 7_000_000_000, 700_000
 LEAST_OBJECTS = 100
 # On the embedded AWS what counts is that the path works.
 LOCAL_BYTES, LOCAL_OBJECTS, LEAST_LOCAL_OBJECTS = 10_000_000, 50, 2
-# What one invocation places: so many objects take Standard about four minutes, so many bytes five. Not less, because
+# What one invocation seeds: so many objects take Standard about four minutes, so many bytes five. Not less, because
 # each lists the whole set to find what is missing: 700 pages for 700,000 objects.
-PLACING_OBJECTS, PLACING_BYTES, SEEDING_AT_ONCE = 350_000, 25_000_000_000, 64
+SEEDED_OBJECTS, SEEDED_BYTES, SEEDING_AT_ONCE = 350_000, 25_000_000_000, 64
 SELECTED = {
     COUNT: "count(*) AS row_count",
     AGGREGATE: "count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max",
@@ -55,13 +54,6 @@ def slice_objects(values: Mapping[str, Any]) -> tuple[int, float]:
     return -(-values["object_count"] // slices), values["object_count"] / slices
 
 
-def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
-    """What all messages of a cell say."""
-    return {
-        name: values[name] for name in ("storage_class", "object_bytes", "parallel_limit", "object_count", "slices")
-    }
-
-
 def messages(values: Mapping[str, Any]) -> int:
     """Each slice as often as a cell is repeated, whatever N."""
     return _slices(values) * values["messages_per_concurrency"]
@@ -81,28 +73,32 @@ def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 def seeding(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """What the seeding function is told before a cell that reads: the whole set, in parts; nothing before an upload."""
+    """What the seeding function gets before a cell that reads: the whole set, in parts; nothing before an upload."""
     if values["operation"] == UPLOAD:
         return ()
     count, step = values["object_count"], seeding_step(values["object_bytes"])
     named = {name: values[name] for name in ("storage_class", "object_bytes", "object_count")}
     return [
-        {"place": {**named, "first_object": first, "objects": min(step, count - first),
-                   "parallel_limit": SEEDING_AT_ONCE}}
+        {
+            "place": {
+                **named,
+                "first_object": first,
+                "objects": min(step, count - first),
+                "parallel_limit": SEEDING_AT_ONCE,
+            }
+        }
         for first in range(0, count, step)
-    ]  # fmt: skip
+    ]
 
 
 def seeding_step(object_bytes: int) -> int:
-    """How many objects one invocation places at most."""
-    return max(1, min(PLACING_OBJECTS, PLACING_BYTES // object_bytes))
+    """How many objects one invocation seeds at most."""
+    return max(1, min(SEEDED_OBJECTS, SEEDED_BYTES // object_bytes))
 
 
-def execution(values: Mapping[str, Any]) -> Execution | None:
-    """What Athena is asked in a cell; None for one of functions."""
+def execution(values: Mapping[str, Any]) -> Execution:
+    """What Athena is asked in a cell of queries."""
     operation, size, count = values["operation"], values["object_bytes"], values["object_count"]
-    if operation not in QUERIES:
-        return None
     sql = (
         f'SELECT {SELECTED[operation]} FROM "{values["storage_class"]}" '
         f"WHERE object_bytes = '{size}' AND object_count = '{count}'"

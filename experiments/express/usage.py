@@ -37,7 +37,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     moved_gb = mean * values["object_bytes"] / BYTES_IN_A_GB
     return Usage(
         moved_mb=mebibytes(objects * values["object_bytes"]),
-        uses=(*_transfers(values, mean, moved_gb, "each"), *_kept(values, placed=not uploads), *_network(values)),
+        uses=(*_transfers(values, mean, moved_gb, "each"), *_kept(values, seeded=not uploads), *_network(values)),
         faster_by="more slices or a larger parallel_limit",
         emulator_mb=mebibytes(set_bytes(values)),
         connections=values["parallel_limit"],
@@ -68,7 +68,7 @@ def _query(values: Mapping[str, Any]) -> Usage:
             Use("Athena", "scanned", "athena_tb", each=scanned_bytes / BYTES_IN_A_TB),
             *read,
             Use(*_line(values, "LIST", "put"), each=_pages(count)),
-            *_kept(values, placed=True),
+            *_kept(values, seeded=True),
             *_network(values),
         ),
         faster_by="larger objects",
@@ -85,17 +85,17 @@ def _network(values: Mapping[str, Any]) -> tuple[Use, ...]:
 
 
 def _common(values: Mapping[str, Any]) -> dict[str, Any]:
-    count, placed = values["object_count"], values["operation"] != UPLOAD
+    count, seeded = values["object_count"], values["operation"] != UPLOAD
     listed_s = _listed(values) * known_parameters("express")["list_page_s"]
-    put_s = {"aws": _seeding_s(values), "local": count / LOCAL_CALLS_PER_S} if placed else {"aws": 0, "local": 0}
+    put_s = {"aws": _seeding_s(values), "local": count / LOCAL_CALLS_PER_S} if seeded else {"aws": 0, "local": 0}
     return {
         "data_mb": 0,
         "process_mb": math.ceil(PROCESS_MB + PROCESS_MB_PER_REQUEST * values["parallel_limit"]),
         "tmp_mb": values["ephemeral_storage_mb"],
         "sized_by": "object_count",
         "stack_s": SUBNET_S if values["placement"] == "same_zone" else 0,
-        "placed": _set(values),
-        "placing_s": {"aws": put_s["aws"] + listed_s + _pages(count) * DELETED_PAGE_S, "local": put_s["local"]},
+        "seeded": _set(values),
+        "seeding_s": {"aws": put_s["aws"] + listed_s + _pages(count) * DELETED_PAGE_S, "local": put_s["local"]},
     }
 
 
@@ -104,14 +104,14 @@ def _seeding_s(values: Mapping[str, Any]) -> float:
     return alone(values | {"operation": UPLOAD, "parallel_limit": SEEDING_AT_ONCE, "slices": 1}).mean_s
 
 
-def _kept(values: Mapping[str, Any], *, placed: bool) -> tuple[Use, ...]:
+def _kept(values: Mapping[str, Any], *, seeded: bool) -> tuple[Use, ...]:
     """A set of objects is put by the seeding function where no cell does, and kept while a stack is up, by the hour;
     its keys are listed before each cell that needs it, and again when it is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
     month = "s3_gb_month" if values["storage_class"] == "standard" else "express_gb_month"
     kept = Use(_service(values), "storage of the data sets", month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
     listed = Use(*_line(values, "LIST of the data sets", "put"), per_cell=_listed(values), once=_pages(count), of=name)
-    if not placed:
+    if not seeded:
         return listed, kept
     gb_s = _seeding_s(values) * values["memory_size"] / 1024
     lambda_price = f"lambda_gb_s_{values['architecture']}"

@@ -48,8 +48,12 @@ def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limi
     by the answers and bytes of its requests and by what a function's network sustains."""
     if kind in QUERIES:
         return 1
-    values = {"operation": kind, "storage_class": storage_class, "object_bytes": object_bytes,
-              "parallel_limit": parallel_limit}  # fmt: skip
+    values = {
+        "operation": kind,
+        "storage_class": storage_class,
+        "object_bytes": object_bytes,
+        "parallel_limit": parallel_limit,
+    }
     known = known_parameters("express")
     step = _moving(values, known, count)
     seconds = max(step.requests * step.request_s / step.at_once, step.bytes / known["network_bytes_per_s"])

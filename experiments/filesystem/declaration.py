@@ -1,34 +1,42 @@
 """The file system experiment: one large file and a thousand small ones, copied to /tmp from S3 and from a mount."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.filesystem.usage import (
     CONNECTIONS,
+    DATASETS,
     THREADS,
     THREADS_ALLOWED,
     a_month,
     checks,
     is_mounted,
     objects,
-    order,
     usage,
+    what_arrives,
 )
 from experiments.filesystem.work import work
+from stampede.experiment.capabilities import FILE_SYSTEM, PassingRefusal, Seeding
 from stampede.experiment.declaration import (
+    CPU_S_PER_GIB,
+    IGNORED_LOCALLY,
     LAST_SECTIONS,
+    MBIT_PER_S,
+    REQUESTS,
+    RETRIES,
     Axis,
     Compare,
     Experiment,
     Matrix,
     Metric,
-    PassingRefusal,
     Published,
-    Seeding,
     StandIn,
+    concurrency_axis,
+    memory_axis,
 )
+from stampede.experiment.objects import DataObject
 
-LARGE, SMALL = "large", "small"
+LARGE, SMALL = DATASETS
 LABEL = "AWS, published"
 SETTING = "arm64, python3.12, /tmp of 1,228 MB, N = 1"
 
@@ -80,66 +88,48 @@ LOOPBACK = StandIn(
     "They show that the whole path works, but say nothing about a VPC.",
 )
 
-FILESYSTEM = Experiment(
-    name="filesystem",
-    question="Which is faster for large files, and for many small ones: S3 or EFS?",
-    operation=("copy", "copies"),
-    axes=(
-        Axis("storage", "storage", "storage", "storage", kind=str),
-        Axis("dataset", "dataset", "dataset", "data set", kind=str, in_order=True),
-        Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB"),
+
+class Filesystem(Experiment):
+    name = "filesystem"
+    question = "Which is faster for large files, and for many small ones: S3 or EFS?"
+    operation = ("copy", "copies")
+    axes = (
+        Axis("storage", kind=str),
+        Axis("dataset", label="data set", kind=str, in_order=True),
+        memory_axis(),
         # Of the record alone: whether its sandbox had read these files before, and they may come from its page cache.
-        Axis("read", "read", "", "read", "{} read", kind=str, default="first", later=later_read),
-        Axis("method", "method", "read_method", "method", "by {}", kind=str, default=usual_method),
-        Axis(
-            "threads",
-            "threads",
-            "threads",
-            "threads",
-            "{} threads",
-            default=THREADS,
-            in_order=True,
-            allowed=THREADS_ALLOWED,
-        ),
-        Axis(
-            "connections",
-            "connections",
-            "connections",
-            "connections",
-            "{} connections",
-            default=CONNECTIONS,
-            in_order=True,
-            allowed=THREADS_ALLOWED,
-        ),
-        Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1),
-    ),
-    metrics=(
+        Axis("read", variable="", words="{} read", kind=str, default="first", later=later_read),
+        Axis("method", variable="read_method", words="by {}", kind=str, default=usual_method),
+        Axis("threads", words="{} threads", default=THREADS, in_order=True, allowed=THREADS_ALLOWED),
+        Axis("connections", words="{} connections", default=CONNECTIONS, in_order=True, allowed=THREADS_ALLOWED),
+        concurrency_axis(default=1),
+    )
+    metrics = (
         Metric("seconds", "elapsed_seconds", "seconds for one copy", "s", "spread", queried=True),
-        Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True),
-        Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2),
+        MBIT_PER_S,
+        CPU_S_PER_GIB,
         Metric(
             "listing_s",
             "listing_seconds",
             "listing",
             "s",
-            "mean",
             queried=True,
             digits=3,
             reading="“listing” is the time to list the keys of the small files; it is part of the copy.",
         ),
-        Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
-        Metric("requests", "requests", "requests", "", "sum"),
-        Metric("files", "files", "files", "", "mean"),
-    ),
-    messages_per_concurrency=11,  # a first read, and as many repeats as a comparison needs
-    matrices={
+        RETRIES,
+        REQUESTS,
+        Metric("files"),
+    )
+    query = "copies"
+    matrices = {
         "aws": Matrix(
-            swept={"storage": ("s3", "s3_in_vpc", "efs"), "memory_size": (512, 1024, 3008), "dataset": (LARGE, SMALL)},
+            swept={"storage": ("s3", "s3_in_vpc", "efs"), "memory_size": (512, 1024, 3008), "dataset": DATASETS},
             fixed={"threads": THREADS, "connections": CONNECTIONS},
         ),
         # Memory and subnets change nothing on one machine, and a folder stands in for the mount.
         "local": Matrix(
-            swept={"storage": ("s3", "efs"), "dataset": (LARGE, SMALL)},
+            swept={"storage": ("s3", "efs"), "dataset": DATASETS},
             fixed={
                 "memory_size": 1024,
                 "large_file_mb": 64,
@@ -148,21 +138,25 @@ FILESYSTEM = Experiment(
                 "connections": CONNECTIONS,
             },
         ),
-    },
-    query="copies",
-    published=(
-        _published(LARGE, 2**30, "file"),
-        _published(SMALL, 55_000_000, "set of 1,000 files"),
-    ),
-    compare=(
+    }
+    messages_per_concurrency = 11  # a first read, and as many repeats as a comparison needs
+    defaults = {"architecture": "arm64", "ephemeral_storage_mb": 1228, "memory_size": 2048, "timeout_s": 60}
+    told_by_records = ("cache",)
+    ignored_locally = IGNORED_LOCALLY | {
+        "subnet_count": "the number of subnets",
+        "throughput_mode": "throughput mode",
+        "direct_s3_read": "direct reads from S3",
+    }
+    published = (_published(LARGE, 2**30, "file"), _published(SMALL, 55_000_000, "set of 1,000 files"))
+    compare = (
         Compare("between_storages", "choice", ("storage", "method"), base=("s3", "download_file")),
         Compare("between_reads", "choice", ("read",), base=("first",), section="reads"),
         Compare("between_methods", "choice", ("method",), base=("download_file",)),
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_memories", "scale", ("memory_size_mb",)),
         Compare("between_threads", "scale", ("threads",)),
-    ),
-    sections=(
+    )
+    sections = (
         "choice",
         "crossover",
         "reads",
@@ -172,25 +166,31 @@ FILESYSTEM = Experiment(
         "spread",
         "overlap",
         *LAST_SECTIONS,
-    ),
-    usage=usage,
-    checks=checks,
-    objects=objects,
-    order=order,
-    work=work,
-    defaults={"architecture": "arm64", "ephemeral_storage_mb": 1228, "memory_size": 2048, "timeout_s": 60},
-    told_by_records=("cache",),
-    items=("dataset", "files"),
-    a_month=a_month,
-    seeding=Seeding("placing_function_name", lambda values: ({},)),
-    proof=lambda values: {"proof": 1},
+    )
+    stand_ins = {"storage": {"efs": FOLDER, "s3files": FOLDER, "s3_in_vpc": LOOPBACK}}
+    untried = {"storage": ("s3files",)}
+    not_logged = {"storage": ("efs", "s3files")}  # what a mount asks for, it asks by itself, and of another bucket
+    items = ("dataset", "files")
+    needs = (FILE_SYSTEM,)
     # In the provider's words for a stack of CloudFormation's, as S3 Files' own for this aren't published.
-    passing_refusal=PassingRefusal(
+    passing_refusal = PassingRefusal(
         r"CloudFormation Stack \(\S+-s3files/\S+\) delete",
         "S3 Files deletes a file system only once its changes are exported to the bucket",
         wait_s=300,
-    ),
-    stand_ins={"storage": dict.fromkeys(("efs", "s3files"), FOLDER) | {"s3_in_vpc": LOOPBACK}},
-    untried={"storage": ("s3files",)},
-    not_logged={"storage": ("efs", "s3files")},  # what a mount asks for, it asks by itself, and of another bucket
-)
+    )
+    seeding = Seeding("placing_function_name", lambda values: ({},))
+    usage = staticmethod(usage)
+    checks = staticmethod(checks)
+    work = staticmethod(work)
+    objects = staticmethod(objects)
+    a_month = staticmethod(a_month)
+
+    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+        """The axes, and what has to arrive."""
+        return super().order(values, objects) | what_arrives(values)
+
+    def proof(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {"proof": 1}
+
+
+FILESYSTEM = Filesystem()

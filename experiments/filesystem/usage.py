@@ -33,17 +33,12 @@ def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
     return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *small_files(outputs["small_files"])]
 
 
-def order(values: Mapping[str, Any], _: Sequence[DataObject]) -> dict[str, Any]:
-    """Which data set is copied and how, and what has to arrive."""
-    small = values["dataset"] == "small"
-    files = small_files(values["small_files"]) if small else []
-    return {
-        "dataset": values["dataset"],
-        "threads": values["threads"],
-        "connections": values["connections"],
-        "files": len(files) if small else 1,
-        "bytes": sum(one.size_bytes for one in files) if small else values["large_file_mb"] * MEBIBYTE,
-    }
+def what_arrives(values: Mapping[str, Any]) -> dict[str, int]:
+    """The files and bytes of the data set of `values`."""
+    if values["dataset"] != "small":
+        return {"files": 1, "bytes": values["large_file_mb"] * MEBIBYTE}
+    files = small_files(values["small_files"])
+    return {"files": len(files), "bytes": sum(file.size_bytes for file in files)}
 
 
 def usage(values: Mapping[str, Any]) -> Usage:
@@ -64,8 +59,13 @@ def usage(values: Mapping[str, Any]) -> Usage:
         stack_s=STACK_S,
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=gets),
-            Use("S3", "LIST, and PUT of the data set", "s3_put", once=puts,
-                each=-(-files // LIST_PAGE) if small and not mounted else 0),
+            Use(
+                "S3",
+                "LIST, and PUT of the data set",
+                "s3_put",
+                once=puts,
+                each=-(-files // LIST_PAGE) if small and not mounted else 0,
+            ),
             Use("S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
             Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=0 if mounted else moved_mb / 1024),
             Use("EFS", "storage of the data set", "efs_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
@@ -73,7 +73,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
             Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
             Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_hour=1),
         ),
-    )  # fmt: skip
+    )
 
 
 def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:

@@ -183,14 +183,13 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     from stampede.emulator.ministack import EmulatorError
     from stampede.emulator.stack import STATE_DIR
     from stampede.errors import RunError, UsageError, one_line
-    from stampede.experiment.key_plan import KeyPlanError
 
     text, status = f": {one_line(error)}", EXIT_RUN
     # The RuntimeError is what DuckDB makes of Ctrl-C.
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
         what_stays = f"; {error}" if isinstance(error, KeyboardInterrupt) and str(error) else ""
         text, status = f" {parsed.verb}: interrupted{what_stays}", EXIT_INTERRUPTED
-    elif isinstance(error, UsageError | KeyPlanError | NotReadyError):
+    elif isinstance(error, UsageError | NotReadyError):
         status = EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, Self
 
 from stampede.experiment.by_size import BySize
-from stampede.experiment.key_plan import KeyPlan
+from stampede.experiment.capabilities import (
+    AthenaQueries,
+    Execution,
+    PassingRefusal,
+    Seeding,
+    SharedList,
+)
 from stampede.experiment.objects import DataObject
 from stampede.experiment.usage import Usage
 from stampede.finding import Finding
@@ -30,6 +38,13 @@ LAST_SECTIONS = (
 )
 # The record's word for N, which all experiments have in common.
 CONCURRENCY = "concurrency_limit"
+# Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ in nothing else ran alike.
+IGNORED_LOCALLY = {
+    "memory_size": "memory",
+    "architecture": "architecture",
+    "region": "region",
+    "provisioned_pollers": "provisioned pollers",
+}
 # A run in which this share of the objects failed has failed itself (docs/copy.md).
 FAILED_RUN = 0.5
 
@@ -38,22 +53,23 @@ FAILED_RUN = 0.5
 class Axis:
     """One coordinate of a cell.
 
-    `name` is its column in cells.csv and its key in statistics.json, `record_field` the record's own word for it, and
-    `variable` what sets it: a Terraform variable of infra/, or with `in_order` a key of the work order. `words` is a
-    value of it in a sentence, `label` and `unit` head its column. `kind` is `int` (1 or more) or `str`, and `allowed`
-    are the values that there are (a range, or a few texts) where only those of `kind` and more don't work. Where
-    `variable` is empty, only records tell it; where it is how an environment's first operation differs from later ones,
-    those have the value that `later` gives from a cell's values, and the first ones the default.
+    `name` is its column in cells.csv and its key in statistics.json. Where they aren't the same: `record_field` is the
+    record's own word for it, `variable` what sets it (a Terraform variable of infra/, or with `in_order` a key of the
+    work order), and `label` heads its column, with `unit`. `words` is a value of it in a sentence. `kind` is `int` (1
+    or more) or `str`, and `allowed` are the values that there are (a range, or a few texts) where only those of `kind`
+    and more don't work. Where `variable` is empty, only records tell it; where it is how an environment's first
+    operation differs from later ones, those have the value that `later` gives from a cell's values, and the first ones
+    the default.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
-    before it, and most runs, don't tell: together such axes are the cell's way, named only where a run departs from
+    before it, and most runs, don't tell: together such axes are the cell's variant, named only where a run departs from
     it, and their columns stand behind those of the published table.
     """
 
     name: str
-    record_field: str
-    variable: str
-    label: str
+    record_field: str = ""
+    variable: str | None = None
+    label: str = ""
     words: str = "{}"
     unit: str = ""
     kind: type = int
@@ -61,6 +77,11 @@ class Axis:
     in_order: bool = False
     allowed: Sequence[Any] = ()
     later: Callable[[Mapping[str, Any]], Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "record_field", self.record_field or self.name)
+        object.__setattr__(self, "variable", self.name if self.variable is None else self.variable)
+        object.__setattr__(self, "label", self.label or self.name.replace("_", " "))
 
     def takes(self, value: Any) -> bool:
         """Whether `value` is one of this axis."""
@@ -78,7 +99,7 @@ class Axis:
 
     @property
     def is_variant(self) -> bool:
-        """Whether it belongs to the cell's way."""
+        """Whether it belongs to the cell's variant."""
         return self.default is not NEEDED
 
     def default_of(self, before: Sequence[Any]) -> Any:
@@ -88,35 +109,54 @@ class Axis:
         return self.default(*before) if callable(self.default) else self.default
 
 
+def memory_axis(default: Any = NEEDED) -> Axis:
+    """The memory of the functions."""
+    return Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB", default=default)
+
+
+def concurrency_axis(default: Any = NEEDED) -> Axis:
+    """N; every experiment has it."""
+    return Axis("concurrency", CONCURRENCY, "concurrency_value", "N", "N = {}", default=default)
+
+
 def n_axis(axes: Sequence[Axis]) -> str:
-    """The name of the axis that is N; every experiment has one."""
+    """The name of the axis that is N."""
     return next(axis.name for axis in axes if axis.record_field == CONCURRENCY)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a cell, made of the record's `field`; `better` says which way.
+    """One figure of a cell, made of the record's `field`, `name` where they are the same; `better` says which way.
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_gib" (its
-    sum over the GiB that moved), "mean", or "sum". One that is `queried` is a column of the saved query and of
-    cells.csv; the others are counted from the records alone. `short` heads a narrow column, `reading` is a sentence
-    under the table that has one.
+    sum over the GiB that were transferred), "mean", or "sum". One that is `queried` is a column of the saved query and
+    of cells.csv; the others are counted from the records alone. `label` and `unit` head its column, `short` a narrow
+    one; `reading` is a sentence under the table that has one.
     """
 
     name: str
-    field: str
-    label: str
-    unit: str
-    how: Literal["spread", "rate", "per_gib", "mean", "sum"]
+    field: str = ""
+    label: str = ""
+    unit: str = ""
+    how: Literal["spread", "rate", "per_gib", "mean", "sum"] = "mean"
     better: Literal["lower", "higher"] = "lower"
     queried: bool = False
     digits: int = 0
     short: str = ""
     reading: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "field", self.field or self.name)
+        object.__setattr__(self, "label", self.label or self.name.replace("_", " "))
 
-# What every operation has that moves bytes.
-MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher")
+
+# What many operations have: bytes that they transfer, requests, and what the client needs for them.
+MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True)
+CPU_S_PER_GIB = Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2)
+RETRIES = Metric("retries", how="sum", queried=True, short="re-\ntry")
+REQUESTS = Metric("requests", how="sum")
+PEAK_MEMORY_MB = Metric("peak_memory_mb", label="peak memory", unit="MB", digits=1)
+CPU_S = Metric("cpu_s", "client_cpu_seconds", "CPU", "s", digits=2)
 
 
 @dataclass(frozen=True)
@@ -141,38 +181,6 @@ class StandIn:
 
     short: str
     sentence: str
-
-
-@dataclass(frozen=True)
-class Seeding:
-    """What a function of the stack puts where else objects are read: before a cell, the function that the output
-    `function` names is invoked with `events(values)`, in turn; one that it had since the last apply isn't sent again.
-    """
-
-    function: str
-    events: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True)
-class PassingRefusal:
-    """An error of `terraform destroy` that passes by itself: the regular expression that finds it in Terraform's words,
-    what it comes from, as a sentence without its full stop, and the seconds after which the destroy is tried again."""
-
-    pattern: str
-    reason: str
-    wait_s: float
-
-
-@dataclass(frozen=True)
-class Execution:
-    """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup, database), the seconds
-    after which it is cancelled, and the one row that its result must be, as text."""
-
-    sql: str
-    workgroup: str
-    database: str
-    limit_s: float
-    expected: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -222,90 +230,130 @@ class Compare:
     section: str = "choice"
 
 
-@dataclass(frozen=True)
 class Experiment:
-    """One experiment. A cell is its axes' values, as its records have them.
+    """One experiment: a subclass in experiments/<name>/declaration.py names what differs from these defaults.
 
-    `operation` is what is timed, as a noun, one and many. `messages_per_concurrency` times N messages are sent to each
-    cell of concurrency N; `matrices` are by target. The first of `metrics` is the time that records have in the second
-    place; `query` is the saved query that gives the rows of cells.csv. `compare` stands in the order in which the
-    headline looks for the axis that was swept, and `sections` are those of the report.
-
-    The load, where `values` are a cell's: the Terraform variables (numbers as int, an axis without a value at its
-    default) and the axes of the work order. A variable that is null has its value of `defaults`, as in infra/
-    (`<name>_defaults`). `usage(values)` is what the cell takes, `checks` what only this experiment has to look at, for
-    the values of all cells. `objects(outputs)` are put before the first flood, as the stack's outputs say.
-    `order(values, objects)` is what a work order says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
-    `values` are then the stack's outputs with the axes of the work order, `objects` have the sizes in S3.
-    `unused` are variables of every experiment that have no effect on this one. `told_by_records` are variables that
-    no axis has because records say what came of them. `seeding` puts what
-    `objects` can't, and `emptied_before_destroy` are outputs that name buckets which Terraform can't empty, or not in
-    time, null where there is none. A destroy that fails with the `passing_refusal` is tried once more.
-    `has_directory_bucket`: its stack has one, which few endpoints in AWS's stead offer.
-    `execution(values)` is the query that `stampede` has Athena carry out for each message of a cell, in the place of a
-    flood; None for a cell of functions. `advice(cells, prices)` are sentences on the values of all cells, to be read
-    before money is spent; `prices` are US dollars by their name in prices.json.
-
-    An experiment whose messages each have a share of something has more to say. `messages(values)` is how many a cell
-    has, None where that is `messages_per_concurrency` times N; it is asked with a plan's values and with a stack's,
-    both with a `messages_per_concurrency`, the plan's own. `of_message(values, index)` is what the index-th message of
-    a flood (from 0) says beside `order`, and `preparation(values)` what one message says, beside `order`, that is sent
-    and comes to rest before the flood of a cell; it counts as a warm-up, and None is none. `key_plan(outputs)` is the
-    list of keys that is shared, put as a manifest after the objects; None where there is none. `proof(values)` is what
-    a message says, beside `order`, that only shows whether the function has its permissions: one small operation, which
-    changes no later measurement. With `objects_account`
-    the records account for objects as well as for messages: planned = copied + already_there + failed, and each failed
-    one is in a log line of its own.
-
-    `not_logged` are values of an axis, by its name, whose requests S3's server access logs don't tell.
-
-    For the report: `stand_ins` are the values of an axis in whose place something else stands on the embedded AWS, and
-    `untried` those that nobody has run on AWS yet. `items` are the axis whose values differ in the size of one item,
-    and the metric that counts items; `a_month(cell, bytes, seconds, requests, prices)` is what keeping the data a month
-    and one operation cost, in US dollars. With `by_size` a choice is set against the size of an object. `knee` is
-    the axis on which more buys something up to a point only, with what there is more of, as a noun; `worker` is what
-    carries an operation out, as a noun, one and many.
+    A cell is its axes' values, as its records have them. What the methods are handed as `values` are a cell's: the
+    Terraform variables (numbers as int, an axis without a value at its default) and the axes of the work order; the
+    loader adds the stack's outputs.
     """
 
     name: str
     question: str
+    # What is timed, and what carries it out: nouns, one and many.
     operation: tuple[str, str]
+    worker: tuple[str, str] = ("function", "functions")
+
     axes: Sequence[Axis]
+    # The first is the time that records have in the second place.
     metrics: Sequence[Metric]
-    messages_per_concurrency: int
-    matrices: Mapping[str, Matrix]
+    # The saved query that gives the rows of cells.csv.
     query: str
-    published: Sequence[Published]
-    compare: Sequence[Compare]
-    sections: Sequence[str]
-    usage: Callable[[Mapping[str, Any]], Usage]
-    checks: Callable[[Sequence[Mapping[str, Any]]], Sequence[Finding]]
-    objects: Callable[[Mapping[str, Any]], Sequence[DataObject]]
-    order: Callable[[Mapping[str, Any], Sequence[DataObject]], dict[str, Any]]
-    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    # By target, `aws` and `local`; so many messages times N are sent to each cell.
+    matrices: Mapping[str, Matrix]
+    messages_per_concurrency: int = 10
+    # The value of a variable that is null, as in infra/ (`<name>_defaults`).
+    defaults: Mapping[str, Any] = MappingProxyType({})
+    # Variables of every experiment that have no effect on this one.
     unused: Sequence[str] = ()
+    # Variables that no axis has because records say what came of them.
     told_by_records: Sequence[str] = ()
-    seeding: Seeding | None = None
+
+    # Variables that the embedded AWS accepts and ignores, in words.
+    ignored_locally: Mapping[str, str] = MappingProxyType(IGNORED_LOCALLY)
+
+    # For the report. `compare` is in the order in which the headline looks for the axis that was swept.
+    published: Sequence[Published] = ()
+    compare: Sequence[Compare] = ()
+    sections: Sequence[str] = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
+    # By axis: the values in whose place something else stands on the embedded AWS, those that nobody has run on AWS
+    # yet, and those whose requests S3's server access logs don't have.
+    stand_ins: Mapping[str, Mapping[str, StandIn]] = MappingProxyType({})
+    untried: Mapping[str, Sequence[str]] = MappingProxyType({})
+    not_logged: Mapping[str, Sequence[str]] = MappingProxyType({})
+    # The axis on which more gains something up to a point only, with what there is more of, as a noun.
+    knee: tuple[str, str] | None = None
+    # The axis whose values differ in the size of one item, and the metric that counts items.
+    items: tuple[str, str] | None = None
+    # A variant that is compared along the size of an object.
+    by_size: BySize | None = None
+
+    # Of the stack: what it has that few endpoints offer (capabilities.py), outputs that name buckets which Terraform
+    # can't empty, or not in time, and an error of `terraform destroy` that passes.
+    needs: Sequence[str] = ()
     emptied_before_destroy: Sequence[str] = ()
     passing_refusal: PassingRefusal | None = None
-    has_directory_bucket: bool = False
-    execution: Callable[[Mapping[str, Any]], Execution | None] | None = None
-    advice: Callable[[Sequence[Mapping[str, Any]], Mapping[str, float]], Sequence[str]] | None = None
-    messages: Callable[[Mapping[str, Any]], int | None] | None = None
-    of_message: Callable[[Mapping[str, Any], int], dict[str, Any]] | None = None
-    preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
-    key_plan: Callable[[Mapping[str, Any]], KeyPlan | None] | None = None
-    proof: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
-    objects_account: bool = False
-    stand_ins: Mapping[str, Mapping[str, StandIn]] = field(default_factory=dict)
-    untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    not_logged: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    items: tuple[str, str] | None = None
-    a_month: Callable[..., tuple[float, float] | None] | None = None
-    by_size: BySize | None = None
-    knee: tuple[str, str] | None = None
-    worker: tuple[str, str] = ("function", "functions")
+    seeding: Seeding | None = None
+    shared_list: SharedList | None = None
+    athena: AthenaQueries | None = None
+
+    # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
+    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
+
+    def usage(self, values: Mapping[str, Any]) -> Usage:
+        """What the cell takes."""
+        raise NotImplementedError(f"{self.name}: usage")
+
+    def checks(self, cells: Sequence[Mapping[str, Any]]) -> Sequence[Finding]:
+        """What only this experiment has to look at, for the values of all cells."""
+        return ()
+
+    def advice(self, cells: Sequence[Mapping[str, Any]], prices: Mapping[str, float]) -> Sequence[str]:
+        """Sentences to be read before money is spent; `prices` are US dollars by their name in prices.json."""
+        return ()
+
+    def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
+        """What is uploaded before the first flood, as the stack's outputs say."""
+        return ()
+
+    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+        """What a message says besides run_id, cell, seq, warm_up and start_at_ms, as JSON; `objects` have the sizes in
+        S3. An axis at 0 isn't said: 0 is none."""
+        return {name: values[name] for name in self.order_axes if values[name] != 0}
+
+    def messages(self, values: Mapping[str, Any]) -> int | None:
+        """How many messages a cell has; None where that is `messages_per_concurrency` times N. It is asked with a
+        plan's values and with a stack's, both with a `messages_per_concurrency`, the plan's own."""
+        return None
+
+    def of_message(self, values: Mapping[str, Any], index: int) -> dict[str, Any]:
+        """What the index-th message of a flood (from 0) says beside `order`: its share of something."""
+        return {}
+
+    def proof(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What a message says, beside `order`, that only shows whether the function has its permissions: one small
+        operation, which changes no later measurement. None where there is no such operation."""
+        return None
+
+    def a_month(
+        self,
+        cell: Mapping[str, Any],
+        moved_bytes: float,
+        seconds: float,
+        requests: float | None,
+        prices: Mapping[str, float],
+    ) -> tuple[float, float] | None:
+        """US dollars for keeping the data a month, and for one operation; None where that isn't known."""
+        return None
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with other attributes; a function that stands in for a method is called without `self`. Raises
+        TypeError for an attribute that experiments don't have."""
+        if unknown := [name for name in changes if not hasattr(self, name)]:
+            raise TypeError(f"an experiment has no {', '.join(unknown)}")
+        changed = copy.copy(self)
+        vars(changed).update(changes)
+        return changed
+
+    def execution(self, values: Mapping[str, Any]) -> Execution | None:
+        """The query that Athena carries out for each message of this cell; None for a cell of functions."""
+        if self.athena is None or values[self.athena.axis] not in self.athena.values:
+            return None
+        return self.athena.execution(values)
+
+    def preparation(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What the message says that prepares a cell; None where nothing does."""
+        return None if self.shared_list is None else self.shared_list.preparation(values)
 
     @property
     def order_axes(self) -> dict[str, Axis]:

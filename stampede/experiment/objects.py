@@ -13,6 +13,7 @@ MEBIBYTE = 1024 * 1024
 PART_BYTES = 16 * MEBIBYTE
 # Smaller objects are put with one request; parts would take four.
 LEAST_MULTIPART_BYTES = MEBIBYTE
+MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject: AWS writes 5 GB; more takes UploadPartCopy
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,14 @@ def parts(object_mb: int) -> int:
 
 
 def reading(
-    object_mb: int, requests: int, connections: int, cpu_s_per_gib: float, threads: float, parameters: Parameters,
+    object_mb: int,
+    requests: int,
+    connections: int,
+    cpu_s_per_gib: float,
+    threads: float,
+    parameters: Parameters,
     heads: int = 0,
-) -> Step:  # fmt: skip
+) -> Step:
     """An object by so many `requests`, of which `heads` come before the others, by so many connections at most."""
     at_once = min(connections, requests - heads)
     return Step(

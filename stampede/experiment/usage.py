@@ -17,7 +17,8 @@ class Use:
     `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every operation, `per_cell` for
     every cell, `per_cell_hour` for every hour that this cell is the one that is up, `once` for the run, and `per_hour`
     for every hour that a stack is up; where cells differ in the last two, the largest counts. They are so for each `of`
-    by itself: what is put once for several cells names itself there.
+    by itself: what is stored once for several cells names itself there. `log_lines` are what one request leaves in S3's
+    server access logs.
     """
 
     service: str
@@ -29,6 +30,12 @@ class Use:
     per_cell: float = 0
     per_cell_hour: float = 0
     of: str = ""
+    log_lines: int = 1
+
+    @property
+    def line(self) -> tuple[str, str, str]:
+        """What tells the lines of the bill apart."""
+        return self.service, self.what, self.price
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,8 @@ class Usage:
     beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
     smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
     has is put up, filled and taken down, and `apply_s` those in which every change of the stack takes longer.
-    `placed` names what a function of the stack puts before the cell, once for all cells that need the same, and which
-    is removed at the end; `placing_s` are the seconds of that, by target.
+    `seeded` names what a function of the stack puts before the cell, once for all cells that need the same, and which
+    is removed at the end; `seeding_s` are the seconds of that, by target.
     `instance_type`: of the N hosts on which it runs; empty where it runs in functions, or `in_athena`.
     """
 
@@ -60,8 +67,8 @@ class Usage:
     emulator_mb: int = 0
     connections: int = 0
     faster_by: str = "more memory"
-    placed: str = ""
-    placing_s: Mapping[str, float] = field(default_factory=dict)
+    seeded: str = ""
+    seeding_s: Mapping[str, float] = field(default_factory=dict)
     instance_type: str = ""
     in_athena: bool = False
 

@@ -117,8 +117,8 @@ class Plan:
         """Messages that are measured in a cell, whose experiment knows it by `values`."""
         if (chosen := self.counts.get(cell_name(cell.coordinates))) is not None:
             return chosen
-        count = EXPERIMENTS[self.experiment].messages
-        own = count({**values, "messages_per_concurrency": self.messages_per_concurrency}) if count else None
+        usual = {"messages_per_concurrency": self.messages_per_concurrency}
+        own = EXPERIMENTS[self.experiment].messages({**values, **usual})
         return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
 
     def warm_up_messages(self, cell: Cell) -> int:

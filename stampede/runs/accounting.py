@@ -165,7 +165,7 @@ def stored_accounts(folder: RunFolder) -> list[CellAccount]:
     """The account of a whole run, counted again from what its folder holds."""
     files = (folder.rows(name) for name in ("sent.jsonl", "records.jsonl", "dead_letters.jsonl"))
     description = folder.read_json("run.json", {})
-    failed = folder.rows(FAILED_OBJECTS) if of_run(description).objects_account else None
+    failed = folder.rows(FAILED_OBJECTS) if of_run(description).shared_list else None
     return account(*files, CellSettings(description), failed, folder.rows(UNANSWERED_FILE))
 
 

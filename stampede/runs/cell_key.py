@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stampede.experiment.declaration import Axis, Experiment, n_axis
-from stampede.experiment.place import IGNORED_LOCALLY
 
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53
@@ -156,11 +155,11 @@ def as_emulated(experiment: Experiment) -> Experiment:
         EmulatedAxis(
             **vars(axis),
             stand_ins=tuple(experiment.stand_ins.get(axis.name, ())),
-            ignored=IGNORED_LOCALLY.get(axis.variable, ""),
+            ignored=experiment.ignored_locally.get(axis.variable, ""),
         )
         for axis in experiment.axes
     )
-    return replace(experiment, axes=tuple(axes))
+    return experiment.with_(axes=tuple(axes))
 
 
 def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
@@ -170,10 +169,7 @@ def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
 
 def is_query(key: Key, experiment: Experiment) -> bool:
     """Whether Athena carried the operations of this cell out, and no function."""
-    if experiment.execution is None or experiment.by_size is None:
-        return False
-    axis, moves = experiment.by_size.moves
-    return key[axis] not in moves
+    return experiment.athena is not None and key[experiment.athena.axis] in experiment.athena.values
 
 
 def _is_usable(axis: Axis, value: object) -> bool:

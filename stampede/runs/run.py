@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments import EXPERIMENTS, Experiment, of_run
 from stampede.experiment.declaration import StandIn
-from stampede.experiment.place import IGNORED_LOCALLY, endpoint_words
+from stampede.experiment.place import endpoint_words
 from stampede.phrases import listed
 from stampede.runs import cells, jsonl, prediction
 from stampede.runs.cell_key import Key, as_emulated
@@ -155,7 +155,7 @@ class Run:
             return ""
         named = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
         named |= {variable for variable, values in self.cells.swept.items() if len(values) > 1}
-        words = [words for variable, words in IGNORED_LOCALLY.items() if variable in named]
+        words = [words for variable, words in self.experiment.ignored_locally.items() if variable in named]
         return f"{listed(words)} {'has' if len(words) == 1 else 'have'} no effect on them" if words else ""
 
     def order(self, cell: str) -> tuple[Any, ...]:

@@ -340,7 +340,7 @@ def _empty_queue(target: Target) -> None:
     that was killed.
     """
     wait_s = PURGE_S[target.option]
-    if target.kind != "local" and target.experiment.preparation is not None:
+    if target.kind != "local" and target.experiment.shared_list is not None:
         wait_s += target["timeout_s"] if target.outputs.get("function_name") else HOST_ENDS_S
     _drop_messages(target, "of the interrupted attempt", wait_s)
 

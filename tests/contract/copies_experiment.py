@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments import Axis, Matrix
-from stampede.experiment.declaration import Compare, Metric, Published
+from stampede.experiment.declaration import RETRIES, Compare, Metric, Published
 from stampede.experiment.usage import Usage
 from tests.unit.loader.reads_experiment import DOWNLOAD, ORDER_AXES, READS
 
@@ -35,13 +35,12 @@ MATRIX = Matrix(
     swept={"store": ("s3", "efs"), "dataset": ("large", "small"), "memory_size": (512, 1024)},
     fixed={"threads": 1, "object_size_mb": 1, "ephemeral_storage_mb": 512},
 )
-COPIES = replace(
-    READS,
+COPIES = READS.with_(
     name="copies",
     question="Which storage should I choose for my file sizes and memory?",
     operation=("copy", "copies"),
     axes=(
-        Axis("storage", "storage", "store", "storage", kind=str, in_order=True),
+        Axis("storage", variable="store", kind=str, in_order=True),
         DATASET,
         MEMORY,
         replace(THREADS, words="threads = {}", default=usual_threads),
@@ -49,8 +48,8 @@ COPIES = replace(
     ),
     metrics=(
         Metric("seconds", "elapsed_seconds", "seconds for one copy", "s", "spread", queried=True),
-        Metric("list_s", "list_seconds", "listing", "s", "mean", queried=True, digits=3),
-        Metric("retries", "retries", "retries", "", "sum", queried=True, short="re-\ntry"),
+        Metric("list_s", "list_seconds", "listing", "s", queried=True, digits=3),
+        RETRIES,
     ),
     matrices={"aws": MATRIX, "local": MATRIX},
     query="copies",

@@ -52,7 +52,7 @@ def _outputs(experiment: Experiment) -> Iterator[str]:
 
 def kinds(experiment: Experiment) -> list[str]:
     """The kinds of its records: of its functions, and of its queries where `stampede` has a service carry some out."""
-    return [experiment.name, *([f"{experiment.name}_query"] if experiment.execution else [])]
+    return [experiment.name, *([f"{experiment.name}_query"] if experiment.athena else [])]
 
 
 def _fields(experiment: Experiment) -> set[str]:
@@ -88,7 +88,7 @@ def _axes(experiment: Experiment) -> Iterator[str]:
 
 def _metrics(experiment: Experiment) -> Iterator[str]:
     metrics = {metric.field for metric in experiment.metrics}
-    if experiment.objects_account and (missing := set(OBJECTS) - metrics):
+    if experiment.shared_list and (missing := set(OBJECTS) - metrics):
         yield f"its records account for objects, so {listed(sorted(missing))} must be metrics"
     if experiment.knee and experiment.knee[0] not in {axis.name for axis in experiment.axes if axis.kind is int}:
         yield f"knee: there is no axis of numbers {experiment.knee[0]}"

@@ -26,8 +26,7 @@ SDK = "botocore 1.43.106"
 
 def kind_of(experiment: Experiment, demand: Demand) -> str:
     """Which kind of record a cell has: of a function, or of a query that `stampede` has a service carry out."""
-    is_query = experiment.execution is not None and experiment.execution(demand.values) is not None
-    return kinds(experiment)[is_query]
+    return kinds(experiment)[experiment.execution(demand.values) is not None]
 
 
 def own_fields(experiment: Experiment, kind: str) -> list[str]:
@@ -88,8 +87,11 @@ def write(
         factor = takes(demand) if takes else 1 + number / 4
         flood = (one | {"run_id": folder.name} for one in _flood(experiment, demand, factor, dice))
         made += _in_rounds(flood, demand, number) if demand.rounds > 1 else flood
-    sent = [{"cell": one.name, "seq": seq, "message_id": f"{one.name}-{seq}", "warm_up": 0}
-            for one in measured for seq in range(one.messages)]  # fmt: skip
+    sent = [
+        {"cell": one.name, "seq": seq, "message_id": f"{one.name}-{seq}", "warm_up": 0}
+        for one in measured
+        for seq in range(one.messages)
+    ]
     counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
     accounts = [{"cell": one.name, "sent": one.messages, "succeeded": one.messages, **counts} for one in measured]
     manifest = {
@@ -105,7 +107,7 @@ def write(
     if predicted:
         manifest["prediction"] = prediction(cells[:predicted])
     files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
-    if experiment.objects_account:
+    if experiment.shared_list:
         files["failed_objects"] = failed_objects(made)
     for name, rows in files.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -121,11 +123,20 @@ def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
     for one in cells:
         span = ONE_S * one.messages / one.concurrency
         found[one.name] = {
-            "avg_s": ONE_S, "time_to_n_s": 0.05, "share_at_n": 0.9, "most_at_once": one.concurrency, "span_s": span,
-            "binds": "the client's CPU", "ranges": {
-                "avg_s": (0.8 * ONE_S, 1.2 * ONE_S), "time_to_n_s": (0, 0.1), "share_at_n": (0.5, 1),
-                "most_at_once": (one.concurrency, one.concurrency), "span_s": (0.9 * span, 1.1 * span)},
-        }  # fmt: skip
+            "avg_s": ONE_S,
+            "time_to_n_s": 0.05,
+            "share_at_n": 0.9,
+            "most_at_once": one.concurrency,
+            "span_s": span,
+            "binds": "the client's CPU",
+            "ranges": {
+                "avg_s": (0.8 * ONE_S, 1.2 * ONE_S),
+                "time_to_n_s": (0, 0.1),
+                "share_at_n": (0.5, 1),
+                "most_at_once": (one.concurrency, one.concurrency),
+                "span_s": (0.9 * span, 1.1 * span),
+            },
+        }
     parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
     return {"place": "local", "seed": 1, "date": "2026-05-01T10:00:00+00:00", "parameters": parameters, "cells": found}
 
@@ -147,7 +158,7 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
         }
         if experiment.speed.field == "objects_per_s":
             happened["objects_per_s"] = demand.values["object_count"] / seconds
-        if experiment.objects_account:
+        if experiment.shared_list:
             happened |= _objects(demand, seconds, failed=int(at == 1))
         if at == 0:
             happened |= {"status": "error", "error_type": "ThrottlingError", "error_message": "slow down", "bytes": 0}
@@ -196,8 +207,13 @@ def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         named = ("run_id", "cell", "seq", "attempt")
         lost = [{name: row[name] for name in row if name not in named} for row in failed_objects([one])]
         lines = [json.dumps({name: one.get(name) for name in named} | {"failed_objects": lost})] if lost else []
-        texts = (f"START RequestId: {request} Version: $LATEST", *lines, json.dumps(one), f"END RequestId: {request}",
-                 f"REPORT RequestId: {request}\t{ran}\t{sizes}")  # fmt: skip
+        texts = (
+            f"START RequestId: {request} Version: $LATEST",
+            *lines,
+            json.dumps(one),
+            f"END RequestId: {request}",
+            f"REPORT RequestId: {request}\t{ran}\t{sizes}",
+        )
         yield from ({"timestamp": at, "message": f"{text}\n", "logStream": one["sandbox_id"]} for text in texts)
 
 

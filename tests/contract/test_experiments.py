@@ -6,10 +6,11 @@ from dataclasses import fields, replace
 import pytest
 
 from experiments import EXPERIMENTS
+from experiments.copy.key_plan import KeyPlan
 from stampede.cli.command_line import main
 from stampede.experiment.by_size import BySize
-from stampede.experiment.declaration import Axis, Compare, Matrix, Metric, Published, Seeding
-from stampede.experiment.key_plan import KeyPlan
+from stampede.experiment.capabilities import Seeding, SharedList
+from stampede.experiment.declaration import Axis, Compare, Matrix, Metric, Published
 from stampede.finding import BUILD, PROBLEM
 from stampede.insights import check
 from stampede.planning import checks, cost, predicting
@@ -53,8 +54,11 @@ KEY_PLAN = {"objects": "object_count", "seed": "data_seed"}
 
 def as_outputs(values):
     """The outputs of a stack of these variables; those that no variable names are texts, but for the key plan."""
-    plan = {one.name: values[KEY_PLAN.get(one.name, one.name)] for one in fields(KeyPlan) if one.name in KEY_PLAN or
-            one.name in values}  # fmt: skip
+    plan = {
+        one.name: values[KEY_PLAN.get(one.name, one.name)]
+        for one in fields(KeyPlan)
+        if one.name in KEY_PLAN or one.name in values
+    }
     return {name: values.get(name, f"the_{name}/") for name in outputs()} | {"key_plan": plan}
 
 
@@ -70,12 +74,12 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
     ("changed", "words"),
     [
         ({"axes": [replace(AXIS, record_field="colour")]}, "axis memory_size_mb: no record has colour"),
-        ({"axes": [Axis("threads", "method", "threads", "threads")]}, "threads must be a variable of infra/"),
+        ({"axes": [Axis("threads", "method")]}, "threads must be a variable of infra/"),
         ({"axes": [replace(AXIS, in_order=True)]}, "memory_size must be a variable of infra/, or else be in_order"),
         ({"axes": [replace(AXIS, variable="prefixx")]}, "infra/ has no output prefixx"),
         ({"axes": [AXIS, AXIS]}, "a name stands there twice"),
         ({"metrics": [METRIC]}, "must be the time of its records, download_time_seconds"),
-        ({"metrics": [Metric("heat", "heat", "heat", "K", "mean")]}, "metric heat: no record has heat"),
+        ({"metrics": [Metric("heat")]}, "metric heat: no record has heat"),
         ({"matrices": {"aws": Matrix({"colour": (1,)}, {})}}, "colour is neither a variable of infra/ nor an axis"),
         ({"matrices": {"aws": DOWNLOAD.matrices["aws"]}}, "there is no matrix for local"),
         (
@@ -91,7 +95,10 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
         ({"published": [Published("download", "", "", only={"source": "s3"})]}, "it has no row of {'source': 's3'}"),
         ({"published": [Published("download", "", "", runs_ms=("run1_ms",))]}, "it has no column run1_ms"),
         ({"published": [Published("download", "", "", beside_any=("colour",))]}, "beside any colour, which is no axis"),
-        ({"objects_account": True}, "so already_there, copied, failed and planned must be metrics"),
+        (
+            {"shared_list": SharedList(lambda outputs: None)},
+            "so already_there, copied, failed and planned must be metrics",
+        ),
         ({"knee": ("method", "methods")}, "knee: there is no axis of numbers method"),
         ({"seeding": Seeding("placer", lambda values: ())}, "infra/ has no output placer, which seeding"),
         ({"emptied_before_destroy": ("trunk",)}, "infra/ has no output trunk"),
@@ -104,7 +111,7 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
     ],
 )
 def test_a_declaration_that_is_wrong_is_told_what(changed, words):
-    assert words in " | ".join(wrong(replace(DOWNLOAD, **changed)))
+    assert words in " | ".join(wrong(DOWNLOAD.with_(**changed)))
 
 
 def test_its_saved_query_can_be_evaluated(experiment):
@@ -175,11 +182,11 @@ def test_its_work_orders_are_json_that_says_every_axis_of_theirs(experiment, pla
 
 
 def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):
-    if experiment.key_plan is None:
+    if experiment.shared_list is None:
         return
     for cell in cells:
         stack = as_outputs({**cell.values, "from_manifest": True, "slice_rows": 400})
-        planned = experiment.key_plan(stack)
+        planned = experiment.shared_list.manifest(stack)
         count = experiment.messages(stack)
         named = [experiment.of_message({**stack, **cell.values, "from_manifest": True}, at) for at in range(count)]
         slices = [at for one in named for at in range(one["first_slice"], one["first_slice"] + one["slices"])]
@@ -203,4 +210,4 @@ def test_where_nothing_names_slices_a_function_empties_the_destination_itself():
     assert copying.order({**values, "calls_per_s": 0}, ()) == {**said, "empty_first": 1}
     assert copying.order({**values, "calls_per_s": 80}, ())["calls_per_s"] == 80
     assert copying.of_message(values, 3) == {}
-    assert copying.preparation(values) is copying.key_plan(values) is copying.messages(values) is None
+    assert copying.preparation(values) is copying.shared_list.manifest(values) is copying.messages(values) is None

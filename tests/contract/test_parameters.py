@@ -22,14 +22,17 @@ FILES = [*AWS.parent.glob("parameters*.json"), *(ROOT / "experiments").glob("*/p
 WAYS = {
     "download": [
         *(["method=crt"], ['provisioned_pollers={"minimum":2,"maximum":5}']),
-        *([f"method={method}", f"sink={sink}"]
-          for method in ("stream", "ranges", "go_stream", "go_ranges") for sink in ("discard", "memory", "tmp")),
+        *(
+            [f"method={method}", f"sink={sink}"]
+            for method in ("stream", "ranges", "go_stream", "go_ranges")
+            for sink in ("discard", "memory", "tmp")
+        ),
     ],
     "filesystem": [["read_method=pool"], ["storage=s3files", "with_s3files=true"]],
     "copy": [["pace=adaptive"]],
     "copy_host": [["bucket_key=false"]],
     "express": [["placement=same_zone"]],
-}  # fmt: skip
+}
 
 
 class Asked(Parameters):
@@ -80,8 +83,15 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
             unasked[path] = unasked.get(path, names) & names - asked.names
     # What the checks ask, and what a calibration.
     if place == "aws":
-        busy = {"concurrency_value": 9, "parallel_limit": 900, "object_bytes": 1000, "pace": "fixed", "calls_per_s": 0,
-                "retry_mode": "standard", "retry_attempts": 5}  # fmt: skip
+        busy = {
+            "concurrency_value": 9,
+            "parallel_limit": 900,
+            "object_bytes": 1000,
+            "pace": "fixed",
+            "calls_per_s": 0,
+            "retry_mode": "standard",
+            "retry_attempts": 5,
+        }
         asked = Asked(known_parameters("copy"))
         copy_work.turned_down(busy, asked)
         copy_work.turned_down(busy | {"pace": "adaptive"}, asked)

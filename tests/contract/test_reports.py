@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import pytest
 from experiments import EXPERIMENTS, Experiment
 from stampede import insights, report
 from stampede.experiment.declaration import Compare, n_axis
-from stampede.experiment.place import IGNORED_LOCALLY
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.report import sections, summary, table
@@ -235,7 +234,7 @@ def test_its_headline_is_one_short_sentence_about_its_own_operation(experiment, 
     assert len(headline) <= LONGEST and headline.endswith(".")
     assert headline in found.page.text
     own = {word for text in experiment.operation for word in (text, *text.split())}
-    own |= {"copies"} if experiment.objects_account else set()  # that is what its objects become
+    own |= {"copies"} if experiment.shared_list else set()  # that is what its objects become
     own |= {value for axis in experiment.axes if axis.kind is str for value in axis.allowed}
     others = {word for one in DECLARED.values() for word in one.operation} - own
     text = said(found)
@@ -327,7 +326,7 @@ def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(buil
             assert {one["all"]["level"] for one in rows} == {"cant_tell"}
             continue
         assert all(one["all"]["ratio_of_medians"]["low"] > 0 for one in rows)
-        if axis.variable in IGNORED_LOCALLY:
+        if axis.variable in experiment.ignored_locally:
             assert all("ignores" in one["all"]["words"] for one in rows)
             assert f"{compare.section}-most-caption" not in found.page.ids
             continue
@@ -363,7 +362,7 @@ def copies(tmp_path, monkeypatch, sketched):
     synthetic.queries(COPIES, tmp_path / "queries")
 
     def build(*settings, **changed):
-        experiment = replace(COPIES, **changed)
+        experiment = COPIES.with_(**changed)
         monkeypatch.setitem(EXPERIMENTS, COPIES.name, experiment)
         folder = synthetic.write(tmp_path / "run", experiment, settings)
         report.build(folder)

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     in_order = order_of(target, arguments.order)
     objects = target.experiment.objects(target)
     if arguments.size_mb is not None:
-        if target.experiment.key_plan is not None:
+        if target.experiment.shared_list is not None:
             raise UsageError(
                 f"--size-mb: {target['experiment']} takes the size from its stack; leave it out, and apply "
                 "the stack with another size"

@@ -103,7 +103,7 @@ def _what_goes_on(folder: RunFolder, load: CellLoad) -> str:
 
 def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int:
     """How many messages to send. Raises UsageError where the options don't fit what the messages share."""
-    shares = load.count if target.experiment.key_plan is not None else None
+    shares = load.count if target.experiment.shared_list is not None else None
     if shares is not None and arguments.messages not in (None, shares):
         raise UsageError(
             f"--messages: the applied {target['experiment']} takes {shares:,} messages, which share one "

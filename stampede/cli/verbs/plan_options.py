@@ -39,7 +39,7 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
     defaults = infra_defaults(os.environ)
     _refuse_unknown_regions(plan, defaults)
     option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
-    if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.key_plan is not None:
+    if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.shared_list is not None:
         _refuse_another_count(plan, defaults, option)
     plan = with_rounds(plan, defaults, arguments.rounds)
     if arguments.messages:

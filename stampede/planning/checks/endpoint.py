@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from experiments import Experiment
+from stampede.experiment.capabilities import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.checks.asking import Account, NotTold
 from stampede.planning.demand import Demand
@@ -60,27 +61,27 @@ ALWAYS = (
     Capability("IAM", "iam", "list_roles"),
 )
 HOSTS = Capability("hosts", "ec2", "describe_instances", "only a run shows whether an instance there runs its program")
-FILE_SYSTEM = Capability(
-    "file system", "efs", "describe_file_systems", "only a run shows whether a function there can mount one"
-)
-KEYS = Capability("keys", "kms", "list_keys")
+PARTS = {
+    FILE_SYSTEM: Capability(
+        FILE_SYSTEM, "efs", "describe_file_systems", "only a run shows whether a function there can mount one"
+    ),
+    KEYS: Capability(KEYS, "kms", "list_keys"),
+}
 ATHENA = Capability("Athena", "athena", "list_work_groups")
 CATALOG = Capability("Glue", "glue", "get_databases")
 
 
 def checks(account: Account, experiment: Experiment, cells: list[Demand]) -> dict[str, Callable[[], Finding]]:
     """The checks by name, of what the stack of `experiment` consists of with these cells, whether all use it or not."""
-    billed = {use.service for cell in cells for use in cell.usage.uses}
     needed = [*ALWAYS]
     needed += [HOSTS] if cells[0].usage.on_hosts else []
-    needed += [FILE_SYSTEM] if "EFS" in billed else []
-    needed += [KEYS] if "KMS" in billed else []
-    needed += [ATHENA, CATALOG] if experiment.execution is not None else []
+    needed += [part for name, part in PARTS.items() if name in experiment.needs]
+    needed += [ATHENA, CATALOG] if experiment.athena is not None else []
     found = {one.name: partial(one.finding, account) for one in needed}
     if not cells[0].usage.on_hosts:
         found["functions"] = partial(functions, account)
-    if experiment.has_directory_bucket:
-        found["directory buckets"] = partial(directory_buckets, account)
+    if DIRECTORY_BUCKETS in experiment.needs:
+        found[DIRECTORY_BUCKETS] = partial(directory_buckets, account)
     return found | {"saved queries": partial(saved_queries, account)}
 
 

@@ -76,7 +76,7 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
     logged = [cell for cell in cells if access_log.is_on(cell.values)]
-    s3_lines = access_log.lines(_used(logged, 0.0), hours) if logged else {}
+    s3_lines = access_log.lines(_logged_lines(logged), hours) if logged else {}
     asking = EMPTY_RECEIVES_PER_HOUR * max(_connections(cell) for cell in cells) + DRAIN_REQUESTS_PER_HOUR
     return [
         *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
@@ -150,12 +150,21 @@ def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], fl
     for cell, up_hours in zip(cells, hours, strict=True):
         for use in cell.usage.uses:
             quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
-            lines.setdefault((use.service, use.what, use.price), []).append((quantity, use))
+            lines.setdefault(use.line, []).append((quantity, use))
     services = list(dict.fromkeys(service for service, _, _ in lines))
     return {
         line: sum(quantity for quantity, _ in uses) + _once(sum(hours), [use for _, use in uses])
         for line, uses in sorted(lines.items(), key=lambda one: services.index(one[0][0]))
     }
+
+
+def _logged_lines(cells: list[Demand]) -> float:
+    """What the requests of these cells leave in S3's access logs."""
+    requests = {
+        use.line: use.log_lines for cell in cells for use in cell.usage.uses if use.price in access_log.REQUEST_PRICES
+    }
+    used = _used(cells, 0.0)
+    return sum(used[line] * log_lines for line, log_lines in requests.items())
 
 
 def _once(hours: float, uses: list[Use]) -> float:

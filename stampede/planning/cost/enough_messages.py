@@ -66,9 +66,7 @@ def with_enough_messages(
 
 def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     """The search for one cell. Raises UsageError."""
-    step = 1
-    if experiment.messages is not None:
-        step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
+    step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
     at_once = cell.concurrency * (1 if question.flood is question else question.rounds)
     least = -(-max(at_once, LEAST) // step) * step
     try:

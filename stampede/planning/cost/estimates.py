@@ -153,7 +153,7 @@ def estimate(
     prices = read_prices(str(setting(plan, "region", defaults)))
     experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", given)
     here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
-    advice = experiment.advice([cell.values for cell in cells], prices.known_usd) if experiment.advice else ()
+    advice = experiment.advice([cell.values for cell in cells], prices.known_usd)
     return Estimate(
         target=kind or plan.target,
         prices=prices,

@@ -25,13 +25,13 @@ def with_rounds(plan: Plan, defaults: Mapping[str, Any], asked: int | None = Non
     `defaults` are `infra_defaults()`. Raises UsageError where rounds are asked for and no cell can be interleaved, and
     as `demands` does.
     """
-    once, prepares = replace(plan, repeats=1, rounds={}), EXPERIMENTS[plan.experiment].preparation
+    once, experiment = replace(plan, repeats=1, rounds={}), EXPERIMENTS[plan.experiment]
     cells = {demand.name: demand for demand in demands(once, defaults)}
     found = {}
     for stack in once.stacks():
         own = [cells[cell.name] for cell in stack]
         # Emptying the destination before a cell's flood would take from under it what another cell copies.
-        is_apart = len(own) == 1 or (prepares is not None and any(prepares(cell.values) for cell in own))
+        is_apart = len(own) == 1 or any(experiment.preparation(cell.values) for cell in own)
         count = 1 if is_apart else _rounds(own, asked)
         found |= {cell_name(cell.coordinates): count for cell in stack if count > 1}
     if asked is not None and asked > 1 and not found:

@@ -17,7 +17,7 @@ def render(page: Page) -> Block | None:
     known = prices.known(page.run)
     lines = [(cell, _entries(page, page.key(cell), cell, known)) for cell in page.numbers["cells"] if cell["count"]]
     lines = [(cell, entries) for cell, entries in lines if entries]
-    if not lines or page.experiment.a_month is None:
+    if not lines:
         return None
     columns = [Column("stored data", "USD a month"), Column("per million", f"{page.experiment.operation[1]}, USD"),
                *(Column(f"{reads:,}", f"{page.experiment.operation[1]}, USD") for reads in READS)]  # fmt: skip
@@ -27,7 +27,7 @@ def render(page: Page) -> Block | None:
 
 def _entries(page: Page, key: Key, cell: Figures, known: Mapping[str, float]) -> list[Entry]:
     found, seconds = cell["client"], cell["seconds"]["mean_s"]
-    if page.experiment.a_month is None or not found["mbit_per_s"]:
+    if not found["mbit_per_s"]:
         return []
     requests = None if found["requests"] is None else found["requests"] / cell["count"]
     moved_bytes = found["mbit_per_s"] * MEGABIT_BYTES * seconds

@@ -78,7 +78,7 @@ def _taken(page: Page) -> Grid | None:
     Athena's queries are in a section of their own."""
     cells = [cell for cell in page.numbers["cells"] if not page.is_query(page.key(cell))]
     metrics = page.experiment.metrics[1:]
-    if page.experiment.execution is not None:
+    if page.experiment.athena is not None:
         metrics = [one for one in metrics if any(cell["client"][one.name] is not None for cell in cells)]
     spent = [metric.name for metric in metrics if metric.name != page.experiment.speed.name]
     if all(cell["client"][name] is None for cell in cells for name in spent):

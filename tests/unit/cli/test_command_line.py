@@ -19,6 +19,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from experiments import EXPERIMENTS
+from experiments.copy.key_plan import KeyPlanError
 from stampede.cli.command_line import EXAMPLES, VERBS, build_parser, main
 from stampede.cli.verbs import doctor
 from stampede.cli.verbs.plan_options import plan_of
@@ -27,7 +28,6 @@ from stampede.emulator import stack
 from stampede.emulator.go_build import NotReadyError, ProviderError
 from stampede.emulator.ministack import EmulatorError
 from stampede.errors import RunError, UsageError
-from stampede.experiment.key_plan import KeyPlanError
 from stampede.finding import PROBLEM
 from stampede.planning import rules as plan_checks
 from stampede.program import ROOT, as_typed

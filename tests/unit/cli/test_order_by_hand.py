@@ -2,7 +2,6 @@
 
 import json
 from contextlib import nullcontext
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from experiments import EXPERIMENTS
 from loader.sqs.sending import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import dataset, emulator, flood, query
-from stampede.experiment.declaration import Seeding
+from stampede.experiment.capabilities import Seeding
 from stampede.experiment.objects import DataObject
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.loader.reads_experiment import READS
@@ -130,7 +129,7 @@ def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
 @pytest.fixture
 def seeding(monkeypatch):
     """The experiment of reads with a function that places what a cell reads, and a bucket that is emptied by hand."""
-    placed = replace(READS, seeding=Seeding("placer", lambda values: [{"place": values["dataset"]}]),
+    placed = READS.with_(seeding=Seeding("placer", lambda values: [{"place": values["dataset"]}]),
                      emptied_before_destroy=("kept", "none"))  # fmt: skip
     monkeypatch.setitem(OUTPUTS, "placer", "the-placer")
     monkeypatch.setitem(OUTPUTS, "kept", "a-bucket")
@@ -152,7 +151,7 @@ def test_a_dry_run_of_the_data_set_says_what_would_be_placed_for_this_order(by_h
 
 
 def test_a_stack_that_reads_nothing_has_no_data_set_and_says_so(by_hand, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "reads", replace(READS, objects=lambda outputs: ()))
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS.with_(objects=lambda outputs: ()))
     monkeypatch.setattr(dataset, "put_objects", lambda *arguments, **options: None)
     status, out, err = by_hand("reads", "dataset", "--dry-run")
     assert (status, out, "nothing to upload" in err) == (0, "", True)

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -282,7 +281,7 @@ def test_wrong_input_is_one_line_with_the_way_out_and_exit_status_2(simulate, tm
 
 
 def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simulate, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "download", replace(EXPERIMENTS["download"], work=None))
+    monkeypatch.setitem(EXPERIMENTS, "download", EXPERIMENTS["download"].with_(work=None))
     done = simulate(*SMALL)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith(

@@ -19,8 +19,12 @@ EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
 T_OF_FIVE = 2.776
 # Rows that no few quantities meet within 15 %, and by what they miss.
 COPY_MISSED = {50: -0.28, 200: -0.43, 500: -0.49}
-RATE_MISSED = {("m5a.8xlarge", 1000): 0.31, ("m5a.12xlarge", 800): -0.19, ("m5a.12xlarge", 1000): -0.16,
-               ("m5a.12xlarge", 1500): 0.24}  # fmt: skip
+RATE_MISSED = {
+    ("m5a.8xlarge", 1000): 0.31,
+    ("m5a.12xlarge", 800): -0.19,
+    ("m5a.12xlarge", 1000): -0.16,
+    ("m5a.12xlarge", 1500): 0.24,
+}
 
 
 FUNCTIONS, HOSTS = known_parameters("copy"), known_parameters("copy_host")
@@ -132,8 +136,9 @@ def test_hosts_share_the_objects():
 
 
 def test_runs_differ_by_their_calls_only_as_far_as_those_decide_how_long_they_take():
-    below, beyond = (copy_host_work.work(host(parallel_limit=at_once, concurrency_value=4), HOSTS).spread
-                     for at_once in (10, 2000))  # fmt: skip
+    below, beyond = (
+        copy_host_work.work(host(parallel_limit=at_once, concurrency_value=4), HOSTS).spread for at_once in (10, 2000)
+    )
     assert below == HOSTS["copy_spread"] and beyond < 0.1 * below
 
 

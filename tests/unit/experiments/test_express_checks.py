@@ -54,7 +54,7 @@ def test_an_unknown_word_is_named_with_those_that_there_are_and_nothing_else_is_
         ({"express_bucket_name": "mine--use1-az4--x-s3", "zone_id": "use1-az5"}, "and end in --use1-az5--x-s3"),
         ({"express_bucket_name": f"{'a' * 48}--use1-az4--x-s3"}, "must be up to 63"),
     ],
-)  # fmt: skip
+)
 def test_a_region_a_zone_or_a_bucket_without_express_is_refused_before_terraform_does(values, words):
     problem = found(cell(), cell(**values))["zone"]
     assert problem.status == PROBLEM and words in problem.sentence

@@ -97,7 +97,8 @@ def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(object
 
 def test_nothing_is_placed_before_an_upload_and_it_is_no_query():
     assert list(express_orders.seeding(values("upload"))) == []
-    assert express_orders.execution(values("upload")) is express_orders.execution(values("download")) is None
+    from_functions = [EXPRESS.execution(values(operation)) for operation in ("upload", "download")]
+    assert from_functions == [None, None]
 
 
 def test_athena_is_asked_for_the_partition_of_the_set_where_the_stack_has_it():
@@ -126,11 +127,13 @@ def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
     ("setting", "wanted"),
     [
         ("operation=count", {("count", 10_000, 1, 1), ("count", 100_000_000, 1, 1)}),
-        ("object_bytes=1000", {(operation, 1000, limit, n) for operation in ("upload", "download")
-                               for limit, n in ((1, 10), (64, 1))}
-                              | {(operation, 1000, 1, 1) for operation in ("count", "aggregate")}),
+        (
+            "object_bytes=1000",
+            {(operation, 1000, limit, n) for operation in ("upload", "download") for limit, n in ((1, 10), (64, 1))}
+            | {(operation, 1000, 1, 1) for operation in ("count", "aggregate")},
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_operation_or_a_size_that_is_set_is_run_as_the_products_of_the_matrix_have_it(setting, wanted):
     assert set(told(plan(setting), "operation", "object_bytes", "parallel_limit", "concurrency_value")) == wanted
 
@@ -156,8 +159,13 @@ def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_sta
     one = plan(target="local")
     assert len(one.cells()) <= 30
     found = set(told(one, "operation", "storage_class", "object_bytes", "parallel_limit"))
-    published = {tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
-                 for row in every_cell(EXPRESS)}  # fmt: skip
+    published = {
+        tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
+        for row in every_cell(EXPRESS)
+    }
     assert len(published) == 12
-    assert published - found == {(operation, storage_class, 100_000_000, 1) for operation in ("count",)
-                                 for storage_class in ("standard", "express")}  # fmt: skip
+    assert published - found == {
+        (operation, storage_class, 100_000_000, 1)
+        for operation in ("count",)
+        for storage_class in ("standard", "express")
+    }

@@ -108,7 +108,9 @@ def test_a_download_is_billed_by_the_get_and_its_set_is_put_once_and_kept_by_the
     gb = 77_577 * SMALL / GIB
     assert lines["S3 Express", "GET"].each == 77_577
     assert (lines["S3 Express", "bytes of GET"].each, lines["S3 Express", "bytes of GET"].price) == (
-        pytest.approx(gb), "express_read_gb")  # fmt: skip
+        pytest.approx(gb),
+        "express_read_gb",
+    )
     assert lines["S3 Express", "PUT of the data sets"].once == 77_577
     assert lines["S3 Express", "bytes of PUT of the data sets"].once == pytest.approx(gb)
     kept = lines["S3 Express", "storage of the data sets"]
@@ -139,7 +141,7 @@ def test_a_small_query_is_billed_for_10_mb():
 
 @pytest.mark.parametrize("name", ["memory_size", "parallel_limit", "slices"])
 def test_a_zero_that_the_checks_will_refuse_is_no_traceback_before(name):
-    assert usage(cell(**{name: 0})).placing_s["aws"] > 0
+    assert usage(cell(**{name: 0})).seeding_s["aws"] > 0
 
 
 # Many cells

@@ -42,10 +42,17 @@ def test_large_objects_take_what_the_functions_network_takes():
 def test_a_message_has_its_slice_and_counts_against_its_class():
     whole, slice_of_ten = (express_work.work(cell("upload", slices=slices), P).steps[0] for slices in (1, 10))
     assert slice_of_ten.requests == whole.requests / 10 and slice_of_ten.bytes == whole.bytes / 10
-    rates = {(kind, storage): of(kind, storage)[1][0].per_s[0] for kind in ("upload", "download")
-             for storage in ("standard", "express")}  # fmt: skip
-    assert rates == {("upload", "standard"): 3500, ("upload", "express"): 100_000,
-                     ("download", "standard"): 5500, ("download", "express"): 200_000}  # fmt: skip
+    rates = {
+        (kind, storage): of(kind, storage)[1][0].per_s[0]
+        for kind in ("upload", "download")
+        for storage in ("standard", "express")
+    }
+    assert rates == {
+        ("upload", "standard"): 3500,
+        ("upload", "express"): 100_000,
+        ("download", "standard"): 5500,
+        ("download", "express"): 200_000,
+    }
 
 
 def test_a_function_in_the_buckets_zone_shares_its_subnets_network():

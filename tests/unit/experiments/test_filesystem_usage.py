@@ -3,19 +3,31 @@
 import pytest
 
 from experiments.filesystem.declaration import FILESYSTEM
-from experiments.filesystem.usage import a_month, checks, objects, order, usage
+from experiments.filesystem.usage import a_month, checks, objects, usage
 from filesystem.copy_order import MOST_THREADS
 from stampede.experiment.objects import part_count
 from stampede.finding import PROBLEM
 
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {
-    "storage": "s3", "dataset": "small", "memory_size": 1024, "ephemeral_storage_mb": 1228, "threads": 30,
-    "connections": 10, "concurrency_value": 1, "with_s3files": False, "throughput_mode": "elastic",
+    "storage": "s3",
+    "dataset": "small",
+    "memory_size": 1024,
+    "ephemeral_storage_mb": 1228,
+    "threads": 30,
+    "connections": 10,
+    "concurrency_value": 1,
+    "with_s3files": False,
+    "throughput_mode": "elastic",
     "read_method": "download_file",
-}  # fmt: skip
-PRICES = {"s3_get": 4e-7, "s3_gb_month": 0.023, "lambda_gb_s_arm64": 0.0000133334, "efs_gb_month": 0.3,
-          "efs_read_gb": 0.03}  # fmt: skip
+}
+PRICES = {
+    "s3_get": 4e-7,
+    "s3_gb_month": 0.023,
+    "lambda_gb_s_arm64": 0.0000133334,
+    "efs_gb_month": 0.3,
+    "efs_read_gb": 0.03,
+}
 
 
 def test_the_data_sets_are_the_published_ones():
@@ -28,15 +40,20 @@ def test_the_data_sets_are_the_published_ones():
 
 @pytest.mark.parametrize(("dataset", "files", "size"), [("small", 1000, 55_000_000), ("large", 1, 2**30)])
 def test_an_order_says_what_has_to_arrive(dataset, files, size):
-    told = order(CELL | {"dataset": dataset}, objects(OUTPUTS))
-    assert told == {"dataset": dataset, "threads": 30, "connections": 10, "files": files, "bytes": size}
+    order = FILESYSTEM.order(CELL | {"dataset": dataset}, objects(OUTPUTS))
+    assert order == {"dataset": dataset, "threads": 30, "connections": 10, "files": files, "bytes": size}
 
 
 def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
-    each = {storage: {use.what: use.each for use in usage(CELL | {"storage": storage}).uses if use.each}
-            for storage in ("s3", "efs")}  # fmt: skip
-    assert each["s3"] == {"GET and HEAD": 2000, "LIST, and PUT of the data set": 1,
-                          "transfer to Lambda, same region": 53 / 1024}  # fmt: skip
+    each = {
+        storage: {use.what: use.each for use in usage(CELL | {"storage": storage}).uses if use.each}
+        for storage in ("s3", "efs")
+    }
+    assert each["s3"] == {
+        "GET and HEAD": 2000,
+        "LIST, and PUT of the data set": 1,
+        "transfer to Lambda, same region": 53 / 1024,
+    }
     assert each["efs"] == {"elastic reads": 53 / 1024}
 
 
@@ -85,5 +102,8 @@ def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():
 def test_every_storage_is_read_in_its_usual_way():
     method = next(axis for axis in FILESYSTEM.axes if axis.name == "method")
     assert [method.default_of([one]) for one in ("s3", "s3_in_vpc", "efs", "s3files")] == [
-        "download_file", "download_file", "copy", "copy"
-    ]  # fmt: skip
+        "download_file",
+        "download_file",
+        "copy",
+        "copy",
+    ]

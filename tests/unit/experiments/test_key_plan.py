@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from stampede.experiment.key_plan import KeyPlan, KeyPlanError, Row
+from experiments.copy.key_plan import KeyPlan, KeyPlanError, Row
 
 VARIABLES = Path(__file__).resolve().parents[3] / "infra/variables_copy.tf"
 SMALL = KeyPlan(objects=12, object_bytes=1000, masters=2, slice_rows=5, destination_prefix="copies/")

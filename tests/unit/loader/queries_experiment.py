@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from experiments import EXPERIMENTS, Axis
-from stampede.experiment.declaration import Execution, Metric
+from stampede.experiment.capabilities import AthenaQueries, Execution
+from stampede.experiment.declaration import Metric
 from tests.unit.loader import shares_experiment
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -11,14 +12,13 @@ MATRIX = replace(shares_experiment.MATRIX, fixed=shares_experiment.MATRIX.fixed 
 SQL = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '100'"
 QUERY = Execution(SQL, workgroup="w", database="d", limit_s=60.0, expected=("700",))
 OWN_AXES = (
-    Axis("operation", "operation", "operation", "operation", kind=str),
-    Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel", in_order=True),
-    Axis("object_count", "object_count", "object_count", "objects", in_order=True, default=lambda *before: 7),
+    Axis("operation", kind=str),
+    shares_experiment.PARALLEL,
+    Axis("object_count", label="objects", in_order=True, default=lambda *before: 7),
 )
 N_AND_MEMORY = tuple(axis for axis in DOWNLOAD.axes if axis.record_field in ("memory_size", "concurrency_limit"))
 
-QUERIES = replace(
-    DOWNLOAD,
+QUERIES = DOWNLOAD.with_(
     name="queries",
     axes=(*OWN_AXES, *N_AND_MEMORY),
     metrics=(Metric("seconds", "elapsed_seconds", "seconds", "s", "spread", queried=True),),
@@ -27,5 +27,5 @@ QUERIES = replace(
     order=lambda values, there: {"parallel_limit": values["parallel_limit"], "object_count": 7},
     messages=lambda values: 2,
     of_message=lambda values, index: {"first_object": 0, "objects": 7},
-    execution=lambda values: QUERY if values["operation"] == "count" else None,
+    athena=AthenaQueries("operation", ("count",), lambda values: QUERY),
 )

@@ -1,13 +1,12 @@
 """An experiment for tests whose messages share the slices of a manifest, and whose records account for objects."""
 
-from dataclasses import replace
-
 from experiments import EXPERIMENTS, Axis, Matrix
-from stampede.experiment.key_plan import KeyPlan
+from experiments.copy.key_plan import KeyPlan
+from stampede.experiment.capabilities import SharedList
 from stampede.experiment.objects import DataObject
 
 DOWNLOAD = EXPERIMENTS["download"]
-PARALLEL = Axis("parallel_limit", "parallel_limit", "parallel_limit", "parallel", in_order=True)
+PARALLEL = Axis("parallel_limit", label="parallel", in_order=True)
 PLAN = KeyPlan(objects=12, object_bytes=1000, slice_rows=2, destination_prefix="copies/")
 MATRIX = Matrix(
     swept={"memory_size": (512,), "parallel_limit": (10, 20)},
@@ -31,8 +30,7 @@ def preparation(values):
     return {"empty_first": 1, "slices": 0} if messages(values) else None
 
 
-SHARES = replace(
-    DOWNLOAD,
+SHARES = DOWNLOAD.with_(
     name="shares",
     axes=(*DOWNLOAD.axes, PARALLEL),
     matrices={"aws": MATRIX, "local": MATRIX},
@@ -40,7 +38,5 @@ SHARES = replace(
     order=lambda values, there: {"parallel_limit": values["parallel_limit"]},
     messages=messages,
     of_message=of_message,
-    preparation=preparation,
-    key_plan=lambda outputs: PLAN if messages(outputs) else None,
-    objects_account=True,
+    shared_list=SharedList(lambda outputs: PLAN if messages(outputs) else None, preparation),
 )

@@ -4,7 +4,6 @@ import io
 import json
 import socket
 import threading
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
@@ -16,7 +15,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from experiments import EXPERIMENTS
 from loader.seeding import PROBES, place
 from stampede.errors import RunError
-from stampede.experiment.declaration import Seeding
+from stampede.experiment.capabilities import Seeding
 from stampede.stacks.target import Target
 
 OUTPUTS = {
@@ -160,7 +159,7 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
         return [{"set": values["set"], "half": half} for half in (1, 2)]
 
     monkeypatch.setitem(
-        EXPERIMENTS, "filesystem", replace(EXPERIMENTS["filesystem"], seeding=Seeding("placing_function_name", halves))
+        EXPERIMENTS, "filesystem", EXPERIMENTS["filesystem"].with_(seeding=Seeding("placing_function_name", halves))
     )
     service, placed = Lambda(), set()
     monkeypatch.setattr(Target, "client", lambda self, name, **config: service)

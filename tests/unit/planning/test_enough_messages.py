@@ -1,7 +1,6 @@
 """`--messages auto`: the fewest messages that put four fifths of the operations' time at full N, or why none do."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -95,7 +94,7 @@ def test_where_n_is_out_of_reach_no_number_does_it_and_it_is_said_why():
 
 
 def test_an_experiment_without_a_model_and_messages_that_are_shares_of_one_list_are_refused(monkeypatch, capsys):
-    monkeypatch.setitem(EXPERIMENTS, "shares", replace(SHARES, work=None))
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES.with_(work=None))
     assert main(["sweep", "shares", "--dry-run", "--set", "from_manifest=false", "--messages", "auto"]) == 2
     assert "--messages auto: there is no model of shares; use --messages-per-concurrency" in capsys.readouterr().err
     assert main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages", "auto"]) == 2

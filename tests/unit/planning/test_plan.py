@@ -36,7 +36,7 @@ def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
 
 def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
     """As a cap on calls, where 0 is none."""
-    cap = Axis("cap", "cap", "cap", "cap", default=0, in_order=True)
+    cap = Axis("cap", default=0, in_order=True)
     assert setting_values("--set", "cap", "0,500", cap) == [0, 500]
     with pytest.raises(UsageError, match="cap: must be a whole number of 1 or more, got 0"):
         setting_values("--set", "cap", "0", replace(cap, default=4))
@@ -221,13 +221,13 @@ PRODUCTS = Matrix(
     ),
     rest={"passes": lambda values: values["memory_size"] // 512, "sink": lambda values: values["dataset"]},
 )
-PASSES = Axis("passes", "passes", "passes", "passes", default=1, in_order=True)
+PASSES = Axis("passes", default=1, in_order=True)
 
 
 @pytest.fixture
 def several(monkeypatch):
     """A plan of a matrix of three products: one, one with more memories at 30 threads, one with another data set."""
-    experiment = replace(READS, axes=(*READS.axes, PASSES), matrices={"aws": PRODUCTS, "local": MATRIX})
+    experiment = READS.with_(axes=(*READS.axes, PASSES), matrices={"aws": PRODUCTS, "local": MATRIX})
     monkeypatch.setitem(EXPERIMENTS, "reads", experiment)
     return lambda *settings, target="aws": make_plan(experiment, target, settings, messages_per_concurrency=1)
 
@@ -304,7 +304,7 @@ def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_we
 
 
 def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
-    counting = replace(DOWNLOAD, messages=lambda values: 3 * values["messages_per_concurrency"])
+    counting = DOWNLOAD.with_(messages=lambda values: 3 * values["messages_per_concurrency"])
     monkeypatch.setitem(EXPERIMENTS, "download", counting)
     one = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
     assert {one.messages(cell, one.values(cell)) for cell in one.cells()} == {12}

@@ -59,7 +59,7 @@ def test_there_are_as_many_rounds_as_messages_at_n_1_and_five_else_and_no_share_
 
 def test_cells_that_need_an_apply_or_share_a_list_have_no_rounds():
     assert plan_of("concurrency_value=1,2", experiment=EXPERIMENTS["download"]).rounds == {}
-    assert plan_of(experiment=replace(SHARES, preparation=lambda values: {"empty_first": 1})).rounds == {}
+    assert plan_of(experiment=SHARES.with_(preparation=lambda values: {"empty_first": 1})).rounds == {}
     assert plan_of("memory_size=512,1024", "dataset=large", "threads=1").rounds == {}
     with pytest.raises(UsageError, match="--rounds 3: no cells of this sweep can be interleaved"):
         plan_of(experiment=EXPERIMENTS["download"], asked=3)

@@ -75,7 +75,7 @@ def test_a_matrix_that_cannot_be_is_not_predicted_and_the_other_checks_say_what_
 
 
 def test_values_that_a_models_work_cannot_take_are_left_to_the_checks(monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "download", replace(DOWNLOAD, work=lambda values, parameters: 1 / 0))
+    monkeypatch.setitem(EXPERIMENTS, "download", DOWNLOAD.with_(work=lambda values, parameters: 1 / 0))
     [found] = checks.run(plan("memory_size=2048", "concurrency_value=1"), [checks.SHARE])
     assert found.found == (
         "not predicted: memory_size=2048,concurrency_value=1: the model has no answer for these settings "
@@ -84,7 +84,7 @@ def test_values_that_a_models_work_cannot_take_are_left_to_the_checks(monkeypatc
 
 
 def test_an_experiment_without_a_model_is_said_in_one_line_and_is_no_failure(monkeypatch, capsys):
-    monkeypatch.setitem(EXPERIMENTS, "download", replace(DOWNLOAD, work=None))
+    monkeypatch.setitem(EXPERIMENTS, "download", DOWNLOAD.with_(work=None))
     [found] = checks.run(plan(), [checks.SHARE])
     assert (found.status, found.found) == (OK, "not predicted: there is no model of download")
     assert main(["sweep", "download", "--dry-run", "--target", "aws", "--format", "json"]) == 0

@@ -4,14 +4,22 @@ with SYNTHETIC figures (no measurement): a request of the quick class takes less
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments import Axis, Experiment
 from experiments.download.declaration import DOWNLOAD
 from stampede.experiment.by_size import BySize, Tariff
-from stampede.experiment.declaration import LAST_SECTIONS, Compare, Metric, Published, StandIn
+from stampede.experiment.capabilities import AthenaQueries
+from stampede.experiment.declaration import (
+    LAST_SECTIONS,
+    Compare,
+    Metric,
+    Published,
+    StandIn,
+    concurrency_axis,
+    memory_axis,
+)
 
 OPERATIONS = {"upload": "write", "download": "read"}
 BASE, QUICK = "standard", "express"
@@ -51,18 +59,17 @@ def _published(storage_class: str) -> Published:
                      beside_any=("objects",))  # fmt: skip
 
 
-SIZED = replace(
-    DOWNLOAD,
+SIZED = DOWNLOAD.with_(
     name="sizes",
     operation=("operation", "operations"),
     axes=(
-        Axis("operation", "operation", "operation", "operation", kind=str),
-        Axis("storage", "storage", "storage", "class", kind=str),
-        Axis("size_bytes", "size_bytes", "size_bytes", "object", "{} bytes", unit="bytes"),
-        Axis("parallel", "parallel", "parallel", "at a time", "{} at a time"),
-        Axis("objects", "objects", "objects", "objects", "{} objects", default=usual_count),
-        Axis("memory_size_mb", "memory_size", "memory_size", "memory", "{} MB", unit="MB", default=2048),
-        Axis("concurrency", "concurrency_limit", "concurrency_value", "N", "N = {}", default=1),
+        Axis("operation", kind=str),
+        Axis("storage", label="class", kind=str),
+        Axis("size_bytes", label="object", words="{} bytes", unit="bytes"),
+        Axis("parallel", label="at a time", words="{} at a time"),
+        Axis("objects", words="{} objects", default=usual_count),
+        memory_axis(default=2048),
+        concurrency_axis(default=1),
     ),
     metrics=(
         Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
@@ -83,7 +90,7 @@ SIZED = replace(
     sections=("by_size", "choice", "calculator", "table", "athena", "spread", *LAST_SECTIONS),
     by_size=BySize("storage", "size_bytes", moves=("operation", OPERATIONS),
                    tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None),
-    execution=lambda values: None,
+    athena=AthenaQueries("operation", ("count",), lambda values: None),
     stand_ins={"storage": {QUICK: StandIn("a general purpose bucket", "“a general bucket”: no emulator has one.")}},
 )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -253,7 +252,7 @@ def test_cells_that_differ_only_in_their_work_orders_share_one_apply(sweep, put,
 
 def test_the_permissions_are_proven_once_after_each_apply_that_wrote_the_role(sweep, monkeypatch):
     proven = []
-    monkeypatch.setitem(EXPERIMENTS, "reads", replace(READS, proof=lambda values: {"proof": 1}))
+    monkeypatch.setitem(EXPERIMENTS, "reads", READS.with_(proof=lambda values: {"proof": 1}))
     monkeypatch.setattr(sweep_run, "wait_for_permission", lambda target, cell, order: proven.append(order["proof"]))
 
     def happen(cell, aws):

@@ -1,6 +1,5 @@
 """What Terraform can't empty is emptied before the destroy, which is tried whatever comes of that."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -18,7 +17,7 @@ OUTPUTS = {"region": "us-east-1", "experiment": "download", "kept_bucket": "k", 
 def taken_down(monkeypatch, tmp_path):
     """Takes a stack down whose experiment names two buckets, one of which isn't there; what was done, in its order."""
     monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
-    emptied = replace(EXPERIMENTS["download"], emptied_before_destroy=("no_bucket", "kept_bucket"))
+    emptied = EXPERIMENTS["download"].with_(emptied_before_destroy=("no_bucket", "kept_bucket"))
     monkeypatch.setitem(EXPERIMENTS, "download", emptied)
 
     done = []

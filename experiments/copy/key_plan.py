@@ -22,6 +22,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from stampede.errors import UsageError
+from stampede.experiment.objects import MOST_COPY_BYTES
+
 STRAIGHT, REVERSED_HASH = "straight", "reversed_hash"
 KEY_ORDERS = (STRAIGHT, REVERSED_HASH)
 # infra's rules (variables_copy.tf).
@@ -29,14 +32,13 @@ MOST_OBJECTS, MOST_OBJECTS_PER_FOLDER, MOST_MASTERS, MOST_SEED = 100_000_000, 1_
 MOST_SLICES = 1_000_000  # slice names have six digits
 MOST_SLICE_ROWS = 100_000
 MOST_KEY_BYTES = 1024  # S3's limit
-MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject: AWS writes 5 GB; more takes UploadPartCopy
 HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
 FORMAT = 1  # of keys and rows: another one makes other manifests
 MASTERS_PREFIX, MANIFESTS_PREFIX = "masters/", "manifest/"
 
 
-class KeyPlanError(ValueError):
+class KeyPlanError(UsageError):
     """The parameters of a key plan don't fit together; its text is one line with the way out."""
 
 
@@ -131,6 +133,10 @@ class KeyPlan:
         """How many slices the manifest has."""
         return -(-self.objects // self.slice_rows)
 
+    def parameters(self) -> dict[str, Any]:
+        """What the list is made of, as JSON."""
+        return asdict(self)
+
     def slice_key(self, index: int) -> str:
         """The key of slice `index` (from 0)."""
         return f"{self.manifest}{index:06d}.csv"
@@ -180,6 +186,17 @@ class KeyPlan:
     def _hash(self, text: str) -> str:
         """What looks random in a key: the same for the same seed."""
         return hashlib.blake2b(f"stampede/{self.seed}/{text}".encode(), digest_size=HASH_BYTES).hexdigest()
+
+
+def manifest_of(outputs: Mapping[str, Any]) -> KeyPlan:
+    """The key plan behind the manifest of a stack. Raises KeyPlanError."""
+    return KeyPlan.of(outputs["key_plan"], outputs["destination_prefix"])
+
+
+def slices_of(values: Mapping[str, Any]) -> int:
+    """How many slices a manifest has; a number out of range is for the checks to refuse, which come after this."""
+    plan = values.get("key_plan") or {"objects": values["object_count"], "slice_rows": values["slice_rows"]}
+    return max(1, -(-plan["objects"] // max(1, plan["slice_rows"])))
 
 
 def encoded(key: str) -> str:
