@@ -266,8 +266,8 @@ class Experiment:
     published: Sequence[Published] = ()
     compare: Sequence[Compare] = ()
     sections: Sequence[str] = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
-    # By axis: the values in whose place something else stands on the embedded AWS, those that nobody has run on AWS
-    # yet, and those whose requests S3's server access logs don't have.
+    # By axis: the values in whose place something else stands on the embedded AWS, those that
+    # nobody has run on AWS yet, and those whose requests S3's server access logs don't have.
     stand_ins: Mapping[str, Mapping[str, StandIn]] = MappingProxyType({})
     untried: Mapping[str, Sequence[str]] = MappingProxyType({})
     not_logged: Mapping[str, Sequence[str]] = MappingProxyType({})
