@@ -12,10 +12,10 @@ from typing import Any
 
 from experiments.copy.key_plan import KeyPlan, KeyPlanError
 from experiments.copy.usage import KMS_CALLS_WITH_BUCKET_KEY
-from experiments.copy.work import turned_down, wanted_per_s
+from experiments.copy.work import throttled, wanted_per_s
 from stampede.experiment import go_program
 from stampede.experiment.parameters import known_parameters
-from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
+from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 
 KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_order", "masters", "slice_rows")
@@ -34,20 +34,27 @@ Cells = Sequence[Mapping[str, Any]]
 def checks(cells: Cells) -> list[Finding]:
     """All of them, for the values of a plan's cells of functions."""
     architectures = {cell["architecture"] for cell in cells}
-    return [calls(cells), key_plan(cells), rate(cells), one_lister(cells), descriptors(cells), program(architectures)]
+    return [
+        calls(cells),
+        key_plan(cells),
+        rate(cells),
+        one_lister(cells),
+        descriptors(cells),
+        go_program.check(architectures),
+    ]
 
 
 def host_checks(cells: Cells) -> list[Finding]:
     """All of them, for the values of a plan's cells of hosts."""
     architectures = {"arm64" if ARM64.match(cell["instance_type"]) else "x86_64" for cell in cells}
-    return [calls(cells), key_plan(cells, always=True), rate(cells), kms(cells), program(architectures)]
+    return [calls(cells), key_plan(cells, always=True), rate(cells), kms(cells), go_program.check(architectures)]
 
 
 def calls(cells: Cells) -> Finding:
     """How S3 is asked; what an axis doesn't allow was refused before."""
     limits = sorted({cell["parallel_limit"] for cell in cells})
-    ways = ", ".join(sorted({f"{cell['retry_mode']} with {cell['retry_attempts']} attempts" for cell in cells}))
-    return Finding("calls", OK, f"parallel_limit {_range(limits)}; retries: {ways}")
+    retries = ", ".join(sorted({f"{cell['retry_mode']} with {cell['retry_attempts']} attempts" for cell in cells}))
+    return Finding("calls", OK, f"parallel_limit {_range(limits)}; retries: {retries}")
 
 
 def key_plan(cells: Cells, *, always: bool = False) -> Finding:
@@ -66,24 +73,25 @@ def key_plan(cells: Cells, *, always: bool = False) -> Finding:
 
 def rate(cells: Cells) -> Finding:
     """What all calls at once come to, against what S3 takes; a warning where objects may fail for it."""
-    known = known_parameters("copy")
-    takes_per_s, asked_per_s = known["s3_put_per_s"], partial(wanted_per_s, parameters=known)
-    most = max(cells, key=asked_per_s)
-    found = (
+    parameters = known_parameters("copy")
+    limit_per_s, calls_per_s = parameters["s3_put_per_s"], partial(wanted_per_s, parameters=parameters)
+    most = max(cells, key=calls_per_s)
+    text = (
         f"{most['concurrency_value']:,} x {most['parallel_limit']:,} parallel calls reach about "
-        f"{asked_per_s(most):,.0f} calls/s; S3 takes {takes_per_s:,.0f} calls/s per prefix"
+        f"{calls_per_s(most):,.0f} calls/s; S3 takes {limit_per_s:,.0f} calls/s per prefix"
     )
-    if asked_per_s(most) <= takes_per_s:
-        return Finding("rate", OK, found)
+    if calls_per_s(most) <= limit_per_s:
+        return Finding("rate", OK, text)
     if all(cell["pace"] == "adaptive" for cell in cells):
-        return Finding("rate", OK, f"{found}, and the adaptive pace finds that limit")
-    fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=asked_per_s)
-    failed = turned_down(fixed, known).failed
-    ways = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
-    found += f" and answers SlowDown beyond that: with {ways}, {_share(failed)} may fail"
+        return Finding("rate", OK, f"{text}, and the adaptive pace finds that limit")
+    fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=calls_per_s)
+    failed = throttled(fixed, parameters).failed
+    share = "hardly any objects" if failed < HARDLY_ANY else f"about {100 * failed:.2g} % of the objects"
+    retries = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
+    text += f" and answers SlowDown beyond that: with {retries}, {share} may fail"
     if failed < HARDLY_ANY:
-        return Finding("rate", OK, found)
-    return Finding("rate", WARNING, found, "use a smaller --set parallel_limit or more retry_attempts")
+        return Finding("rate", OK, text)
+    return Finding("rate", WARNING, text, "use a smaller --set parallel_limit or more retry_attempts")
 
 
 def kms(cells: Cells) -> Finding:
@@ -91,20 +99,20 @@ def kms(cells: Cells) -> Finding:
     without = [cell for cell in cells if not cell["bucket_key"]]
     if not without:
         return Finding("KMS", OK, "with bucket keys: about one KMS request for every 20 copies")
-    known = known_parameters("copy")
-    copies_per_s = min(known["s3_put_per_s"], max(wanted_per_s(cell, known) for cell in without))
-    found = (
+    parameters = known_parameters("copy")
+    copies_per_s = min(parameters["s3_put_per_s"], max(wanted_per_s(cell, parameters) for cell in without))
+    text = (
         f"bucket_key = false: up to {KMS_CALLS_PER_COPY * copies_per_s:,.0f} KMS requests/s, out of the quota that all "
         "symmetric keys of this account share in the region"
     )
-    return Finding("KMS", WARNING, found, "leave bucket_key at true, or check the account's KMS quota in the console")
+    return Finding("KMS", WARNING, text, "leave bucket_key at true, or check the account's KMS quota in the console")
 
 
 def one_lister(cells: Cells) -> Finding:
     """Each message of the listing mode empties the destination, so two at once would fight."""
     if any(cell["concurrency_value"] > 1 and not cell["from_manifest"] for cell in cells):
-        found = "concurrency_value above 1 without a manifest: every function would empty the others' destination"
-        return Finding("mode", PROBLEM, found, "use --set from_manifest=true, or --set concurrency_value=1")
+        text = "concurrency_value above 1 without a manifest: every function would empty the others' destination"
+        return Finding("mode", PROBLEM, text, "use --set from_manifest=true, or --set concurrency_value=1")
     modes = {"from a manifest" if cell["from_manifest"] else "by listing the source" for cell in cells}
     return Finding("mode", OK, " and ".join(sorted(modes)))
 
@@ -114,16 +122,9 @@ def descriptors(cells: Cells) -> Finding:
     most = max(cell["parallel_limit"] for cell in cells)
     if most <= LAMBDA_CALLS_AT_ONCE:
         return Finding("connections", OK, f"{most:,} parallel calls fit within a function's 1,024 file descriptors")
-    found = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and each parallel call takes one"
+    text = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and each parallel call takes one"
     way_out = f"use --set parallel_limit={LAMBDA_CALLS_AT_ONCE} or less, and more functions with from_manifest=true"
-    return Finding("connections", WARNING, found, way_out)
-
-
-def program(architectures: set[str]) -> Finding:
-    """What copies is built."""
-    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
-        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
-    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
+    return Finding("connections", WARNING, text, way_out)
 
 
 def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
@@ -150,12 +151,6 @@ def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
         f"({fewer * price:.2f} USD) and {calls:,.0f} without ({calls * price:.2f} USD)"
     )
     return [*advice(cells, prices), kms]
-
-
-def _share(failed: float) -> str:
-    if failed < HARDLY_ANY:
-        return "hardly any objects"
-    return f"about {100 * failed:.2g} % of the objects"
 
 
 def _range(numbers: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from statistics import NormalDist
 from typing import Any
 
 from experiments.copy.key_plan import slices_of
+from stampede.experiment.objects import pages
 from stampede.model.parameters import Parameters
 from stampede.model.processor import vcpus
 from stampede.model.request_rate import Calls, Refusals, limit, refusals
@@ -23,8 +24,8 @@ MEGABYTE = 1e6
 OURS, PUBLISHED = "transfer", "go_sdk"
 # The Go program runs its code on one processor (functions/transfer/internal/process).
 THREADS = 1
-# ListObjectsV2 and DeleteObjects; and how many of the latter are under way (functions/transfer/internal/copy/empty.go).
-KEYS_A_REQUEST, DELETIONS_AT_ONCE = 1000, 4
+# DeleteObjects in parallel (functions/transfer/internal/copy/empty.go).
+DELETIONS_AT_ONCE = 4
 
 
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
@@ -51,8 +52,8 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return Work(steps, spread=run_spread(values, parameters, steps))
 
 
-def turned_down(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
-    """What S3 turns down of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
+def throttled(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
+    """What S3 throttles of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
     per_s, wanted = limit(rate(values), parameters).per_s[0], wanted_per_s(values, parameters)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
@@ -78,12 +79,11 @@ def objects_of_a_message(values: Mapping[str, Any]) -> float:
     return values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
 
 
-def emptying_s(count: float, parameters: Parameters) -> float:
+def emptying_s(count: int, parameters: Parameters) -> float:
     """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request and each of them a
     write to S3, and looked at again."""
-    pages = math.ceil(count / KEYS_A_REQUEST)
-    deleting_s = max(pages * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
-    return max(pages * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
+    deleting_s = max(pages(count) * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
+    return max(pages(count) * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
 
 
 def _before_s(values: Mapping[str, Any], parameters: Parameters) -> float:
@@ -91,8 +91,7 @@ def _before_s(values: Mapping[str, Any], parameters: Parameters) -> float:
     then the source is listed."""
     if values["from_manifest"]:
         return 0.0
-    pages = math.ceil(values["object_count"] / KEYS_A_REQUEST)
-    return emptying_s(values["object_count"], parameters) + pages * parameters["list_page_s"]
+    return emptying_s(values["object_count"], parameters) + pages(values["object_count"]) * parameters["list_page_s"]
 
 
 def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.express.orders import DOWNLOAD, OPERATIONS, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
-from experiments.express.usage import BYTES_IN_A_GB, mebibytes, tariffs
+from experiments.express.usage import tariffs
 from experiments.express.work import alone
 from stampede.checkout import INFRA
 from stampede.experiment import go_program
+from stampede.experiment.objects import BYTES_IN_A_GB, mebibytes
 from stampede.experiment.parameters import known_parameters
 from stampede.experiment.usage import TMP_MARGIN_MB
-from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
+from stampede.finding import OK, PROBLEM, WARNING, Finding
 
 Cells = Sequence[Mapping[str, Any]]
 
@@ -56,7 +57,7 @@ def checks(cells: Cells) -> list[Finding]:
         _tmp(cells),
         _rate(cells),
         _scans(cells),
-        _program({c["architecture"] for c in cells}),
+        go_program.check({cell["architecture"] for cell in cells}),
     ]
 
 
@@ -168,13 +169,6 @@ def _scans(cells: Cells) -> Finding:
         return Finding("Athena", OK, f"{found} of {longest['query_limit_s']:,} s")
     way_out = f"use --set query_limit_s={2 * math.ceil(longest_s)}, or fewer or larger objects"
     return Finding("Athena", WARNING, f"{found} s, but query_limit_s is {longest['query_limit_s']:,}", way_out)
-
-
-def _program(architectures: set[str]) -> Finding:
-    """What uploads and downloads is built; seeding needs it too."""
-    if missing := [path for one in sorted(architectures) if (path := go_program.missing(one))]:
-        return Finding("program", PROBLEM, f"{missing[0]} isn't built", BUILD)
-    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")
 
 
 def _tmp_mb(values: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.express import orders
-from experiments.express.checks import PLACEMENTS, advice, checks
+from experiments.express.checks import advice, checks
 from experiments.express.usage import tariffs, usage
 from experiments.express.work import published, usual_slices, work
 from stampede.experiment.by_size import BySize
@@ -100,7 +100,7 @@ class Express(Experiment):
             allowed=range(1, 10_000_000 + 1),
         ),
         Axis("slices", words="in {} slices", default=usual_slices, in_order=True, allowed=range(1, 1000 + 1)),
-        Axis("placement", words="in {}", kind=str, default="any_zone", allowed=PLACEMENTS),
+        Axis("placement", words="in {}", kind=str, default="any_zone", allowed=("any_zone", "same_zone")),
         memory_axis(default=2048),
         concurrency_axis(default=1),
     )

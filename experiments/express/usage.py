@@ -12,13 +12,13 @@ from typing import Any
 from experiments.express.orders import QUERIES, SEEDING_AT_ONCE, UPLOAD, seeding_step, set_bytes, slice_objects
 from experiments.express.work import alone
 from stampede.experiment.by_size import Tariff
+from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
 from stampede.experiment.parameters import known_parameters
 from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
 
-MEBIBYTE, BYTES_IN_A_GB, BYTES_IN_A_TB = 2**20, 2**30, 2**40
+BYTES_IN_A_TB = 2**40
 # Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't published: guessed.
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
-PAGE = 1000  # keys in an answer of ListObjectsV2, and in a DeleteObjects
 DELETED_PAGE_S = 0.25  # a guess, rather too much
 # A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide); any_zone has none.
 SUBNET_S = 1200
@@ -67,7 +67,7 @@ def _query(values: Mapping[str, Any]) -> Usage:
         uses=(
             Use("Athena", "scanned", "athena_tb", each=scanned_bytes / BYTES_IN_A_TB),
             *read,
-            Use(*_line(values, "LIST", "put"), each=_pages(count)),
+            Use(*_line(values, "LIST", "put"), each=pages(count)),
             *_kept(values, seeded=True),
             *_network(values),
         ),
@@ -95,7 +95,7 @@ def _common(values: Mapping[str, Any]) -> dict[str, Any]:
         "sized_by": "object_count",
         "stack_s": SUBNET_S if values["placement"] == "same_zone" else 0,
         "seeded": _set(values),
-        "seeding_s": {"aws": put_s["aws"] + listed_s + _pages(count) * DELETED_PAGE_S, "local": put_s["local"]},
+        "seeding_s": {"aws": put_s["aws"] + listed_s + pages(count) * DELETED_PAGE_S, "local": put_s["local"]},
     }
 
 
@@ -110,7 +110,7 @@ def _kept(values: Mapping[str, Any], *, seeded: bool) -> tuple[Use, ...]:
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
     month = "s3_gb_month" if values["storage_class"] == "standard" else "express_gb_month"
     kept = Use(_service(values), "storage of the data sets", month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
-    listed = Use(*_line(values, "LIST of the data sets", "put"), per_cell=_listed(values), once=_pages(count), of=name)
+    listed = Use(*_line(values, "LIST of the data sets", "put"), per_cell=_listed(values), once=pages(count), of=name)
     if not seeded:
         return listed, kept
     gb_s = _seeding_s(values) * values["memory_size"] / 1024
@@ -149,13 +149,4 @@ def _listed(values: Mapping[str, Any]) -> int:
     """Pages that are listed to find what of a set is missing before a cell reads it: all of them for each part."""
     if values["operation"] == UPLOAD:
         return 0
-    return _pages(values["object_count"]) * -(-values["object_count"] // seeding_step(values["object_bytes"]))
-
-
-def _pages(count: int) -> int:
-    return max(1, -(-count // PAGE))
-
-
-def mebibytes(size_bytes: float) -> int:
-    """Bytes as whole MiB, rounded up."""
-    return math.ceil(size_bytes / MEBIBYTE)
+    return pages(values["object_count"]) * -(-values["object_count"] // seeding_step(values["object_bytes"]))

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from stampede.experiment.objects import MEBIBYTE, DataObject, put_requests
+from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, DataObject, mebibytes, pages, put_requests
 from stampede.experiment.reading import HEADS, parts
 from stampede.experiment.usage import HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
 from stampede.finding import OK, PROBLEM, Finding
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
-BYTES_IN_A_GB = 2**30
-LIST_PAGE = 1000  # keys in an answer of ListObjectsV2
 # Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens of minutes at
 # `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no run on AWS stands behind it.
 STACK_S = 240 + 1200
@@ -45,7 +43,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     """The needs of a cell of these variables."""
     small, mounted = values["dataset"] == "small", is_mounted(values)
     files, large_mb = values["small_files"], values["large_file_mb"]
-    small_mb = -(-sum(one.size_bytes for one in small_files(files)) // MEBIBYTE)
+    small_mb = mebibytes(sum(file.size_bytes for file in small_files(files)))
     moved_mb = small_mb if small else large_mb
     data_gb = (large_mb + small_mb) / 1024
     gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
@@ -64,7 +62,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
                 "LIST, and PUT of the data set",
                 "s3_put",
                 once=puts,
-                each=-(-files // LIST_PAGE) if small and not mounted else 0,
+                each=pages(files) if small and not mounted else 0,
             ),
             Use("S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
             Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=0 if mounted else moved_mb / 1024),

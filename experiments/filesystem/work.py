@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiments.filesystem.usage import LIST_PAGE, PROCESS_MB, is_mounted, small_files
-from stampede.experiment.objects import MEBIBYTE
+from experiments.filesystem.usage import PROCESS_MB, is_mounted, what_arrives
+from stampede.experiment.objects import pages
 from stampede.experiment.reading import AT_ONCE, HEADS, parts, reading, with_first_use
 from stampede.model.file_system import fits_in_page_cache
 from stampede.model.parameters import Parameters
@@ -30,7 +30,9 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
         cold_s=parameters["python_start_s"] + (parameters["boto3_start_s"] if has_boto3 else 0.0),
     )
     if mounted:
-        if values["cache"] != "drop" and fits_in_page_cache(_bytes(values), PROCESS_MB, values["memory_size"]):
+        if values["cache"] != "drop" and fits_in_page_cache(
+            what_arrives(values)["bytes"], PROCESS_MB, values["memory_size"]
+        ):
             return replace(once, repeat=replace(once, steps=_mounted(values, parameters, cached=True)))
     elif has_boto3:
         return with_first_use(once, parameters)
@@ -41,7 +43,7 @@ def _mounted(values: Mapping[str, Any], parameters: Parameters, cached: bool) ->
     """Reading and writing in turn, by one thread. A cached file is opened at the server all the same (NFS asks whether
     it is still the same), but not read there."""
     files = values["small_files"] if values["dataset"] == "small" else 1
-    read_bytes = _bytes(values)
+    read_bytes = what_arrives(values)["bytes"]
     cpu_s = files * parameters["mount_cpu_s_per_file"] + read_bytes / GIB * parameters["mount_cpu_s_per_gib"]
     opening = Step(
         "opening files",
@@ -65,12 +67,15 @@ def _mount_bytes_per_s(values: Mapping[str, Any], parameters: Parameters) -> flo
 
 
 def _from_s3(values: Mapping[str, Any], parameters: Parameters) -> list[Step]:
-    pool = values["read_method"] == "pool"
+    """The small files by many threads, after a listing; or the large one, in parts by the SDK and whole by our HTTP."""
+    pool, large_mb = values["read_method"] == "pool", values["large_file_mb"]
     if values["dataset"] != "small":
-        return [_large_from_s3(values, parameters, pool)]
+        if pool:
+            return [reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)]
+        cpu_s_per_gib, threads = parameters["download_file_tmp_cpu_s_per_gib"], parameters["python_processors"]
+        return [reading(large_mb, HEADS + parts(large_mb), AT_ONCE, cpu_s_per_gib, threads, parameters, HEADS)]
     files, threads, connections = values["small_files"], values["threads"], values["connections"]
-    pages = -(-files // LIST_PAGE)
-    listing = Step("listing", requests=pages, request_s=parameters["list_page_s"], rate="s3_get")
+    listing = Step("listing", requests=pages(files), request_s=parameters["list_page_s"], rate="s3_get")
     # The SDK looks at an object first, and opens connections beyond its pool for one request each.
     requests = 1 if pool else 2
     at_once = min(threads, files, connections if pool else threads)
@@ -84,24 +89,9 @@ def _from_s3(values: Mapping[str, Any], parameters: Parameters) -> list[Step]:
         request_s=parameters["s3_get_s"],
         at_once=at_once,
         rate="s3_get",
-        bytes=_bytes(values),
+        bytes=what_arrives(values)["bytes"],
         stream_bytes_per_s=parameters["s3_connection_bytes_per_s"],
         cpu_s=files * cpu_s,
         threads=parameters["python_processors"],
     )
     return [listing, copying]
-
-
-def _large_from_s3(values: Mapping[str, Any], parameters: Parameters, pool: bool) -> Step:
-    large_mb = values["large_file_mb"]
-    if pool:
-        return reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)
-    cpu_s_per_gib, threads = parameters["download_file_tmp_cpu_s_per_gib"], parameters["python_processors"]
-    return reading(large_mb, HEADS + parts(large_mb), AT_ONCE, cpu_s_per_gib, threads, parameters, HEADS)
-
-
-def _bytes(values: Mapping[str, Any]) -> int:
-    """What is copied: the small files, or the large one."""
-    if values["dataset"] == "small":
-        return sum(one.size_bytes for one in small_files(values["small_files"]))
-    return values["large_file_mb"] * MEBIBYTE

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Collection
 
 from stampede.checkout import ROOT
+from stampede.finding import BUILD, OK, PROBLEM, Finding
 
 BUILT = "functions/transfer/build/{architecture}/bootstrap"
 
@@ -18,3 +20,10 @@ def missing(architecture: str) -> str:
     """The file that `make functions` would make for x86_64 or arm64, from the repository's root; "" if it is there."""
     path = BUILT.format(architecture=architecture)
     return "" if (ROOT / path).is_file() else path
+
+
+def check(architectures: Collection[str]) -> Finding:
+    """Whether it is built for all of them."""
+    if paths := [path for architecture in sorted(architectures) if (path := missing(architecture))]:
+        return Finding("program", PROBLEM, f"{paths[0]} isn't built", BUILD)
+    return Finding("program", OK, f"built for {' and '.join(sorted(architectures))}")

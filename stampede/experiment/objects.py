@@ -7,9 +7,11 @@ order, and nothing between the function and S3 can compress them.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 
-MEBIBYTE = 1024 * 1024
+MEBIBYTE, BYTES_IN_A_GB = 2**20, 2**30  # AWS's GB
+KEYS_A_PAGE = 1000  # of ListObjectsV2, and of a DeleteObjects
 PART_BYTES = 16 * MEBIBYTE
 # Smaller objects are put with one request; parts would take four.
 LEAST_MULTIPART_BYTES = MEBIBYTE
@@ -29,6 +31,16 @@ class DataObject:
 def put_requests(size_bytes: int) -> int:
     """Requests that put an object: its parts, and one each to look for leftovers, to begin and to end."""
     return 1 if size_bytes < LEAST_MULTIPART_BYTES else part_count(size_bytes) + 3
+
+
+def pages(keys: int) -> int:
+    """The requests that list or delete so many objects."""
+    return max(1, -(-keys // KEYS_A_PAGE))
+
+
+def mebibytes(size_bytes: float) -> int:
+    """Bytes as whole MiB, rounded up."""
+    return math.ceil(size_bytes / MEBIBYTE)
 
 
 def part_count(size_bytes: int) -> int:

@@ -93,8 +93,8 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
             "retry_attempts": 5,
         }
         asked = Asked(known_parameters("copy"))
-        copy_work.turned_down(busy, asked)
-        copy_work.turned_down(busy | {"pace": "adaptive"}, asked)
+        copy_work.throttled(busy, asked)
+        copy_work.throttled(busy | {"pace": "adaptive"}, asked)
         unasked[AWS] -= asked.names
     else:
         took = calibration.Took(1, 1.0, 1.0)

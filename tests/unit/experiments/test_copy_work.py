@@ -149,7 +149,7 @@ def test_an_instance_has_the_processors_of_its_size(instance, processors):
 
 def test_a_fixed_pace_beyond_the_limit_has_failures_and_the_adaptive_pace_none():
     fixed, adaptive = (
-        copy_work.turned_down(slices(object_bytes=1000, concurrency_value=100, pace=pace), FUNCTIONS)
+        copy_work.throttled(slices(object_bytes=1000, concurrency_value=100, pace=pace), FUNCTIONS)
         for pace in ("fixed", "adaptive")
     )
     assert fixed.failed > 0.1 and fixed.per_s == 3500
@@ -157,7 +157,7 @@ def test_a_fixed_pace_beyond_the_limit_has_failures_and_the_adaptive_pace_none()
 
 
 def test_a_capped_worker_below_the_limit_is_not_turned_down():
-    capped = copy_work.turned_down(slices(object_bytes=1000, concurrency_value=30, calls_per_s=100), FUNCTIONS)
+    capped = copy_work.throttled(slices(object_bytes=1000, concurrency_value=30, calls_per_s=100), FUNCTIONS)
     assert capped.per_s == pytest.approx(3000) and capped.failed == 0
 
 
