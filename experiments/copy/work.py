@@ -31,15 +31,19 @@ DELETIONS_AT_ONCE = 4
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """One message by our Go program: the whole listing, or a slice of the manifest. Later messages of a function find
     its connections open."""
-    objects = objects_of_a_message(values)
+    objects = values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
     copying = copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"])
+    # What a record doesn't count: without a manifest the destination is emptied first, then the source is listed.
+    count, before_s = values["object_count"], 0.0
+    if not values["from_manifest"]:
+        before_s = emptying_s(count, parameters) + pages(count) * parameters["list_page_s"]
     later = Work(
         [copying],
         spread=run_spread(values, parameters, [copying]),
         calls_per_s_cap=values["calls_per_s"],
         attempts=values["retry_attempts"],
         cold_s=parameters["go_start_s"],
-        before_s=_before_s(values, parameters),
+        before_s=before_s,
     )
     connecting = connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"])
     return replace(later, steps=[connecting, copying], repeat=later)
@@ -74,24 +78,11 @@ def wanted_per_s(values: Mapping[str, Any], parameters: Parameters) -> float:
     return max(1, values["concurrency_value"]) * min(at_once_per_s, values["calls_per_s"] or math.inf)
 
 
-def objects_of_a_message(values: Mapping[str, Any]) -> float:
-    """The objects of one message, on average."""
-    return values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
-
-
 def emptying_s(count: int, parameters: Parameters) -> float:
     """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request and each of them a
     write to S3, and looked at again."""
     deleting_s = max(pages(count) * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
     return max(pages(count) * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
-
-
-def _before_s(values: Mapping[str, Any], parameters: Parameters) -> float:
-    """The seconds before the first call, which a record doesn't count: without a manifest the destination is emptied,
-    then the source is listed."""
-    if values["from_manifest"]:
-        return 0.0
-    return emptying_s(values["object_count"], parameters) + pages(values["object_count"]) * parameters["list_page_s"]
 
 
 def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
@@ -145,8 +136,10 @@ def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequenc
     """The relative standard deviation of a run in a function of `memory_size`: how much all calls of one differ from
     another's, and the stalls, of which a run meets one or doesn't."""
     objects, processors = steps[-1].requests, vcpus(values["memory_size"], parameters)
-    busy = (max(one.requests * one.request_s / one.at_once, one.cpu_s / min(processors, one.threads)) for one in steps)
-    run_s = sum(busy) + sum(one.tail_s for one in steps)
+    run_s = 0.0
+    for step in steps:
+        waiting_s, busy_s = step.requests * step.request_s / step.at_once, step.cpu_s / min(processors, step.threads)
+        run_s += max(waiting_s, busy_s) + step.tail_s
     meets_one = -math.expm1(-_stalls(values, parameters, objects))
     stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)
     return math.hypot(call_spread(values, parameters), stalled / run_s)

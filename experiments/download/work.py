@@ -18,34 +18,27 @@ CRT_CONNECTIONS = 10
 def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     """One download of the object by the method of `values`."""
     object_mb, method, sink = values["object_size_mb"], values["method"], values["sink"]
+    connections = {"download_file": AT_ONCE, "crt": CRT_CONNECTIONS}.get(method, 1)
+    if method.endswith("ranges"):
+        connections = values["range_parallel"]
+    # How many processors a method can use: Python's own code one at a time, streams one, the others all.
+    threads = math.inf
+    if method.endswith("stream"):
+        threads = 1.0
+    elif method in ("download_file", "ranges"):
+        threads = parameters["python_processors"]
+    # What the init of a function takes; only one method imports boto3.
+    cold_s = parameters["go_start_s" if method.startswith("go_") else "python_start_s"]
+    if method == "download_file":
+        cold_s += parameters["boto3_start_s"]
     step = reading(
         object_mb,
         requests(object_mb, values),
-        _connections(method, values),
+        connections,
         parameters[f"{method}_{sink}_cpu_s_per_gib"],
-        _threads(method, parameters),
+        threads,
         parameters,
         heads=HEADS if method == "download_file" else 0,
     )
-    once = Work([step], spread=parameters["spread"], cold_s=_start_s(method, parameters))
+    once = Work([step], spread=parameters["spread"], cold_s=cold_s)
     return with_first_use(once, parameters) if method == "download_file" else once
-
-
-def _start_s(method: str, parameters: Parameters) -> float:
-    """What the init of a function takes; only one method imports boto3."""
-    if method.startswith("go_"):
-        return parameters["go_start_s"]
-    return parameters["python_start_s"] + (parameters["boto3_start_s"] if method == "download_file" else 0.0)
-
-
-def _connections(method: str, values: Mapping[str, Any]) -> int:
-    if method.endswith("ranges"):
-        return values["range_parallel"]
-    return {"download_file": AT_ONCE, "crt": CRT_CONNECTIONS}.get(method, 1)
-
-
-def _threads(method: str, parameters: Parameters) -> float:
-    """How many processors a method can use at once: Python's own code one at a time, streams one, the others all."""
-    if method.endswith("stream"):
-        return 1.0
-    return parameters["python_processors"] if method in ("download_file", "ranges") else math.inf

@@ -7,9 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from experiments.express.orders import QUERIES, SEEDING_AT_ONCE, UPLOAD, seeding_step, set_bytes, slice_objects
+from experiments.express.orders import (
+    DOWNLOAD,
+    ONE_ZONE,
+    QUERIES,
+    SEEDING_AT_ONCE,
+    STANDARD,
+    UPLOAD,
+    seeding_step,
+    set_bytes,
+    slice_objects,
+)
 from experiments.express.work import alone
 from stampede.experiment.by_size import Tariff
 from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
@@ -26,6 +37,31 @@ SUBNET_S = 1200
 LOCAL_CALLS_PER_S, LOCAL_QUERY_MB = 400, 200
 # The Go program as the copies measured it, and what a request's buffers take at most.
 PROCESS_MB, PROCESS_MB_PER_REQUEST = 20, 0.2
+
+
+@dataclass(frozen=True)
+class Billing:
+    """The service of a storage class on the bill, and the names of its prices."""
+
+    service: str
+    put: str
+    get: str
+    upload_gb: str
+    read_gb: str
+    gb_month: str
+
+    @property
+    def prices(self) -> tuple[str, ...]:
+        """All of them, in the order of a Tariff."""
+        return self.put, self.get, self.upload_gb, self.read_gb, self.gb_month
+
+
+BILLED = {
+    STANDARD: Billing("S3", "s3_put", "s3_get", "s3_transfer_gb", "s3_transfer_gb", "s3_gb_month"),
+    ONE_ZONE: Billing(
+        "S3 Express", "express_put", "express_get", "express_upload_gb", "express_read_gb", "express_gb_month"
+    ),
+}
 
 
 def usage(values: Mapping[str, Any]) -> Usage:
@@ -47,19 +83,16 @@ def usage(values: Mapping[str, Any]) -> Usage:
 
 def tariffs(prices: Mapping[str, float]) -> dict[str, Tariff] | None:
     """What each class asks; `prices` are US dollars by their name in prices.json. None where one isn't known."""
-    names = {
-        "standard": ("s3_put", "s3_get", "s3_transfer_gb", "s3_transfer_gb", "s3_gb_month"),
-        "express": ("express_put", "express_get", "express_upload_gb", "express_read_gb", "express_gb_month"),
-    }
-    if not {name for those in names.values() for name in those} <= prices.keys():
+    if any(price not in prices for billing in BILLED.values() for price in billing.prices):
         return None
-    return {kind: Tariff(*(prices[name] for name in those)) for kind, those in names.items()}
+    return {name: Tariff(*(prices[price] for price in billing.prices)) for name, billing in BILLED.items()}
 
 
 def _query(values: Mapping[str, Any]) -> Usage:
-    count, gets = values["object_count"], values["object_count"] * math.ceil(values["object_bytes"] / SPLIT_BYTES)
+    count, billing = values["object_count"], BILLED[values["storage_class"]]
+    gets = count * math.ceil(values["object_bytes"] / SPLIT_BYTES)
     scanned_bytes = max(LEAST_SCANNED_BYTES, set_bytes(values))
-    read = _transfers(values | {"operation": "download"}, gets, set_bytes(values) / BYTES_IN_A_GB, "each")
+    read = _transfers(values | {"operation": DOWNLOAD}, gets, set_bytes(values) / BYTES_IN_A_GB, "each")
     return Usage(
         moved_mb=mebibytes(set_bytes(values)),
         within_s3=True,
@@ -67,7 +100,7 @@ def _query(values: Mapping[str, Any]) -> Usage:
         uses=(
             Use("Athena", "scanned", "athena_tb", each=scanned_bytes / BYTES_IN_A_TB),
             *read,
-            Use(*_line(values, "LIST", "put"), each=pages(count)),
+            Use(billing.service, "LIST", billing.put, each=pages(count)),
             *_kept(values, seeded=True),
             *_network(values),
         ),
@@ -105,40 +138,32 @@ def _seeding_s(values: Mapping[str, Any]) -> float:
 
 
 def _kept(values: Mapping[str, Any], *, seeded: bool) -> tuple[Use, ...]:
-    """A set of objects is put by the seeding function where no cell does, and kept while a stack is up, by the hour;
+    """A set of objects is stored by the seeding function where no cell does, and kept while a stack is up, by the hour;
     its keys are listed before each cell that needs it, and again when it is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
-    month = "s3_gb_month" if values["storage_class"] == "standard" else "express_gb_month"
-    kept = Use(_service(values), "storage of the data sets", month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
-    listed = Use(*_line(values, "LIST of the data sets", "put"), per_cell=_listed(values), once=pages(count), of=name)
+    billing, what = BILLED[values["storage_class"]], "of the data sets"
+    stored = Use(billing.service, f"storage {what}", billing.gb_month, per_hour=gb / HOURS_IN_A_MONTH, of=name)
+    listed = Use(billing.service, f"LIST {what}", billing.put, per_cell=_listed(values), once=pages(count), of=name)
     if not seeded:
-        return listed, kept
+        return listed, stored
     gb_s = _seeding_s(values) * values["memory_size"] / 1024
     lambda_price = f"lambda_gb_s_{values['architecture']}"
-    put = _transfers(values | {"operation": UPLOAD}, count, gb, "once", " of the data sets", name)
-    return *put, listed, kept, Use("Lambda", "seeding the data sets", lambda_price, once=gb_s, of=name)
+    puts = _transfers(values | {"operation": UPLOAD}, count, gb, "once", f" {what}", name)
+    return *puts, listed, stored, Use("Lambda", "seeding the data sets", lambda_price, once=gb_s, of=name)
 
 
 def _transfers(
     values: Mapping[str, Any], requests: float, gb: float, when: str, words: str = "", of: str = ""
 ) -> tuple[Use, ...]:
-    """The lines of `requests` uploads or downloads that move `gb`, for each operation or `once` for the set `of`."""
-    kind, what, moved = ("put", "PUT", "upload") if values["operation"] == UPLOAD else ("get", "GET", "read")
-    lines = [(_line(values, what + words, kind), requests)]
-    if values["storage_class"] == "express":
-        lines.append(((_service(values), f"bytes of {what}{words}", f"express_{moved}_gb"), gb))
-    else:
-        lines.append((("S3", "transfer within the region", "s3_transfer_gb"), gb))
-    return tuple(Use(*line, of=of, **{when: quantity}) for line, quantity in lines)
-
-
-def _line(values: Mapping[str, Any], what: str, kind: str) -> tuple[str, str, str]:
-    """Service, words and price of a kind of request: put (LIST among them) or get."""
-    return _service(values), what, f"{'s3' if values['storage_class'] == 'standard' else 'express'}_{kind}"
-
-
-def _service(values: Mapping[str, Any]) -> str:
-    return "S3" if values["storage_class"] == "standard" else "S3 Express"
+    """The lines of `requests` uploads or downloads of `gb` in all, for each operation or `once` for the set `of`."""
+    billing, uploads = BILLED[values["storage_class"]], values["operation"] == UPLOAD
+    what = ("PUT" if uploads else "GET") + words
+    bytes_words = "transfer within the region" if values["storage_class"] == STANDARD else f"bytes of {what}"
+    price, gb_price = (billing.put, billing.upload_gb) if uploads else (billing.get, billing.read_gb)
+    return (
+        Use(billing.service, what, price, of=of, **{when: requests}),
+        Use(billing.service, bytes_words, gb_price, of=of, **{when: gb}),
+    )
 
 
 def _set(values: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     if values["operation"] in QUERIES:
         return _query(values, parameters)
     return Work(
-        [_moving(values, parameters, slice_objects(values)[1])],
+        [_transferring(values, parameters, slice_objects(values)[1])],
         network="vpc" if values["placement"] == "same_zone" else "function",
         spread=parameters["spread"],
         cold_s=parameters["go_start_s"],
@@ -39,8 +39,8 @@ def alone(values: Mapping[str, Any]) -> Operation:
     and they come after this."""
     from stampede.model import operations  # here: it imports numpy, and `stampede --help` needs the declarations only
 
-    known = known_parameters("express")
-    return operations.of(work(values, known), max(1, values["memory_size"]), known)[0]
+    parameters = known_parameters("express")
+    return operations.of(work(values, parameters), max(1, values["memory_size"]), parameters)[0]
 
 
 def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object) -> int:
@@ -54,9 +54,9 @@ def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limi
         "object_bytes": object_bytes,
         "parallel_limit": parallel_limit,
     }
-    known = known_parameters("express")
-    step = _moving(values, known, count)
-    seconds = max(step.requests * step.request_s / step.at_once, step.bytes / known["network_bytes_per_s"])
+    parameters = known_parameters("express")
+    step = _transferring(values, parameters, count)
+    seconds = max(step.requests * step.request_s / step.at_once, step.bytes / parameters["network_bytes_per_s"])
     return max(1, min(-(-int(seconds) // SLICE_S), count, MOST_SLICES))
 
 
@@ -70,9 +70,9 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return Work([looping], network="host", spread=parameters["spread"])
 
 
-def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -> Step:
+def _transferring(values: Mapping[str, Any], parameters: Parameters, objects: float) -> Step:
     """So many objects, each of them a request of a connection, which waits for the answer and then for the bytes."""
-    size, moved = values["object_bytes"], objects * values["object_bytes"]
+    size, transferred = values["object_bytes"], objects * values["object_bytes"]
     service = "s3" if values["storage_class"] == STANDARD else "express"
     rate = f"{service}_put" if values["operation"] == UPLOAD else f"{service}_get"
     return Step(
@@ -81,8 +81,8 @@ def _moving(values: Mapping[str, Any], parameters: Parameters, objects: float) -
         request_s=parameters[f"{rate}_s"] + size / parameters["s3_connection_bytes_per_s"],
         at_once=max(1.0, min(values["parallel_limit"], objects)),
         rate=rate,
-        bytes=moved,
-        cpu_s=objects * parameters["request_cpu_s"] + moved / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
+        bytes=transferred,
+        cpu_s=objects * parameters["request_cpu_s"] + transferred / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
         threads=math.inf,
     )
 

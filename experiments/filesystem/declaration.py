@@ -141,7 +141,7 @@ class Filesystem(Experiment):
     }
     messages_per_concurrency = 11  # a first read, and as many repeats as a comparison needs
     defaults = {"architecture": "arm64", "ephemeral_storage_mb": 1228, "memory_size": 2048, "timeout_s": 60}
-    told_by_records = ("cache",)
+    recorded_variables = ("cache",)
     ignored_locally = IGNORED_LOCALLY | {
         "subnet_count": "the number of subnets",
         "throughput_mode": "throughput mode",

@@ -99,7 +99,7 @@ def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
 @cache
 def small_files(files: int) -> Sequence[DataObject]:
     """So many small files, as objects of S3. The model asks for them with every set of parameters."""
-    return tuple(DataObject(f"small/{at:05}.bin", SMALL_BYTES[at % len(SMALL_BYTES)]) for at in range(files))
+    return tuple(DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)]) for index in range(files))
 
 
 def is_mounted(values: Mapping[str, Any]) -> bool:

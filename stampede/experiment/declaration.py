@@ -257,7 +257,7 @@ class Experiment:
     # Variables of every experiment that have no effect on this one.
     unused: Sequence[str] = ()
     # Variables that no axis has because records say what came of them.
-    told_by_records: Sequence[str] = ()
+    recorded_variables: Sequence[str] = ()
 
     # Variables that the embedded AWS accepts and ignores, in words.
     ignored_locally: Mapping[str, str] = MappingProxyType(IGNORED_LOCALLY)
@@ -366,14 +366,13 @@ class Experiment:
         return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
 
     def is_logged(self, record: Mapping[str, Any]) -> bool:
-        """Whether S3's server access logs tell the requests of this record."""
-        named = ((axis.record_field, self.not_logged.get(axis.name, ())) for axis in self.axes)
-        return all(record.get(name) not in values for name, values in named)
+        """Whether S3's server access logs have the requests of this record."""
+        return all(record.get(axis.record_field) not in self.not_logged.get(axis.name, ()) for axis in self.axes)
 
     @property
     def speed(self) -> Metric:
         """The metric by which cells of any size can be compared: the first of which more is better."""
-        return next((one for one in self.metrics if one.better == "higher"), MBIT_PER_S)
+        return next((metric for metric in self.metrics if metric.better == "higher"), MBIT_PER_S)
 
     @property
     def time_field(self) -> str:

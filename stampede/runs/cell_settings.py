@@ -34,7 +34,7 @@ class CellSettings:
         self._blocks: dict[str, str] = {}
         experiment = of_run(manifest)
         self._in_records = experiment.record_fields
-        self._told = {*self._in_records, *experiment.told_by_records}
+        self._told = {*self._in_records, *experiment.recorded_variables}
         plan = _mapping(manifest.get("plan"))
         self.fixed = _mapping(plan.get("fixed"))
         self.swept = {
