@@ -10,8 +10,9 @@ from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objec
 from experiments.copy.key_plan import STRAIGHT, manifest_of
 from experiments.copy.usage import host_usage
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
+from stampede.experiment.axes import Axis, concurrency_axis
 from stampede.experiment.capabilities import KEYS, SharedList
-from stampede.experiment.declaration import IGNORED_LOCALLY, Axis, Compare, Matrix, Published, concurrency_axis
+from stampede.experiment.declaration import IGNORED_LOCALLY, Compare, Matrix, Published
 
 USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
 # The programs that the write-up compares, by their words in the table.

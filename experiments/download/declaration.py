@@ -7,21 +7,9 @@ from typing import Any
 from experiments.download.checks import checks
 from experiments.download.usage import usage
 from experiments.download.work import work
-from stampede.experiment.declaration import (
-    CPU_S_PER_GIB,
-    LAST_SECTIONS,
-    MBIT_PER_S,
-    REQUESTS,
-    RETRIES,
-    Axis,
-    Compare,
-    Experiment,
-    Matrix,
-    Metric,
-    Published,
-    concurrency_axis,
-    memory_axis,
-)
+from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix, Published
+from stampede.experiment.metrics import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric
 from stampede.experiment.objects import MEBIBYTE, DataObject
 
 

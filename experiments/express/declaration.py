@@ -9,26 +9,20 @@ from experiments.express import orders
 from experiments.express.checks import advice, checks
 from experiments.express.usage import tariffs, usage
 from experiments.express.work import published, usual_slices, work
+from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.by_size import BySize
 from stampede.experiment.capabilities import DIRECTORY_BUCKETS, AthenaQueries, Seeding
 from stampede.experiment.declaration import (
-    CPU_S,
     IGNORED_LOCALLY,
     LAST_SECTIONS,
-    PEAK_MEMORY_MB,
-    REQUESTS,
-    RETRIES,
-    Axis,
     Compare,
     Experiment,
     Matrix,
-    Metric,
     Published,
     StandIn,
-    concurrency_axis,
-    memory_axis,
 )
 from stampede.experiment.go_program import of_this_machine
+from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, REQUESTS, RETRIES, Metric
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
 PUBLISHED_BYTES = (10 * KILOBYTE, 100 * MEGABYTE)

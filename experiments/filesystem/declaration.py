@@ -16,24 +16,18 @@ from experiments.filesystem.usage import (
     what_arrives,
 )
 from experiments.filesystem.work import work
+from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.capabilities import FILE_SYSTEM, PassingRefusal, Seeding
 from stampede.experiment.declaration import (
-    CPU_S_PER_GIB,
     IGNORED_LOCALLY,
     LAST_SECTIONS,
-    MBIT_PER_S,
-    REQUESTS,
-    RETRIES,
-    Axis,
     Compare,
     Experiment,
     Matrix,
-    Metric,
     Published,
     StandIn,
-    concurrency_axis,
-    memory_axis,
 )
+from stampede.experiment.metrics import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric
 from stampede.experiment.objects import DataObject
 
 LARGE, SMALL = DATASETS

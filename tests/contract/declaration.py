@@ -68,7 +68,7 @@ def _own_variables(experiment: Experiment) -> set[str]:
 
 
 def _axes(experiment: Experiment) -> Iterator[str]:
-    told = outputs()
+    variables = outputs()
     for axis in experiment.axes:
         if axis.record_field not in _fields(experiment):
             yield f"axis {axis.name}: no record has {axis.record_field}"
@@ -79,7 +79,7 @@ def _axes(experiment: Experiment) -> Iterator[str]:
         # The work order may say what is another experiment's variable.
         if axis.variable in _own_variables(experiment) if axis.in_order else axis.variable not in declared():
             yield f"axis {axis.name}: {axis.variable} must be a variable of infra/, or else be in_order"
-        if not axis.in_order and axis.variable not in told:
+        if not axis.in_order and axis.variable not in variables:
             yield f"axis {axis.name}: infra/ has no output {axis.variable}, against which records are set"
     for names in ([axis.name for axis in experiment.axes], [axis.variable for axis in experiment.axes]):
         if len(set(names)) < len(names):
@@ -107,33 +107,33 @@ def _matrices(experiment: Experiment) -> Iterator[str]:
         if matrix is None:
             yield f"there is no matrix for {target}"
             continue
-        told = matrix.swept.keys() | matrix.fixed.keys() | matrix.rest.keys()
-        for name in sorted(told.union(*matrix.also) - known):
+        named = matrix.swept.keys() | matrix.fixed.keys() | matrix.rest.keys()
+        for name in sorted(named.union(*matrix.also) - known):
             yield f"matrix for {target}: {name} is neither a variable of infra/ nor an axis of the work order"
         for name in sorted(set().union(*matrix.also) - matrix.swept.keys()):
             yield f"matrix for {target}: {name} is in a product of `also` and not in the first"
-        for name in sorted(experiment.order_axes.keys() - told):
+        for name in sorted(experiment.order_axes.keys() - named):
             if not experiment.order_axes[name].is_variant:
                 yield f"matrix for {target}: the axis {name} of the work order has no value"
 
 
 def _comparisons(experiment: Experiment) -> Iterator[str]:
     axes = {axis.name for axis in experiment.axes}
-    for one in experiment.compare:
-        if unknown := set(one.axes) - axes:
-            yield f"comparison {one.name}: there is no axis {unknown.pop()}"
-        if one.kind == "choice" and len(one.base) != len(one.axes):
-            yield f"comparison {one.name}: its base must have a value for each of {list(one.axes)}"
+    for compare in experiment.compare:
+        if unknown := set(compare.axes) - axes:
+            yield f"comparison {compare.name}: there is no axis {unknown.pop()}"
+        if compare.kind == "choice" and len(compare.base) != len(compare.axes):
+            yield f"comparison {compare.name}: its base must have a value for each of {list(compare.axes)}"
 
 
 def _by_size(experiment: Experiment) -> Iterator[str]:
-    if (one := experiment.by_size) is None:
+    if (by_size := experiment.by_size) is None:
         return
-    for name in sorted({one.choice, one.size, one.moves[0]} - {axis.name for axis in experiment.axes}):
+    for name in sorted({by_size.choice, by_size.size, by_size.moves[0]} - {axis.name for axis in experiment.axes}):
         yield f"by_size: there is no axis {name}"
-    if not any(compare.kind == "choice" and compare.axes[0] == one.choice for compare in experiment.compare):
-        yield f"by_size: no comparison is a choice of {one.choice}, whose base the others are set against"
-    if wrong := set(one.moves[1].values()) - {"write", "read"}:
+    if not any(compare.kind == "choice" and compare.axes[0] == by_size.choice for compare in experiment.compare):
+        yield f"by_size: no comparison is a choice of {by_size.choice}, whose base is the other value"
+    if wrong := set(by_size.moves[1].values()) - {"write", "read"}:
         yield f"by_size: an operation writes or reads, and {wrong.pop()} is neither"
 
 
@@ -155,7 +155,7 @@ def _published(experiment: Experiment) -> Iterator[str]:
             yield f"there is no published table {table.file}"
             continue
         rows = list(csv.DictReader(file.read_text().splitlines()))
-        header, told = set(rows[0]), set(table.cell(rows[0]))
+        header, in_words = set(rows[0]), set(table.cell(rows[0]))
         for column in sorted({*table.only, *table.runs_ms} - header):
             yield f"published {table.file}: it has no column {column}"
         if not any(table.only.items() <= row.items() for row in rows):
@@ -163,7 +163,7 @@ def _published(experiment: Experiment) -> Iterator[str]:
         for name in sorted(set(table.beside_any) - {axis.name for axis in experiment.axes}):
             yield f"published {table.file}: beside any {name}, which is no axis"
         ours = {axis.name for axis in experiment.axes} | SPREAD | {metric.name for metric in experiment.metrics}
-        needed = {axis.name for axis in experiment.axes if not axis.is_variant} - table.fixed.keys() - told
+        needed = {axis.name for axis in experiment.axes if not axis.is_variant} - table.fixed.keys() - in_words
         for name in sorted((table.columns.keys() | table.fixed.keys()) - ours):
             yield f"published {table.file}: {name} is no column of ours"
         for column in sorted({table.columns.get(name, name) for name in needed | table.columns.keys()} - header):

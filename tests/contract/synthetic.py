@@ -31,7 +31,11 @@ def kind_of(experiment: Experiment, demand: Demand) -> str:
 
 def own_fields(experiment: Experiment, kind: str) -> list[str]:
     """What its records have besides the common keys: as agreed, else what its axes and metrics need."""
-    needed = ["warm_up", *(one.record_field for one in experiment.axes), *(one.field for one in experiment.metrics)]
+    needed = [
+        "warm_up",
+        *(axis.record_field for axis in experiment.axes),
+        *(metric.field for metric in experiment.metrics),
+    ]
     common = {*RECORD["common"], experiment.time_field}
     return RECORD["own"].get(kind) or [name for name in dict.fromkeys(needed) if name not in common]
 
@@ -44,11 +48,11 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
         RECORD["error"] if changes.get("status") == "error" else []
     )
     values = dict.fromkeys(fields, "made up")
-    values |= {one.field: 0 if one.how == "sum" else 0.25 for one in experiment.metrics}
+    values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
     before: list[Any] = []
-    for one in experiment.axes:
-        before.append(demand.values[one.variable] if one.variable else one.default_of(before))
-    values |= {one.record_field: value or None for one, value in zip(experiment.axes, before, strict=True)}
+    for axis in experiment.axes:
+        before.append(demand.values[axis.variable] if axis.variable else axis.default_of(before))
+    values |= {axis.record_field: value or None for axis, value in zip(experiment.axes, before, strict=True)}
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
     values |= {"status": "ok", "sdk": SDK}
@@ -70,13 +74,13 @@ def write(
     per_n: int = PER_N,
     repeats: int = 1,
     rounds: int = 1,
-    **told: Any,
+    **keys: Any,
 ) -> Path:
     """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
     message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
     The first `predicted` cells were predicted. `takes` gives the seconds of a cell's operations, else each cell's are
-    longer than those of the one before; cells of one stack ran in at most `rounds`. run.json says also what is
-    `told`."""
+    longer than those of the one before; cells of one stack ran in at most `rounds`. run.json has `keys`
+    too."""
     folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
     plan = with_rounds(plan, infra_defaults({}), rounds) if rounds > 1 else plan
@@ -85,25 +89,27 @@ def write(
     dice, made = random.Random(1), []
     for number, demand in enumerate(measured):
         factor = takes(demand) if takes else 1 + number / 4
-        flood = (one | {"run_id": folder.name} for one in _flood(experiment, demand, factor, dice))
+        flood = (record | {"run_id": folder.name} for record in _flood(experiment, demand, factor, dice))
         made += _in_rounds(flood, demand, number) if demand.rounds > 1 else flood
     sent = [
-        {"cell": one.name, "seq": seq, "message_id": f"{one.name}-{seq}", "warm_up": 0}
-        for one in measured
-        for seq in range(one.messages)
+        {"cell": demand.name, "seq": seq, "message_id": f"{demand.name}-{seq}", "warm_up": 0}
+        for demand in measured
+        for seq in range(demand.messages)
     ]
     counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
-    accounts = [{"cell": one.name, "sent": one.messages, "succeeded": one.messages, **counts} for one in measured]
+    accounts = [
+        {"cell": demand.name, "sent": demand.messages, "succeeded": demand.messages, **counts} for demand in measured
+    ]
     manifest = {
         "format": 1,
         "run_id": folder.name,
         "experiment": experiment.name,
         "target": "local",
         "plan": plan.as_dict(),
-        "cells": [one for one in plan.as_dict()["cells"] if one["cell"] in {cell.name for cell in measured}],
+        "cells": [cell for cell in plan.as_dict()["cells"] if cell["cell"] in {demand.name for demand in measured}],
         "cost": cost.estimate(plan).as_dict(),
     }
-    manifest |= told
+    manifest |= keys
     if predicted:
         manifest["prediction"] = prediction(cells[:predicted])
     files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
@@ -119,26 +125,32 @@ def write(
 def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
     """What run.json would hold of a model that knows none of these cells but by what the plan expects of one."""
     known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": CALIBRATION, "date": "2026-05-01"}
-    found = {}
-    for one in cells:
-        span = ONE_S * one.messages / one.concurrency
-        found[one.name] = {
+    predicted = {}
+    for demand in cells:
+        span = ONE_S * demand.messages / demand.concurrency
+        predicted[demand.name] = {
             "avg_s": ONE_S,
             "time_to_n_s": 0.05,
             "share_at_n": 0.9,
-            "most_at_once": one.concurrency,
+            "most_at_once": demand.concurrency,
             "span_s": span,
             "binds": "the client's CPU",
             "ranges": {
                 "avg_s": (0.8 * ONE_S, 1.2 * ONE_S),
                 "time_to_n_s": (0, 0.1),
                 "share_at_n": (0.5, 1),
-                "most_at_once": (one.concurrency, one.concurrency),
+                "most_at_once": (demand.concurrency, demand.concurrency),
                 "span_s": (0.9 * span, 1.1 * span),
             },
         }
     parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
-    return {"place": "local", "seed": 1, "date": "2026-05-01T10:00:00+00:00", "parameters": parameters, "cells": found}
+    return {
+        "place": "local",
+        "seed": 1,
+        "date": "2026-05-01T10:00:00+00:00",
+        "parameters": parameters,
+        "cells": predicted,
+    }
 
 
 def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:
@@ -168,13 +180,13 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
 def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> Iterator[dict[str, Any]]:
     """The records of a cell as they are when other cells ran between its rounds."""
     shares = [share_of_round(demand.messages, demand.rounds, at + 1) for at in range(demand.rounds)]
-    for one in flood:
-        at = next(at for at, share in enumerate(shares) if one["seq"] in share)
+    for record in flood:
+        at = next(at for at, share in enumerate(shares) if record["seq"] in share)
         later_ms = at * 3_600_000 + number * 60_000
-        yield one | {
+        yield record | {
             "round": at + 1,
-            "started_at_ms": one["started_at_ms"] + later_ms,
-            "finished_at_ms": one["finished_at_ms"] + later_ms,
+            "started_at_ms": record["started_at_ms"] + later_ms,
+            "finished_at_ms": record["finished_at_ms"] + later_ms,
         }
 
 
@@ -190,31 +202,31 @@ def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:
 def failed_objects(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of failed_objects.jsonl for these records."""
     return [
-        {name: one[name] for name in ("cell", "seq", "attempt")}
+        {name: record[name] for name in ("cell", "seq", "attempt")}
         | {"slice": 0, "line": 3, "source": "a b", "destination": "2015/01/01/00/a b"}
         | {"error_type": "AccessDenied", "error_message": "Access Denied"}
-        for one in records
-        if one.get("failed") == 1
+        for record in records
+        if record.get("failed") == 1
     ]
 
 
 def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The log events of these records as Lambda writes them."""
-    for one in records:
-        at, request = one["finished_at_ms"], one["request_id"]
-        ran = f"Duration: {at - one['started_at_ms']}.00 ms\tBilled Duration: {at - one['started_at_ms']} ms"
-        sizes = f"Memory Size: {one['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
+    for record in records:
+        at, request = record["finished_at_ms"], record["request_id"]
+        ran = f"Duration: {at - record['started_at_ms']}.00 ms\tBilled Duration: {at - record['started_at_ms']} ms"
+        sizes = f"Memory Size: {record['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
         named = ("run_id", "cell", "seq", "attempt")
-        lost = [{name: row[name] for name in row if name not in named} for row in failed_objects([one])]
-        lines = [json.dumps({name: one.get(name) for name in named} | {"failed_objects": lost})] if lost else []
+        lost = [{name: row[name] for name in row if name not in named} for row in failed_objects([record])]
+        lines = [json.dumps({name: record.get(name) for name in named} | {"failed_objects": lost})] if lost else []
         texts = (
             f"START RequestId: {request} Version: $LATEST",
             *lines,
-            json.dumps(one),
+            json.dumps(record),
             f"END RequestId: {request}",
             f"REPORT RequestId: {request}\t{ran}\t{sizes}",
         )
-        yield from ({"timestamp": at, "message": f"{text}\n", "logStream": one["sandbox_id"]} for text in texts)
+        yield from ({"timestamp": at, "message": f"{text}\n", "logStream": record["sandbox_id"]} for text in texts)
 
 
 def queries(experiment: Experiment, folder: Path) -> Path:
@@ -231,13 +243,13 @@ def _query(experiment: Experiment) -> str:
     time = experiment.time_field
     figures = {"count": "count(*)", "min_s": f"min({time})", "p25_s": f"pct({time}, 25)", "avg_s": f"avg({time})"}
     figures |= {"p75_s": f"pct({time}, 75)", "max_s": f"max({time})"}
-    for one in experiment.metrics[1:]:
-        if one.queried:
-            figures[one.name] = f"{'sum' if one.how == 'sum' else 'avg'}({one.field})"
-    axes = ", ".join(f"{one.record_field} as {one.name}" for one in experiment.axes)
+    for metric in experiment.metrics[1:]:
+        if metric.queried:
+            figures[metric.name] = f"{'sum' if metric.how == 'sum' else 'avg'}({metric.field})"
+    axes = ", ".join(f"{axis.record_field} as {axis.name}" for axis in experiment.axes)
     return (
         f'filter ispresent({time}) and status = "ok" and warm_up = 0\n'
         f"| stats {', '.join(f'{text} as {name}' for name, text in figures.items())} by {axes}\n"
-        f"| sort {', '.join(f'{one.name} asc' for one in experiment.axes)}\n"
+        f"| sort {', '.join(f'{axis.name} asc' for axis in experiment.axes)}\n"
         f"| display {', '.join(header(experiment))}\n"
     )

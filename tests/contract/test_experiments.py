@@ -8,9 +8,11 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.copy.key_plan import KeyPlan
 from stampede.cli.command_line import main
+from stampede.experiment.axes import Axis
 from stampede.experiment.by_size import BySize
 from stampede.experiment.capabilities import Seeding, SharedList
-from stampede.experiment.declaration import Axis, Compare, Matrix, Metric, Published
+from stampede.experiment.declaration import Compare, Matrix, Published
+from stampede.experiment.metrics import Metric
 from stampede.finding import BUILD, PROBLEM
 from stampede.insights import check
 from stampede.planning import checks, cost, predicting
@@ -55,9 +57,9 @@ KEY_PLAN = {"objects": "object_count", "seed": "data_seed"}
 def as_outputs(values):
     """The outputs of a stack of these variables; those that no variable names are texts, but for the key plan."""
     plan = {
-        one.name: values[KEY_PLAN.get(one.name, one.name)]
-        for one in fields(KeyPlan)
-        if one.name in KEY_PLAN or one.name in values
+        field.name: values[KEY_PLAN.get(field.name, field.name)]
+        for field in fields(KeyPlan)
+        if field.name in KEY_PLAN or field.name in values
     }
     return {name: values.get(name, f"the_{name}/") for name in outputs()} | {"key_plan": plan}
 
@@ -120,9 +122,9 @@ def test_its_saved_query_can_be_evaluated(experiment):
 
 
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
-    problems = [one for one in checks.run(plan, [checks.PLAN]) if one.status == PROBLEM]
+    problems = [finding for finding in checks.run(plan, [checks.PLAN]) if finding.status == PROBLEM]
     # What isn't built on this machine says nothing about the plan.
-    assert [one.sentence for one in problems if one.way_out != BUILD] == []
+    assert [finding.sentence for finding in problems if finding.way_out != BUILD] == []
 
 
 def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, plan, target, capsys, monkeypatch):
@@ -163,11 +165,11 @@ def test_what_a_cell_takes_is_known(experiment, cells):
 def test_its_objects_have_keys_of_their_own_and_fit_what_the_plan_counts(experiment, cells):
     for cell in cells:
         objects = experiment.objects(as_outputs(cell.values))
-        assert len({one.key for one in objects}) == len(objects)
-        assert all(one.key and one.size_bytes >= 0 for one in objects)
-        assert sum(one.size_bytes for one in objects if not one.copy_of) <= cell.usage.data_mb * 2**20
-        put_before = [one.key for one in objects]
-        assert all(one.copy_of in put_before[:at] for at, one in enumerate(objects) if one.copy_of)
+        assert len({item.key for item in objects}) == len(objects)
+        assert all(item.key and item.size_bytes >= 0 for item in objects)
+        assert sum(item.size_bytes for item in objects if not item.copy_of) <= cell.usage.data_mb * 2**20
+        put_before = [item.key for item in objects]
+        assert all(item.copy_of in put_before[:at] for at, item in enumerate(objects) if item.copy_of)
 
 
 def test_its_work_orders_are_json_that_says_every_axis_of_theirs(experiment, plan, cells):
@@ -189,7 +191,7 @@ def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):
         planned = experiment.shared_list.manifest(stack)
         count = experiment.messages(stack)
         named = [experiment.of_message({**stack, **cell.values, "from_manifest": True}, at) for at in range(count)]
-        slices = [at for one in named for at in range(one["first_slice"], one["first_slice"] + one["slices"])]
+        slices = [at for order in named for at in range(order["first_slice"], order["first_slice"] + order["slices"])]
         assert slices == list(range(planned.slice_count))
         assert experiment.preparation(stack) == {"empty_first": 1, "first_slice": 0, "slices": 0}
         order = experiment.order({**stack, **cell.values, "from_manifest": True}, ())

@@ -19,7 +19,7 @@ from stampede.sweep import calibration
 
 FILES = [*AWS.parent.glob("parameters*.json"), *(ROOT / "experiments").glob("*/parameters*.json")]
 # What a default matrix doesn't come to, as the plans that do.
-WAYS = {
+SETTINGS = {
     "download": [
         *(["method=crt"], ['provisioned_pollers={"minimum":2,"maximum":5}']),
         *(
@@ -58,29 +58,29 @@ def test_a_row_is_a_line_of_its_own_and_a_name_stands_once_in_a_file_and_has_one
             assert units.setdefault(row.name, row.unit) == row.unit, (path.name, row.name)
 
 
-def ask(experiment, place, asked, settings=()):
+def ask(experiment, place, parameters, settings=()):
     """Everything that the model asks about the cells of a plan."""
     plan = make_plan(experiment, place, settings, messages_per_concurrency=1)
     for demand in demands(plan, infra_defaults({})):
-        work = experiment.work(demand.values, asked)
+        work = experiment.work(demand.values, parameters)
         for quota in (False, True):
-            operations.of(work, demand.memory_mb, asked, quota)
-        flood_of(scenario_of(experiment, plan, demand), work, asked)
+            operations.of(work, demand.memory_mb, parameters, quota)
+        flood_of(scenario_of(experiment, plan, demand), work, parameters)
         for published in experiment.published if place == "aws" else ():
             if published.work:
-                published.work(demand.values, asked)
+                published.work(demand.values, parameters)
 
 
 @pytest.mark.parametrize("place", ["aws", "local"])
 def test_every_row_is_asked_for_by_a_work_or_a_part(place):
     unasked = {}
     for name, experiment in EXPERIMENTS.items():
-        asked = Asked(known_parameters(name, place))
-        for settings in ([], *WAYS[name]):
-            ask(experiment, place, asked, settings)
+        parameters = Asked(known_parameters(name, place))
+        for settings in ([], *SETTINGS.get(name, ())):
+            ask(experiment, place, parameters, settings)
         for path in files(name, place):
             names = {row.name for row in read(path)}
-            unasked[path] = unasked.get(path, names) & names - asked.names
+            unasked[path] = unasked.get(path, names) & names - parameters.names
     # What the checks ask, and what a calibration.
     if place == "aws":
         busy = {
@@ -92,13 +92,13 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
             "retry_mode": "standard",
             "retry_attempts": 5,
         }
-        asked = Asked(known_parameters("copy"))
-        copy_work.throttled(busy, asked)
-        copy_work.throttled(busy | {"pace": "adaptive"}, asked)
-        unasked[AWS] -= asked.names
+        parameters = Asked(known_parameters("copy"))
+        copy_work.throttled(busy, parameters)
+        copy_work.throttled(busy | {"pace": "adaptive"}, parameters)
+        unasked[AWS] -= parameters.names
     else:
         took = calibration.Took(1, 1.0, 1.0)
-        asked = Asked(known_parameters("download", "local"))
-        calibration.parameters(calibration.Measured(took, took, took, 2), asked, 2)
-        unasked[AWS.with_name("parameters_local.json")] -= asked.names
+        parameters = Asked(known_parameters("download", "local"))
+        calibration.parameters(calibration.Measured(took, took, took, 2), parameters, 2)
+        unasked[AWS.with_name("parameters_local.json")] -= parameters.names
     assert {name: rows for name, rows in unasked.items() if rows} == {}

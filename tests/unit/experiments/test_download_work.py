@@ -1,4 +1,4 @@
-"""What the model is told of one download: requests, connections, bytes and CPU seconds by method."""
+"""What the model is asked about one download: requests, connections, bytes and CPU seconds by method."""
 
 import pytest
 

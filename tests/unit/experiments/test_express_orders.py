@@ -26,7 +26,7 @@ def plan(*settings, target="aws"):
     return make_plan(EXPRESS, target, settings, messages_per_concurrency=10)
 
 
-def told(plan, *names):
+def cell_values(plan, *names):
     return [tuple(plan.values(cell)[name] for name in names) for cell in plan.cells()]
 
 
@@ -49,12 +49,12 @@ def test_a_set_has_as_many_objects_as_the_published_one_and_about_as_many_bytes_
 
 def test_each_slice_of_the_default_matrix_ends_well_within_lambdas_15_minutes():
     names = ("operation", "storage_class", "object_bytes", "parallel_limit", "object_count", "slices")
-    found = {cell[:-1]: cell[-1] for cell in told(plan(), *names)}
-    for cell, slices in found.items():
+    cells = {cell[:-1]: cell[-1] for cell in cell_values(plan(), *names)}
+    for cell, slices in cells.items():
         if cell[0] in ("upload", "download"):
             values = express_values.cell(**dict(zip(names, (*cell, slices), strict=True)))
             assert express_work.alone(values).mean_s <= 600
-    assert {cell: slices for cell, slices in found.items() if slices > 1} == {
+    assert {cell: slices for cell, slices in cells.items() if slices > 1} == {
         ("upload", "standard", 10_000, 1, 77_577): 6,
         ("download", "standard", 10_000, 1, 77_577): 4,
     }
@@ -135,36 +135,36 @@ def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
     ],
 )
 def test_an_operation_or_a_size_that_is_set_is_run_as_the_products_of_the_matrix_have_it(setting, wanted):
-    assert set(told(plan(setting), "operation", "object_bytes", "parallel_limit", "concurrency_value")) == wanted
+    assert set(cell_values(plan(setting), "operation", "object_bytes", "parallel_limit", "concurrency_value")) == wanted
 
 
 def test_downloads_alone_are_those_as_published_and_those_by_object_size():
     one = plan("operation=download")
-    assert {cell[0] for cell in told(one, "operation")} == {"download"}
+    assert {cell[0] for cell in cell_values(one, "operation")} == {"download"}
     assert len(one.cells()) == 2 * (2 + 6)
 
 
 def test_a_parallel_limit_that_is_set_leaves_athena_alone():
-    found = set(told(plan("parallel_limit=64"), "operation", "parallel_limit"))
-    assert found == {("upload", 64), ("download", 64), ("count", 1), ("aggregate", 1)}
+    cells = set(cell_values(plan("parallel_limit=64"), "operation", "parallel_limit"))
+    assert cells == {("upload", 64), ("download", 64), ("count", 1), ("aggregate", 1)}
 
 
 def test_a_count_that_is_set_holds_in_every_cell_and_else_each_has_its_own():
-    assert set(told(plan("object_count=10"), "object_count", "slices")) == {(10, 1)}
-    assert len(set(told(plan(), "object_count"))) > 3
-    assert {count for (count,) in told(plan(target="local"), "object_count")} == {2, 10, 50}
+    assert set(cell_values(plan("object_count=10"), "object_count", "slices")) == {(10, 1)}
+    assert len(set(cell_values(plan(), "object_count"))) > 3
+    assert {count for (count,) in cell_values(plan(target="local"), "object_count")} == {2, 10, 50}
 
 
 def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_stand():
     one = plan(target="local")
     assert len(one.cells()) <= 30
-    found = set(told(one, "operation", "storage_class", "object_bytes", "parallel_limit"))
+    cells = set(cell_values(one, "operation", "storage_class", "object_bytes", "parallel_limit"))
     published = {
         tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
         for row in every_cell(EXPRESS)
     }
     assert len(published) == 12
-    assert published - found == {
+    assert published - cells == {
         (operation, storage_class, 100_000_000, 1)
         for operation in ("count",)
         for storage_class in ("standard", "express")

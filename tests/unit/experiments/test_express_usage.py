@@ -193,9 +193,11 @@ def test_the_published_cases_cost_what_a_sum_by_hand_says():
 
 def test_the_matrix_on_aws_has_the_published_cases_and_a_duration_and_a_bill_by_service():
     plan = make_plan(EXPRESS, "aws", [], messages_per_concurrency=EXPRESS.messages_per_concurrency)
-    told = [plan.values(each) for each in plan.cells()]
+    cells = [plan.values(cell) for cell in plan.cells()]
     cases = {
-        (one["operation"], one["storage_class"], one["object_bytes"]) for one in told if one["parallel_limit"] == 1
+        (values["operation"], values["storage_class"], values["object_bytes"])
+        for values in cells
+        if values["parallel_limit"] == 1
     }
     assert cases >= {
         (operation, kind, size)

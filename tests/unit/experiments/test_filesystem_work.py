@@ -1,4 +1,4 @@
-"""What the model is told of one copy of a data set: from S3, from a mount, and from the page cache."""
+"""What the model is asked about one copy of a data set: from S3, from a mount, and from the page cache."""
 
 import pytest
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from experiments import EXPERIMENTS, Axis
 from stampede.experiment.capabilities import AthenaQueries, Execution
-from stampede.experiment.declaration import Metric
+from stampede.experiment.metrics import Metric
 from tests.unit.loader import shares_experiment
 
 DOWNLOAD = EXPERIMENTS["download"]

@@ -9,17 +9,11 @@ from typing import Any
 
 from experiments import Axis, Experiment
 from experiments.download.declaration import DOWNLOAD
+from stampede.experiment.axes import concurrency_axis, memory_axis
 from stampede.experiment.by_size import BySize, Tariff
 from stampede.experiment.capabilities import AthenaQueries
-from stampede.experiment.declaration import (
-    LAST_SECTIONS,
-    Compare,
-    Metric,
-    Published,
-    StandIn,
-    concurrency_axis,
-    memory_axis,
-)
+from stampede.experiment.declaration import LAST_SECTIONS, Compare, Published, StandIn
+from stampede.experiment.metrics import Metric
 
 OPERATIONS = {"upload": "write", "download": "read"}
 BASE, QUICK = "standard", "express"
