@@ -27,6 +27,7 @@ CAP = Axis(
     in_order=True,
     allowed=range(100_000 + 1),
 )
+PUBLISHED_CALLS = {"retry_mode": "standard", "retry_attempts": 4, "pace": "fixed", "calls_per_s": 0}
 # One message before a flood empties the destination; it copies nothing.
 EMPTYING = {"empty_first": 1, "first_slice": 0, "slices": 0}
 
@@ -107,17 +108,11 @@ class Copy(Experiment):
         # As published: five runs at each limit.
         "aws": Matrix(
             swept={"parallel_limit": (1, 10, 20, 50, 100, 200, 500, 1000)},
-            fixed={"retry_mode": "standard", "retry_attempts": 4, "pace": "fixed", "calls_per_s": 0},
+            fixed=PUBLISHED_CALLS,
         ),
         "local": Matrix(
             swept={"parallel_limit": (1, 10, 50, 100)},
-            fixed={
-                "object_bytes": 10_000,
-                "retry_mode": "standard",
-                "retry_attempts": 4,
-                "pace": "fixed",
-                "calls_per_s": 0,
-            },
+            fixed={"object_bytes": 10_000, **PUBLISHED_CALLS},
         ),
     }
     messages_per_concurrency = 5

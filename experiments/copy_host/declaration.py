@@ -15,6 +15,7 @@ from stampede.experiment.capabilities import KEYS, SharedList
 from stampede.experiment.declaration import IGNORED_LOCALLY, Compare, Matrix, Published
 
 USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
+PUBLISHED_CALLS = {"retry_mode": "legacy", "retry_attempts": 5, "pace": "fixed", "calls_per_s": 0}
 # The programs that the write-up compares, by their words in the table.
 PROGRAMS = {
     "aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs", AWS_CLI),
@@ -39,19 +40,11 @@ class CopyHost(Copy):
     matrices = {
         "aws": Matrix(
             swept={"parallel_limit": (100, 200, 400, 800, 1000, 1500, 2000)},
-            fixed={"retry_mode": "legacy", "retry_attempts": 5, "pace": "fixed", "calls_per_s": 0},
+            fixed=PUBLISHED_CALLS,
         ),
         "local": Matrix(
             swept={"parallel_limit": (10, 50, 100)},
-            fixed={
-                "object_count": 3000,
-                "object_bytes": 10_000,
-                "slice_rows": 500,
-                "retry_mode": "legacy",
-                "retry_attempts": 5,
-                "pace": "fixed",
-                "calls_per_s": 0,
-            },
+            fixed={"object_count": 3000, "object_bytes": 10_000, "slice_rows": 500, **PUBLISHED_CALLS},
         ),
     }
     messages_per_concurrency = 1

@@ -21,26 +21,18 @@ class Seeding:
 
 
 class Manifest(Protocol):
-    """A list of rows, stored in slices as objects of S3; the same parameters make the same slices."""
+    """A list of so many `objects` in slices, each of them an object of S3 below the prefix `manifest`. `slices` are
+    their texts in turn, in ASCII, made while they are asked for; the same `parameters` (JSON) make the same ones."""
 
     objects: int
+    manifest: str
+    slice_count: int
 
-    @property
-    def manifest(self) -> str:
-        """The prefix of the slices' keys."""
+    def slice_key(self, index: int) -> str: ...
 
-    @property
-    def slice_count(self) -> int:
-        """How many slices there are."""
+    def slices(self) -> Iterator[str]: ...
 
-    def slice_key(self, index: int) -> str:
-        """The key of slice `index` (from 0)."""
-
-    def slices(self) -> Iterator[str]:
-        """The text of each slice in turn, ASCII, made while it is asked for."""
-
-    def parameters(self) -> dict[str, Any]:
-        """What made the list, as JSON."""
+    def parameters(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

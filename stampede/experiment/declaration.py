@@ -146,7 +146,6 @@ class Experiment:
     unused: Sequence[str] = ()
     # Variables that no axis has because records say what came of them.
     recorded_variables: Sequence[str] = ()
-
     # Variables that the embedded AWS accepts and ignores, in words.
     ignored_locally: Mapping[str, str] = MappingProxyType(IGNORED_LOCALLY)
 
@@ -224,15 +223,6 @@ class Experiment:
         """US dollars for keeping the data a month, and for one operation; None where that isn't known."""
         return None
 
-    def with_(self, **changes: Any) -> Self:
-        """A copy with other attributes; a function that stands in for a method is called without `self`. Raises
-        TypeError for an attribute that experiments don't have."""
-        if unknown := [name for name in changes if not hasattr(self, name)]:
-            raise TypeError(f"an experiment has no {', '.join(unknown)}")
-        changed = copy.copy(self)
-        vars(changed).update(changes)
-        return changed
-
     def execution(self, values: Mapping[str, Any]) -> Execution | None:
         """The query that Athena carries out for each message of this cell; None for a cell of functions."""
         if self.athena is None or values[self.athena.axis] not in self.athena.values:
@@ -266,6 +256,15 @@ class Experiment:
     def time_field(self) -> str:
         """The record's word for the time of one operation, in seconds."""
         return self.metrics[0].field
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with other attributes; a function that stands in for a method is called without `self`. Raises
+        TypeError for an attribute that experiments don't have."""
+        if unknown := [name for name in changes if not hasattr(self, name)]:
+            raise TypeError(f"an experiment has no {', '.join(unknown)}")
+        changed = copy.copy(self)
+        vars(changed).update(changes)
+        return changed
 
 
 def is_of_n(experiment: Experiment, compare: Compare) -> bool:

@@ -116,6 +116,12 @@ def test_a_declaration_that_is_wrong_is_told_what(changed, words):
     assert words in " | ".join(wrong(DOWNLOAD.with_(**changed)))
 
 
+def test_a_variation_of_a_declaration_changes_what_there_is_and_the_original_stays():
+    assert (DOWNLOAD.with_(query="own").query, DOWNLOAD.query) == ("own", "methods")
+    with pytest.raises(TypeError, match="an experiment has no colour"):
+        DOWNLOAD.with_(colour="red")
+
+
 def test_its_saved_query_can_be_evaluated(experiment):
     for file in (ROOT / "queries" / experiment.name).glob("*.cwli"):
         check(file.read_text())
