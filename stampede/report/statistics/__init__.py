@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from stampede.report.statistics import rules
+from stampede.report.statistics import knee, rules
 from stampede.report.statistics.by_size import by_size
 from stampede.report.statistics.cell_figures import failed, measured
 from stampede.report.statistics.cold import is_told
 from stampede.report.statistics.comparisons import comparisons
-from stampede.report.statistics.knee import knees
 from stampede.report.statistics.prediction import prediction
 from stampede.report.statistics.selection import cells, first_of_each
 from stampede.report.statistics.verdict import verdict
@@ -37,15 +36,20 @@ def statistics(run: Run) -> dict[str, Any]:
     found = [measured(cell, run.experiment, cold_among) for cell in sorted_out]
     figures = [cell.figures for cell in found]
     compared, foreseen = comparisons(found, run.experiment), prediction(run, sorted_out, found)
-    own: dict[str, Any] = {"knees": knees(sorted_out, run.experiment)} if run.experiment.knee else {}
-    own |= {"by_size": by_size(found, run)} if run.experiment.by_size else {}
+    knees = knee.series_of(sorted_out, run.experiment) if run.experiment.knee else []
+    sizes = by_size(found, run) if run.experiment.by_size else []
+    own: dict[str, Any] = {}
+    if run.experiment.knee:
+        own["knees"] = {"rule": knee.rule(run.experiment), "series": [series.figures() for series in knees]}
+    if run.experiment.by_size:
+        own["by_size"] = sizes
     return {
         "format": FORMAT,
         "run_id": run.run_id,
         "experiment": run.experiment.name,
         "target": run.target,
         "rules": rules.as_dict(run.experiment),
-        "verdict": verdict(run, figures, compared, own, foreseen),
+        "verdict": verdict(run, figures, compared, foreseen, sizes, knees),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,

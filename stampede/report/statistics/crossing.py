@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stampede.phrases import decimal_size, listed
+from stampede.phrases import decimal_size, decimal_sizes, listed
 from stampede.report.statistics import rules, together
 from stampede.report.statistics.bootstrap import Resampled, interval
 
@@ -92,21 +92,21 @@ def _words(
         return f"it is unknown whether {told_of.format(above)}: each variant needs {needed} measurements at every size"
     if {*told} == {UNCLEAR}:
         return f"it is too close to call at every measured size whether {told_of.format(above)}"
-    at = {which: listed([decimal_size(size) for size, one in zip(sizes, told, strict=True) if one == which])
-          for which in (ABOVE, BELOW, UNCLEAR) if which in told}  # fmt: skip
-    parts = [f"{name} at {at[which]}" for which, name in ((ABOVE, above), (BELOW, below)) if which in at]
-    first, *rest = [*parts, *([f"too close to call at {at[UNCLEAR]}"] if UNCLEAR in at else [])]
-    name, _, places = first.partition(" at ")
-    return "; ".join([f"{told_of.format(name)} at {places}", *rest])
+    at = {level: listed([decimal_size(size) for size, one in zip(sizes, told, strict=True) if one == level])
+          for level in (ABOVE, BELOW, UNCLEAR) if level in told}  # fmt: skip
+    names_at = [(name, at[level]) for level, name in ((ABOVE, above), (BELOW, below)) if level in at]
+    (name, places), *others = names_at
+    clauses = [f"{told_of.format(name)} at {places}", *(f"{name} at {places}" for name, places in others)]
+    if UNCLEAR in at:
+        clauses.append(f"too close to call at {at[UNCLEAR]}")
+    return "; ".join(clauses)
 
 
 def _between(ends: dict[str, float | None]) -> str:
     low, high = ends["low"], ends["high"]
     if low is None or high is None:
         return f"{_about(high)} or less" if low is None else f"{_about(low)} or more"
-    least, most = (decimal_size(end, 2 if _about(low) != _about(high) else 3) for end in (low, high))
-    number, _, unit = least.partition(" ")
-    return f"{number if most.endswith(f' {unit}') else least} to {most}"
+    return decimal_sizes(low, high, 2 if _about(low) != _about(high) else 3)
 
 
 def _about(size_bytes: float) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.experiment.declaration import is_of_n, n_axis
-from stampede.phrases import listed, some
+from stampede.phrases import capitalised, listed, some
 from stampede.report import sdks
 from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
+from stampede.report.statistics.knee import Series
 from stampede.report.statistics.prediction import misses
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.evidence import contradictions
@@ -26,25 +27,30 @@ def verdict(
     run: Run,
     cells: Sequence[Figures],
     comparisons: Mapping[str, Sequence[Figures]],
-    own: Figures,
     predicted: Figures | None,
+    by_size: Sequence[Figures] = (),
+    knees: Sequence[Series] = (),
 ) -> dict[str, Any]:
     """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells`, `comparisons`, `predicted` and `own`, what only such an experiment has, are those of statistics.json.
+    `cells`, `comparisons`, `predicted` and `by_size` are those of statistics.json.
     """
     against = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
     per_place = _per_place(run, cells, against)
     levels = {one["level"] for one in per_place}
     level = levels.pop() if len(levels) == 1 else "mixed" if levels else "cant_tell"
     words = _Words(run, cells)
+    # What compares cells, and isn't unknown.
+    compared = [row for rows in comparisons.values() for row in rows if row["all"]["level"] != "cant_tell"]
+    compared += [point for one in by_size for point in one["points"] if point["speedup"]["low"] is not None]
+    compared += [series.figures() for series in knees]
     return {
         "level": level,
-        "headline": headline(run, cells, comparisons, own),
+        "headline": headline(run, cells, comparisons, by_size, [series.claim() for series in knees]),
         "per_memory": per_place,
         "reached": words.reached(),
-        "caveats": words.caveats(against, predicted, _told(comparisons, own)),
+        "caveats": words.caveats(against, predicted, compared),
     }
 
 
@@ -67,13 +73,6 @@ def _per_place(run: Run, cells: Sequence[Figures], against: Sequence[Figures]) -
         if still_holds[place]:
             found[place]["holds_up_to"] = one[name_of_n]
     return list(found.values())
-
-
-def _told(comparisons: Mapping[str, Sequence[Figures]], own: Figures) -> list[Figures]:
-    """What compares cells, and isn't unknown."""
-    rows = [one for group in comparisons.values() for one in group if one["all"]["level"] != "cant_tell"]
-    points = [point for one in own.get("by_size", ()) for point in one["points"] if point["speedup"]["low"] is not None]
-    return [*rows, *points, *own.get("knees", {}).get("series", ())]
 
 
 class _Words:
@@ -122,9 +121,9 @@ class _Words:
             ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
             found.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
             for one, names in self._run.stand_ins(map(self._key, self._cells)).items():
-                short = one.short[0].upper() + one.short[1:]
                 found.append(
-                    f"{short} is the stand-in for {listed(names)}; its figures say nothing about {listed(names)}."
+                    f"{capitalised(one.short)} is the stand-in for {listed(names)}; its figures say nothing about "
+                    f"{listed(names)}."
                 )
         elif self._run.target == "endpoint":
             found.append(f"These figures describe {self._run.source}, not AWS.")
@@ -142,14 +141,14 @@ class _Words:
 
     def _failed(self) -> list[str]:
         """Where objects failed: what was copied says little about what would have been."""
-        whole = failed_objects(self._cells)
-        if not whole:
+        planned, failed = failed_objects(self._cells)
+        if not failed:
             return []
         worst = sorted(
             (cell for cell in self._cells if cell["client"]["failed"]), key=lambda one: -one["client"]["failed"]
         )
         where = [f"{cell['client']['failed']:,} with {self._named(cell)}" for cell in worst]
-        return [f"{whole}: {some(where, NAMED, '; ')}."]
+        return [f"{failed:,} of {planned:,} objects failed: {some(where, NAMED, '; ')}."]
 
     def _disturbed(self) -> list[str]:
         """Where messages of other cells came back while a cell had its round."""

@@ -10,7 +10,7 @@ from experiments.copy.declaration import COPY
 from stampede import report
 from stampede.report import compare_runs, published, statistics
 from stampede.report.statistics.bootstrap import Sample
-from stampede.report.statistics.knee import _Series
+from stampede.report.statistics.knee import Series
 from stampede.runs.cell_key import Key
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
@@ -153,7 +153,7 @@ def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.2
     keys = [Key((limit,), "", (AXIS,)) for limit in LIMITS]
     for _ in range(runs):
         samples = [Sample(dice.lognormal(0, spread, 5) * one, key.words) for key, one in zip(keys, speeds, strict=True)]
-        found = _Series(COPY, keys, samples, frozenset(), (), ()).figures()
+        found = Series(COPY, keys, samples).figures()
         held += found["range"]["low"] <= true <= (found["range"]["high"] or LIMITS[-1])
         named += found["knee"] == true
     assert held >= 0.95 * runs
