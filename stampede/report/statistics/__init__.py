@@ -17,7 +17,7 @@ import numpy as np
 from stampede.report.statistics import knee, rules
 from stampede.report.statistics.by_size import by_size
 from stampede.report.statistics.cell_figures import failed, measured
-from stampede.report.statistics.cold import is_told
+from stampede.report.statistics.cold import is_comparable
 from stampede.report.statistics.comparisons import comparisons
 from stampede.report.statistics.prediction import prediction
 from stampede.report.statistics.selection import cells, first_of_each
@@ -32,7 +32,7 @@ FORMAT = 1
 def statistics(run: Run) -> dict[str, Any]:
     """The content of statistics.json for `run`, ready for JSON: the same records give the same numbers."""
     sorted_out = cells(run)
-    cold_among = max(1, sum(is_told(cell.done) for cell in sorted_out))
+    cold_among = max(1, sum(is_comparable(cell.done) for cell in sorted_out))
     found = [measured(cell, run.experiment, cold_among) for cell in sorted_out]
     figures = [cell.figures for cell in found]
     compared, foreseen = comparisons(found, run.experiment), prediction(run, sorted_out, found)

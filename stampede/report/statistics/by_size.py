@@ -12,14 +12,13 @@ from stampede.experiment.by_size import Tariff
 from stampede.phrases import decimal_size, listed
 from stampede.report import prices
 from stampede.report.statistics import rules, together
-from stampede.report.statistics.bootstrap import Resampled, interval
+from stampede.report.statistics.bootstrap import Resampled
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.crossing import UNCLEAR, break_even
 from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.rounds import shared
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.run import Run
-from stampede.runs.spread import quantile
 
 VERBS = {"write": "writing", "read": "reading"}
 # The record's word for a function's memory in MB.
@@ -175,7 +174,7 @@ class _Bill:
 def _median(cell: Measured, pair: Pair) -> Resampled:
     """Seconds of one object, because one of both may come in more slices."""
     share = pair.size_bytes / (cell.moved_bytes or math.nan)
-    return Resampled(quantile(cell.everything.values.tolist(), 0.5) * share, cell.everything.medians * share)
+    return Resampled(cell.everything.median * share, cell.everything.medians * share)
 
 
 def _point(pair: Pair, time: Both, cost: Both | None, among: int) -> dict[str, Any]:
@@ -202,8 +201,7 @@ def _ratio(both: Both, pair: Pair, among: int) -> dict[str, float | None]:
     found = base.over(ours)
     if pair.count < rules.MINIMUM_FOR_COMPARISON:
         return {"value": found.value, "low": None, "high": None}
-    alone = interval(found.values, pair.size)
-    return {"value": found.value} | together.of_ratio(found.value, alone, pair.size, among)
+    return together.of_ratio(found.value, found.values, pair.size, among)
 
 
 def _even(

@@ -7,7 +7,7 @@ import numpy as np
 
 from stampede.phrases import decimal_size, decimal_sizes, listed
 from stampede.report.statistics import rules, together
-from stampede.report.statistics.bootstrap import Resampled, interval
+from stampede.report.statistics.bootstrap import Resampled
 
 # What can be said of a ratio: above or below 1 at every size, falling or rising through it once, or neither.
 ABOVE, BELOW, FALLS, RISES, UNCLEAR = "above", "below", "falls", "rises", "unclear"
@@ -56,7 +56,8 @@ def break_even(
         result["level"] = told[0]
     elif len(found) == 1 and None not in told and {ABOVE, BELOW} <= {*told}:
         [(at_bytes, rises)] = found
-        reached = together.of_ratio(at_bytes, _interval(sizes, apart, count, rises), count, among)
+        first, last = _crossed(sizes, apart, rises)
+        reached = together.of_ratio(at_bytes, first, count, among, above=last)
         ends = {"low": None if reached["low"] <= sizes[0] else reached["low"],
                 "high": None if reached["high"] >= sizes[-1] else reached["high"]}  # fmt: skip
         if any(ends.values()):
@@ -64,13 +65,13 @@ def break_even(
     return result | {"words": _words(result, sizes, told, names, told_of), "short": _short(result, sizes, told)}
 
 
-def _interval(sizes: Sequence[float], apart: Sequence[Resampled], count: int, rises: bool) -> dict[str, float]:
-    """Where each resample crosses, from the first to the last time; one that never does crosses beyond the sizes."""
+def _crossed(sizes: Sequence[float], apart: Sequence[Resampled], rises: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Where each resample crosses, the first and the last time; one that never does crosses beyond the sizes."""
     heights = np.stack([one.values for one in apart], axis=1)
     at = _passed(np.asarray(sizes, dtype=float), heights)
     none = np.isnan(at).all(axis=1)
     at[none] = np.where((heights[none, :1] >= 0) == rises, sizes[0], sizes[-1])
-    return interval(np.nanmin(at, axis=1), count, above=np.nanmax(at, axis=1))
+    return np.nanmin(at, axis=1), np.nanmax(at, axis=1)
 
 
 def _words(

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from stampede.report.statistics.bootstrap import Sample, interval
+from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.rules import MINIMUM_ROUNDS, RESAMPLES
 from stampede.runs.records import ROUND_BITS, UNKNOWN, Names, Records
 
@@ -96,15 +96,15 @@ class RoundSample(Sample):
             part[which] = place - rank
         return below, above, part
 
-    def delta_interval(self, base: "RoundSample") -> dict[str, float]:
-        """The interval of Cliff's delta against `base`."""
+    def deltas(self, base: "RoundSample") -> np.ndarray:
+        """Cliff's delta against `base` in each resample."""
         wins = np.empty((len(self._own), len(base._own)))
         for at in range(len(base._own)):
             theirs = base.values[base._at == at]
             less, less_or_equal = (np.searchsorted(theirs, self.values, side) for side in ("left", "right"))
             wins[:, at] = np.bincount(self._at, less + less_or_equal - len(theirs))
         pairs = (self.draws @ np.bincount(self._at)) * (base.draws @ np.bincount(base._at))
-        return interval(((self.draws @ wins) * base.draws).sum(axis=1) / pairs, min(self.size, base.size))
+        return ((self.draws @ wins) * base.draws).sum(axis=1) / pairs
 
 
 def shared(ours: Sample, base: Sample) -> dict[str, int]:
