@@ -20,20 +20,26 @@ def effect(ours: Sample, base: Sample, among: int = 1) -> dict[str, Any]:
     `level` is read off the interval of the ratio of medians: "holds" when it lies within 1 +- HOLDS_WITHIN, "slower"
     or "faster" when it lies outside on one side, "unclear" when it reaches across, "cant_tell" with too few.
     """
-    figures: dict[str, Any] = {"count": len(ours), "base_count": len(base)}
     if why := refusal(ours, base):
-        nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
-        return figures | nothing | {"level": "cant_tell", "why": why}
+        return incomparable(ours, base, why)
     size = min(ours.size, base.size)
     ratio = together.of_ratio(ours.median / base.median, ours.medians / base.medians, size, among)
     means = mean(ours.values.tolist()) / mean(base.values.tolist())
-    return figures | {
+    return {
+        "count": len(ours),
+        "base_count": len(base),
         "ratio_of_medians": ratio,
         "ratio_of_means": {"value": means} | interval(ours.means / base.means, size),
         "cliffs_delta": _delta(ours, base, among),
         "level": level(ratio),
         "why": None,
     }
+
+
+def incomparable(ours: Sample, base: Sample, why: str) -> dict[str, Any]:
+    """The same of two that aren't compared."""
+    nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
+    return {"count": len(ours), "base_count": len(base), **nothing, "level": "cant_tell", "why": why}
 
 
 def level(ratio: dict[str, float]) -> str:
