@@ -12,10 +12,17 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def capitalised(text: str) -> str:
+    """The beginning of a sentence: only its first letter changes."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def some(parts: Sequence[str], most: int, between: str = "") -> str:
     """The first `most` parts listed, and how many more there are: `a, b and 7 more`; with `between` joined by it."""
-    told = [*parts[:most], *([f"{len(parts) - most} more"] if len(parts) > most else [])]
-    return between.join(told) if between else listed(told)
+    named = list(parts[:most])
+    if len(parts) > most:
+        named.append(f"{len(parts) - most} more")
+    return between.join(named) if between else listed(named)
 
 
 def significant(value: float) -> str:
@@ -81,11 +88,21 @@ def size_words(size_bytes: int) -> str:
 
 def decimal_size(size_bytes: float, digits: int = 3) -> str:
     """A size for reading, in decimal units, rounded to so many digits: `45.3 KB`, `100 MB`."""
+    return " ".join(_in_decimal_unit(size_bytes, digits))
+
+
+def decimal_sizes(low_bytes: float, high_bytes: float, digits: int = 3) -> str:
+    """Two sizes for reading, in decimal units: `45.3 to 100 KB`, `45.3 KB to 1 MB`."""
+    (low, low_unit), (high, high_unit) = (_in_decimal_unit(size, digits) for size in (low_bytes, high_bytes))
+    return f"{low} to {high} {high_unit}" if low_unit == high_unit else f"{low} {low_unit} to {high} {high_unit}"
+
+
+def _in_decimal_unit(size_bytes: float, digits: int) -> tuple[str, str]:
     rounded = float(f"{size_bytes:.{digits}g}")
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
         if rounded >= factor:
-            return f"{rounded / factor:g} {unit}"
-    return f"{rounded:g} bytes"
+            return f"{rounded / factor:g}", unit
+    return f"{rounded:g}", "bytes"
 
 
 def duration(value_s: float) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ from stampede.report.figures import Picture, drawing, run_ratios
 from stampede.report.grid import (
     LEVELS,
     Column,
-    Entry,
     Grid,
     coordinates,
     head_columns,
@@ -26,8 +26,8 @@ from stampede.report.measured import moved_words, speed_of
 from stampede.report.sections import downloads, environment
 from stampede.report.statistics import rules
 from stampede.report.statistics.cell_figures import Measured, measured
-from stampede.report.statistics.comparisons import took_words
-from stampede.report.statistics.effect import effect
+from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took_words
+from stampede.report.statistics.effect import effect, incomparable, refusal
 from stampede.report.statistics.selection import cells
 from stampede.runs import atomic, unfinished
 from stampede.runs.cell_key import Key, distinguishing
@@ -47,11 +47,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A later run against the first: {cell: effect} of the cells that both have times in, and what it shows."""
+    """A later run against the first: {cell: effect} of the cells that both have times in. The intervals of those that
+    can be compared, so many, hold `together`."""
 
     base: Side
     side: Side
     effects: Mapping[Key, Mapping[str, Any]]
+    together: int = 0
 
     @property
     def operation(self) -> tuple[str, str]:
@@ -76,107 +78,117 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
         raise NoReport("a results folder is named twice; name two different runs")
     if len(run_dirs) > 26:
         raise NoReport(f"{len(run_dirs)} results folders are too many for a comparison; name at most 26.")
-    sides = [_side(chr(ord("A") + at), path) for at, path in enumerate(run_dirs)]
+    sides = []
+    for at, path in enumerate(run_dirs):
+        run = load(path)
+        own = [measured(cell, run.experiment) for cell in cells(run)]
+        sides.append(Side(chr(ord("A") + at), run, {cell.key: cell for cell in own if cell.figures["count"]}))
     if len(names := list(dict.fromkeys(side.run.experiment.name for side in sides))) > 1:
         raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment.")
-    pairs = [Pair(sides[0], side, _effects(sides[0], side)) for side in sides[1:]]
+    pairs = [_pair(sides[0], side) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
     atomic.write_text(path, templating.page("templates/comparison.html.j2", _context(sides, pairs)))
     return path
 
 
+def _pair(base: Side, side: Side) -> Pair:
+    """Each common cell of both, with intervals that hold together."""
+    refusals: dict[Key, str | None] = {}
+    for key in sorted(base.cells.keys() & side.cells.keys()):
+        ours, theirs = side.cells[key], base.cells[key]
+        if same_size(ours, theirs, base.run.experiment):
+            refusals[key] = refusal(ours.everything, theirs.everything)
+        else:
+            # The ratio would be one of sizes.
+            refusals[key] = SIZES_DIFFER
+    together = list(refusals.values()).count(None)
+    effects = {}
+    for key, why in refusals.items():
+        ours, theirs = side.cells[key].everything, base.cells[key].everything
+        if why:
+            effects[key] = incomparable(ours, theirs, why)
+        else:
+            # A run beside its copy would have the same resamples, and a difference of 0 that looks certain.
+            apart = ours.drawn_apart(f"{key.words}, {side.letter}")
+            effects[key] = effect(apart, theirs, together)
+    return Pair(base, side, effects, together)
+
+
 def differences(pair: Pair) -> list[str]:
     """What the two runs don't have in common and should, in sentences; [] when they can be compared as they are."""
     base, other = pair.base.run, pair.side.run
-    found = []
+    sentences = []
     if base.source != other.source:
-        found.append(f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target.")
-    if not all(_same_size(pair.base, pair.side, key) for key in pair.effects):
-        found.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
-    found += sdks.between(base, other)
-    for letter, run, its_other in ((pair.base.letter, base, other), (pair.side.letter, other, base)):
-        told = its_other.stand_ins(its_other.cell_keys())
-        for one, names in run.stand_ins(run.cell_keys()).items():
-            if one not in told:
-                about = listed(names)
-                found.append(
-                    f"{letter} ran on {one.short} as a stand-in for {about}, so it says nothing about {about}."
+        sentences.append(
+            f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target."
+        )
+    if not all(same_size(pair.side.cells[key], pair.base.cells[key], base.experiment) for key in pair.effects):
+        sentences.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
+    sentences += sdks.between(base, other)
+    stand_ins = [side.run.stand_ins(side.run.cell_keys()) for side in (pair.base, pair.side)]
+    for side, own, of_other in zip((pair.base, pair.side), stand_ins, reversed(stand_ins), strict=True):
+        for stand_in, names in own.items():
+            if stand_in not in of_other:
+                replaced = listed(names)
+                sentences.append(
+                    f"{side.letter} ran on {stand_in.short} as a stand-in for {replaced}, so it says nothing about "
+                    f"{replaced}."
                 )
-    return found
-
-
-def _same_size(base: Side, side: Side, key: Key) -> bool:
-    ours, theirs = side.cells[key].object_bytes, base.cells[key].object_bytes
-    return ours is not None and ours == theirs
+    return sentences
 
 
 def headline(pair: Pair) -> str:
     """Whether the second run is faster or slower, over the cells that both have."""
-    base, other, one = pair.base.letter, pair.side.letter, pair.operation[0]
+    base, other, (one, many) = pair.base.letter, pair.side.letter, pair.operation
     if not pair.effects:
-        return f"{base} and {other} have no cell with {pair.operation[1]} in common, so there is nothing to compare."
-    known = {key: found for key, found in pair.effects.items() if found["level"] != "cant_tell"}
-    cells = "the only common cell" if len(pair.effects) == 1 else f"the {len(pair.effects)} common cells"
-    if not known:
-        return f"Whether {other} is faster or slower than {base} is unknown in {cells}."
-    ratios = [found["ratio_of_medians"] for found in known.values()]
-    took = took_words({"low": min(r["low"] for r in ratios), "high": max(r["high"] for r in ratios)})
-    rest = len(pair.effects) - len(known)
-    untold = f" The other {rest} can’t be compared." if rest else ""
-    of = cells if not rest else f"{len(known)} of {cells}"
+        return f"{base} and {other} have no cell with {many} in common, so there is nothing to compare."
+    comparable = [result for result in pair.effects.values() if result["level"] != "cant_tell"]
+    common = "the only common cell" if len(pair.effects) == 1 else f"the {len(pair.effects)} common cells"
+    if not comparable:
+        return f"Whether {other} is faster or slower than {base} is unknown in {common}."
+    ratios = [result["ratio_of_medians"] for result in comparable]
+    took = took_words({"low": min(one["low"] for one in ratios), "high": max(one["high"] for one in ratios)})
+    rest = len(pair.effects) - len(comparable)
+    where = f"{len(comparable)} of {common}" if rest else common
     # An interval wider than the band of "as fast" shows no absence of a difference.
-    wide = any(ratio["high"] - ratio["low"] > 2 * rules.HOLDS_WITHIN for ratio in ratios)
-    says = _says(other, base, of, [found["level"] for found in known.values()], wide)
-    return f"{says}: the median {one} of {other} took {took} as long.{untold}"
+    is_wide = any(ratio["high"] - ratio["low"] > 2 * rules.HOLDS_WITHIN for ratio in ratios)
+    claim = _claim(other, base, where, [result["level"] for result in comparable], is_wide)
+    unknown = f" The other {rest} can’t be compared." if rest else ""
+    return f"{claim}: the median {one} of {other} took {took} as long.{unknown}"
 
 
-def _says(other: str, base: str, where: str, levels: Sequence[str], wide: bool) -> str:
+def _claim(other: str, base: str, where: str, levels: Sequence[str], is_wide: bool) -> str:
     """How the second run compares with the first, both by their letters."""
-    within = f"{rules.HOLDS_WITHIN * 100:g} %"
-    counts = {level: levels.count(level) for level in dict.fromkeys(levels)}
+    counts = Counter(levels)
     if set(counts) == {"holds"}:
-        return f"{other} is as fast (within {within}) as {base} in {where}"
-    if len(counts) == 1 and levels[0] != "unclear":
-        return f"{other} is {levels[0]} (by more than {within}) than {base} in {where}"
+        return f"{other} is as fast (within {rules.WITHIN}) as {base} in {where}"
     if set(counts) == {"unclear"}:
-        says = f"faster or slower (by {within} or more) than {base} in {where}"
-        if wide:
-            return f"Too few measurements to tell whether {other} is {says}"
-        return f"{other} is not measurably {says}"
+        difference = f"faster or slower (by {rules.WITHIN} or more) than {base} in {where}"
+        if is_wide:
+            return f"Too few measurements to tell whether {other} is {difference}"
+        return f"{other} is not measurably {difference}"
+    if len(counts) == 1:
+        return f"{other} is {levels[0]} (by more than {rules.WITHIN}) than {base} in {where}"
     words = {
         "holds": f"as fast as {base}",
         "slower": f"slower than {base}",
         "faster": f"faster than {base}",
         "unclear": "too close to call",
     }
-    parts = [f"{words[level]} in {counts[level]}" for level in words if level in counts]
-    return f"In {where}, {other} is {listed(parts)}"
-
-
-def _side(letter: str, path: Path) -> Side:
-    run = load(path)
-    found = [measured(cell, run.experiment) for cell in cells(run)]
-    return Side(letter, run, {one.key: one for one in found if one.figures["count"]})
-
-
-def _effects(base: Side, side: Side) -> dict[Key, dict[str, Any]]:
-    """Each common cell of both, with intervals that hold together."""
-    found, common = {}, sorted(base.cells.keys() & side.cells.keys())
-    among = sum(min(len(one.cells[key].everything) for one in (base, side)) >= rules.MINIMUM_FOR_COMPARISON
-                for key in common)  # fmt: skip
-    for key in common:
-        ours, theirs = side.cells[key], base.cells[key]
-        # Drawn apart: a run beside its copy would have the same resamples, and a difference of 0 that looks certain.
-        result = effect(ours.everything.drawn_apart(f"{key.words}, {side.letter}"), theirs.everything, max(1, among))
-        if not _same_size(base, side, key):
-            # The ratio would be one of sizes.
-            nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
-            result |= nothing | {"level": "cant_tell", "why": "the amounts transferred differ, or aren’t known"}
-        found[key] = result
-    return found
+    return (
+        f"In {where}, {other} is {listed([f'{words[level]} in {counts[level]}' for level in words if level in counts])}"
+    )
 
 
 def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """What the template shows."""
+    warnings = []
+    for side in sides:
+        warnings += [f"{side.letter}: {text}" for text in (*unfinished.sentences(side.run), *side.run.warnings)]
+    for pair in pairs:
+        if pair.side.run.run_id == pair.base.run.run_id:
+            letters = f"{pair.base.letter} and {pair.side.letter}"
+            warnings.append(f"{letters} are the same run, {pair.side.run.run_id}, from two folders.")
     return {
         "sides": sides,
         "pairs": [
@@ -188,107 +200,103 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
                 "grid": _grid(pair),
                 "picture": _picture(pair),
                 "alone": _alone(pair),
-                "together": len(pair.effects) - sum(bool(found["why"]) for found in pair.effects.values()),
-                "whys": sorted({found["why"] for found in pair.effects.values() if found["why"]}),
+                "together": pair.together,
+                "whys": sorted({result["why"] for result in pair.effects.values() if result["why"]}),
             }
             for pair in pairs
         ],
         "facts": [_facts(side) for side in sides],
-        "warnings": [
-            f"{side.letter}: {text}" for side in sides for text in [*unfinished.sentences(side.run), *side.run.warnings]
-        ]
-        + [
-            f"{pair.base.letter} and {pair.side.letter} are the same run, {pair.side.run.run_id}, from two folders."
-            for pair in pairs
-            if pair.side.run.run_id == pair.base.run.run_id
-        ],
+        "warnings": warnings,
         "settings": _settings(sides),
         "csv": downloads.embedded("comparison.csv", "comparison.csv", _csv(pairs), "text/csv"),
     }
 
 
 def _facts(side: Side) -> list[tuple[str, str]]:
-    run = side.run
+    run, (one, many) = side.run, side.run.experiment.operation
+    stand_ins = run.stand_ins(run.cell_keys())
     return [
         ("measured on", run.source),
-        (f"per {run.experiment.operation[0]}", moved_words(run)),
-        *(("stand-in", f"{one.short} for {listed(names)}") for one, names in run.stand_ins(run.cell_keys()).items()),
-        (run.experiment.operation[1], f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
+        (f"per {one}", moved_words(run)),
+        *(("stand-in", f"{stand_in.short} for {listed(names)}") for stand_in, names in stand_ins.items()),
+        (many, f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),
         ("started", environment.moment(run.manifest.get("started_at")) or "unknown"),
     ]
 
 
 def _grid(pair: Pair) -> Grid:
-    base, other = pair.base.letter, pair.side.letter
-    told, experiment = distinguishing(pair.effects), pair.base.run.experiment
-    heads = head_columns(experiment.axes, told)
+    letters, experiment = (pair.base.letter, pair.side.letter), pair.base.run.experiment
+    named_axes = distinguishing(pair.effects)
+    heads = head_columns(experiment.axes, named_axes)
     columns = [
         *heads,
-        *(Column("count", letter) for letter in (base, other)),
-        *(Column("median s", letter) for letter in (base, other)),
+        *(Column("count", letter) for letter in letters),
+        *(Column("median s", letter) for letter in letters),
         Column("median ×"),
         Column("95 %"),
         Column("Cliff’s delta"),
         Column("95 %"),
-        *(Column(f"{experiment.speed.unit} per {experiment.worker[0]}", letter) for letter in (base, other)),
-        *(Column("peak concurrency", letter) for letter in (base, other)),
+        *(Column(f"{experiment.speed.unit} per {experiment.worker[0]}", letter) for letter in letters),
+        *(Column("peak concurrency", letter) for letter in letters),
         Column("result", words=True),
     ]
-    rows = [[*coordinates(key, told), *_row(pair, key, found)] for key, found in pair.effects.items()]
-    return Grid(pair.name, f"{other} against {base}, cell by cell", columns, single_lines(rows), heads=len(heads))
-
-
-def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
-    both = [side.cells[key].figures for side in (pair.base, pair.side)]
-    experiment = pair.base.run.experiment
-    speeds = [speed_of(cell, experiment) for cell in both]
-    return [
-        *(number(cell["count"]) for cell in both),
-        *(number(cell["seconds"]["median_s"], seconds(cell["seconds"]["median_s"])) for cell in both),
-        *ratio(found["ratio_of_medians"]),
-        *ratio(found["cliffs_delta"], "{:+.2f}"),
-        *(number(value, value and f"{value:,.{experiment.speed.digits}f}") for value in speeds),
-        *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
-        words("= as fast" if found["level"] == "holds" else LEVELS[found["level"]], found["level"]),
-    ]
+    rows = []
+    for key, result in pair.effects.items():
+        both = [side.cells[key].figures for side in (pair.base, pair.side)]
+        medians = [cell["seconds"]["median_s"] for cell in both]
+        speeds = [speed_of(cell, experiment) for cell in both]
+        row = [
+            *coordinates(key, named_axes),
+            *(number(cell["count"]) for cell in both),
+            *(number(median_s, seconds(median_s)) for median_s in medians),
+            *ratio(result["ratio_of_medians"]),
+            *ratio(result["cliffs_delta"], "{:+.2f}"),
+            *(number(speed, speed and f"{speed:,.{experiment.speed.digits}f}") for speed in speeds),
+            *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
+            words("= as fast" if result["level"] == "holds" else LEVELS[result["level"]], result["level"]),
+        ]
+        rows.append(row)
+    caption = f"{pair.side.letter} against {pair.base.letter}, cell by cell"
+    return Grid(pair.name, caption, columns, single_lines(rows), heads=len(heads))
 
 
 def _picture(pair: Pair) -> Picture | None:
-    lines = [
-        run_ratios.Line(key, found["ratio_of_medians"])
-        for key, found in pair.effects.items()
-        if found["ratio_of_medians"]
-    ]
-    letters = (pair.side.letter, pair.base.letter)
-    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, pair.operation[0], letters)
+    lines = []
+    for key, result in pair.effects.items():
+        if result["ratio_of_medians"]:
+            lines.append(run_ratios.Line(key, result["ratio_of_medians"]))
+    letters, (one, _) = (pair.side.letter, pair.base.letter), pair.operation
+    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, one, letters)
     if figure is None:
         return None
-    title = f"Median {pair.operation[0]} of {pair.side.letter} over that of {pair.base.letter}"
-    reading = run_ratios.READING.format(
-        within=f"{rules.HOLDS_WITHIN * 100:g}", one=pair.operation[0], other=letters[0], base=letters[1]
+    within = f"{rules.HOLDS_WITHIN * 100:g}"
+    return Picture(
+        f"ratios-{pair.side.letter}",
+        f"Median {one} of {letters[0]} over that of {letters[1]}",
+        run_ratios.words(lines, one, letters),
+        run_ratios.READING.format(within=within, one=one, other=letters[0], base=letters[1]),
+        drawing.svg(figure),
+        b"",
     )
-    name = f"ratios-{pair.side.letter}"
-    return Picture(name, title, run_ratios.words(lines, pair.operation[0], letters), reading, drawing.svg(figure), b"")
 
 
 def _alone(pair: Pair) -> list[str]:
     """Cells with times in one of the two runs only."""
-    found = []
+    sentences = []
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
-        missing = sorted(side.cells.keys() - other.cells.keys())
-        if missing:
-            found.append(f"Only in {side.letter}: {listed([key.words for key in missing])}.")
-    return found
+        if missing := sorted(side.cells.keys() - other.cells.keys()):
+            sentences.append(f"Only in {side.letter}: {listed([key.words for key in missing])}.")
+    return sentences
 
 
 def _settings(sides: Sequence[Side]) -> list[tuple[str, list[str]]]:
     """(label, text of each run) for whatever in run.json differs."""
-    tables = [
-        {f"{heading}: {label}": text for heading, lines in environment.groups(side.run) for label, text in lines}
-        for side in sides
-    ]
-    labels = list(dict.fromkeys(label for table in tables for label in table))
+    tables: list[dict[str, str]] = []
+    for side in sides:
+        groups = environment.groups(side.run)
+        tables.append({f"{heading}: {label}": text for heading, lines in groups for label, text in lines})
+    labels = dict.fromkeys(label for table in tables for label in table)
     rows = [(label, [table.get(label, "–") for table in tables]) for label in labels]
     return [(label, texts) for label, texts in rows if len(set(texts)) > 1]
 
@@ -296,21 +304,16 @@ def _settings(sides: Sequence[Side]) -> list[tuple[str, list[str]]]:
 def _csv(pairs: Sequence[Pair]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = ("value", "low", "high")
     axes = pairs[0].base.run.experiment.axes
-    writer.writerow(
-        ["run", "against", *(axis.name for axis in axes if not axis.is_variant), "count", "base_count"]
-        + [f"ratio_of_medians_{name}" for name in names]
-        + [f"cliffs_delta_{name}" for name in names]
-        + ["level", *(axis.name for axis in axes if axis.is_variant)]
-    )
+    figures = [(part, end) for part in ("ratio_of_medians", "cliffs_delta") for end in ("value", "low", "high")]
+    plain = [axis.name for axis in axes if not axis.is_variant]
+    variants = [axis.name for axis in axes if axis.is_variant]
+    head = ["run", "against", *plain, "count", "base_count"]
+    writer.writerow([*head, *(f"{part}_{end}" for part, end in figures), "level", *variants])
     for pair in pairs:
-        for key, found in pair.effects.items():
-            figures = [
-                (found[part] or {}).get(name, "") for part in ("ratio_of_medians", "cliffs_delta") for name in names
-            ]
+        for key, result in pair.effects.items():
             runs = [pair.side.run.run_id, pair.base.run.run_id]
-            counts = [found["count"], found["base_count"]]
-            plain = [value for axis, value in zip(axes, key.values, strict=True) if not axis.is_variant]
-            writer.writerow([*runs, *plain, *counts, *figures, found["level"], *key.variant])
+            counts = [result["count"], result["base_count"]]
+            ends = [(result[part] or {}).get(end, "") for part, end in figures]
+            writer.writerow([*runs, *(key[name] for name in plain), *counts, *ends, result["level"], *key.variant])
     return text.getvalue()

@@ -98,8 +98,9 @@ def _facts(read: Page) -> list[tuple[str, str]]:
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),
     ]
-    if failed := failed_objects(read.numbers["cells"]):
-        facts.append(("failed objects", failed.removesuffix(" objects failed")))
+    planned, failed = failed_objects(read.numbers["cells"])
+    if failed:
+        facts.append(("failed objects", f"{failed:,} of {planned:,}"))
     if totals["warm_ups"]:
         facts.append(("warm-ups, left out", f"{totals['warm_ups']:,}"))
     if took_s is not None:

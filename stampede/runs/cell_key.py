@@ -113,6 +113,11 @@ class Key:
         """The same coordinates on `axes`, some of its own, alone."""
         return Key(tuple(self[axis.name] for axis in axes), self.settings, tuple(axes))
 
+    def is_of_stand_in(self, axes: Iterable[str]) -> bool:
+        """Whether a stand-in replaced its value on one of `axes`."""
+        emulated = (axis for axis in self.axes if isinstance(axis, EmulatedAxis) and axis.name in axes)
+        return any(self[axis.name] in axis.stand_ins for axis in emulated)
+
     @property
     def plain(self) -> Key:
         """The same where nothing marks a stand-in."""

@@ -5,7 +5,6 @@ from stampede.report.figures import crossings, picture
 from stampede.report.sections.page import Block, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.crossover import Place, places
-from stampede.runs.cell_key import STAND_IN
 
 
 def render(page: Page) -> Block | None:
@@ -41,7 +40,7 @@ def _sentences(place: Place) -> list[str]:
 
 
 def _why_unknown(place: Place) -> str:
-    if sum(not name.endswith(STAND_IN) for name in place.lines) < 2:
+    if place.originals < 2:
         return "stand-ins ran, so this says nothing about which is faster."
     needed = rules.MINIMUM_FOR_INTERVAL
     return f"it is unknown which is faster: each median needs {needed} measurements for an interval."

@@ -14,6 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from stampede.report.statistics.rules import CONFIDENCE, RESAMPLES
+from stampede.runs.spread import quantile
 
 # Indices drawn at a time: few enough for the processor's cache and for 512 MB of memory, whatever the sample's size.
 _DRAWN_AT_ONCE = 1 << 20
@@ -43,6 +44,11 @@ class Sample:
     def drawn_apart(self, label: str) -> "Sample":
         """The same values with other resamples."""
         return Sample(self.values, label)
+
+    @cached_property
+    def median(self) -> float:
+        """That of the values themselves. Raises IndexError without any."""
+        return quantile(self.values.tolist(), 0.5)
 
     @cached_property
     def means(self) -> np.ndarray:

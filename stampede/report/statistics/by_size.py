@@ -3,23 +3,21 @@ and from which size on."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
-from stampede.experiment.by_size import Tariff
 from stampede.phrases import decimal_size, listed
 from stampede.report import prices
 from stampede.report.statistics import rules, together
-from stampede.report.statistics.bootstrap import Resampled, interval
+from stampede.report.statistics.bootstrap import Resampled
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.crossing import UNCLEAR, break_even
 from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.rounds import shared
-from stampede.runs.cell_key import Key, distinguishing
+from stampede.runs.cell_key import distinguishing
 from stampede.runs.run import Run
-from stampede.runs.spread import quantile
 
 VERBS = {"write": "writing", "read": "reading"}
 # The record's word for a function's memory in MB.
@@ -66,65 +64,76 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     object took of both (medians), "usd" what it cost (request, bytes, the function's mean seconds; no storage). "time"
     and "cost" say where both come out even; without prices there is no cost. All intervals hold together: "together" is
     how many they are."""
-    experiment, known = run.experiment, prices.known(run)
+    experiment, bill = run.experiment, _Bill(run)
     axis, moves = experiment.by_size.moves
-    bill = _Bill(prices.tariffs(run), lambda key: prices.mb_second_usd(run, known, key), experiment)
-    series = [(*named, pairs, [bill.of(pair, moves[pair.ours.key[axis]]) for pair in pairs])
-              for named, pairs in _series(_pairs(cells, experiment), experiment).items()]  # fmt: skip
-    among = max(1, sum(_intervals(pairs, costs) for *_, pairs, costs in series))
-    found = []
-    for words, place, pairs, costs in series:
-        key = pairs[0].ours.key
-        what = moves[key[axis]]
-        ours = key[choice_of(experiment)[0]]
-        named = key.value_words(choice_of(experiment)[0])
-        told_of = f"{VERBS[what]} is {{}} on {'the ' if named != ours else ''}{named}"
-        times = [(_median(pair.ours, pair), _median(pair.base, pair)) for pair in pairs]
-        found.append({
-            "words": words,
-            "moves": what,
-            "place": place,
-            "ours": ours,
-            "together": among,
-            "points": [_point(*one, among) for one in zip(pairs, times, costs, strict=True)],
-            "time": _even(pairs, times, ("faster", "slower"), told_of, among),
-            "cost": None if None in costs else _even(pairs, costs, ("cheaper", "more expensive"), told_of, among),
-        })  # fmt: skip
-        if replaced := [name for names in run.stand_ins([key, pairs[0].base.key]).values() for name in names]:
-            found[-1] |= {"time": _of_stand_in(replaced), "cost": None}
-    return found
+    series, claims = [], 0
+    for words, pairs in _series(_pairs(cells, experiment), experiment).items():
+        costs = [bill.of(pair, moves[pair.ours.key[axis]]) for pair in pairs]
+        series.append((words, pairs, costs))
+        claims += _intervals(pairs, costs)
+    return [_figures(*one, run, max(1, claims)) for one in series]
+
+
+def _figures(
+    words: tuple[str, str], pairs: Sequence[Pair], costs: Sequence[Both | None], run: Run, among: int
+) -> dict[str, Any]:
+    """One series as it stands in statistics.json."""
+    choice, _, _ = choice_of(run.experiment)
+    axis, moves = run.experiment.by_size.moves
+    key, base = pairs[0].ours.key, pairs[0].base.key
+    what, ours, named = moves[key[axis]], key[choice], key.value_words(choice)
+    claim = f"{VERBS[what]} is {{}} on {'the ' if named != ours else ''}{named}"
+    times = [(_median(pair.ours, pair), _median(pair.base, pair)) for pair in pairs]
+    points = [_point(pair, time, cost, among) for pair, time, cost in zip(pairs, times, costs, strict=True)]
+    time = _even(pairs, times, ("faster", "slower"), claim, among)
+    cost = None if None in costs else _even(pairs, costs, ("cheaper", "more expensive"), claim, among)
+    if replaced := [name for names in run.stand_ins([key, base]).values() for name in names]:
+        why = f"a stand-in ran, so this says nothing about {listed(replaced)}"
+        time, cost = {"level": UNCLEAR, "at_bytes": None, "interval": None, "words": why, "short": ""}, None
+    return {
+        "words": words[0],
+        "moves": what,
+        "place": words[1],
+        "ours": ours,
+        "together": among,
+        "points": points,
+        "time": time,
+        "cost": cost,
+    }
 
 
 def _intervals(pairs: Sequence[Pair], costs: Sequence[Both | None]) -> int:
     """Those of a series: a ratio of times and one of costs a size, and of each where both come out even."""
-    enough = [bool(cost) for pair, cost in zip(pairs, costs, strict=True) if pair.count >= rules.MINIMUM_FOR_COMPARISON]
-    return (len(enough) + 1) + (sum(enough) + 1 if any(enough) else 0) if enough else 0
-
-
-def _of_stand_in(replaced: Sequence[str]) -> dict[str, Any]:
-    """No break-even and no claim, because a stand-in ran."""
-    words = f"a stand-in ran, so this says nothing about {listed(replaced)}"
-    return {"level": UNCLEAR, "at_bytes": None, "interval": None, "words": words, "short": ""}
+    has_enough = [pair.count >= rules.MINIMUM_FOR_COMPARISON for pair in pairs]
+    of_times = sum(has_enough)
+    of_costs = sum(1 for enough, cost in zip(has_enough, costs, strict=True) if enough and cost)
+    return sum(count + 1 for count in (of_times, of_costs) if count)
 
 
 def _pairs(cells: Sequence[Measured], experiment: Experiment) -> list[Pair]:
     """Cells with a time, of which both were measured, and which write or read objects."""
     choice, size, value = choice_of(experiment)
     axis, moves = experiment.by_size.moves
-    timed = [one for one in cells if one.key[axis] in moves and one.moved_bytes and len(one.everything)
-             and one.everything.values[0] >= rules.SHORTEST_S]  # fmt: skip
     # A slower one may come in more slices: alike in all else is alike enough, where there is one such.
     likenesses = ((choice,), (choice, *along(experiment)))
-    bases = defaultdict(list)
-    for one in timed:
-        for left_out in likenesses if one.key[choice] == value else ():
-            bases[left_out, one.key.without(left_out)].append(one)
-    found = []
-    for one in timed:
-        if one.key[choice] != value:
-            alike = (bases[left_out, one.key.without(left_out)] for left_out in likenesses)
-            found += [Pair(one, base[0], one.key[size]) for base in alike if len(base) == 1][:1]
-    return found
+    variants, bases = [], defaultdict(list)
+    for cell in cells:
+        seconds = cell.everything.values
+        if cell.key[axis] not in moves or not cell.moved_bytes or not len(seconds) or seconds[0] < rules.SHORTEST_S:
+            continue
+        if cell.key[choice] != value:
+            variants.append(cell)
+            continue
+        for left_out in likenesses:
+            bases[left_out, cell.key.without(left_out)].append(cell)
+    pairs = []
+    for cell in variants:
+        for left_out in likenesses:
+            alike = bases[left_out, cell.key.without(left_out)]
+            if len(alike) == 1:
+                pairs.append(Pair(cell, alike[0], cell.key[size]))
+                break
+    return pairs
 
 
 def _series(pairs: Sequence[Pair], experiment: Experiment) -> dict[tuple[str, str], list[Pair]]:
@@ -137,45 +146,43 @@ def _series(pairs: Sequence[Pair], experiment: Experiment) -> dict[tuple[str, st
             groups.setdefault(pair.ours.key.without(left_out), []).append(pair)
         if all(len({pair.size_bytes for pair in group}) == len(group) for group in groups.values()):
             break
-    told = distinguishing(pair.ours.key for pair in pairs)
-    found, axis = {}, experiment.by_size.moves[0]
+    named_axes = distinguishing(pair.ours.key for pair in pairs)
+    series, axis = {}, experiment.by_size.moves[0]
     for group in groups.values():
-        words = (group[0].ours.key.words_without((*left_out, *more), told) for more in ((), (axis,)))
-        found[tuple(words)] = sorted(group, key=lambda pair: pair.size_bytes)
-    return found
+        key = group[0].ours.key
+        words = key.words_without(left_out, named_axes), key.words_without((*left_out, axis), named_axes)
+        series[words] = sorted(group, key=lambda pair: pair.size_bytes)
+    return series
 
 
 class _Bill:
     """What moving one object costs."""
 
-    def __init__(
-        self, tariffs: Mapping[Any, Tariff], mb_second_usd: Callable[[Key], float | None], experiment: Experiment
-    ) -> None:
-        self._tariffs, self._mb_second_usd = tariffs, mb_second_usd
-        self._choice, _, _ = choice_of(experiment)
-        self._memory = next((axis.name for axis in experiment.axes if axis.record_field == MEMORY), "")
+    def __init__(self, run: Run) -> None:
+        self._run, self._prices, self._tariffs = run, prices.known(run), prices.tariffs(run)
+        self._choice, _, _ = choice_of(run.experiment)
+        self._memory = next((axis.name for axis in run.experiment.axes if axis.record_field == MEMORY), "")
 
     def of(self, pair: Pair, moves: str) -> Both | None:
         """Ours and the base's, in US dollars; None without a price, or where a record doesn't say how much moved."""
-        ours, base = (self._one(cell, pair.size_bytes, moves) for cell in (pair.ours, pair.base))
+        ours, base = (self._usd(cell, pair.size_bytes, moves) for cell in (pair.ours, pair.base))
         return (ours, base) if ours and base else None
 
-    def _one(self, cell: Measured, size_bytes: int, moves: str) -> Resampled | None:
+    def _usd(self, cell: Measured, size_bytes: int, moves: str) -> Resampled | None:
         tariff = self._tariffs.get(cell.key[self._choice])
-        mb_second_usd = self._mb_second_usd(cell.key)
+        mb_second_usd = prices.mb_second_usd(self._run, self._prices, cell.key)
         if tariff is None or mb_second_usd is None:
             return None
-        moved_bytes = cell.moved_bytes or math.nan
         fixed = prices.moved_usd(tariff, moves, size_bytes)
-        second = mb_second_usd * cell.key[self._memory] * size_bytes / moved_bytes
-        sample = cell.everything
-        return Resampled(fixed + second * mean(sample.values.tolist()), fixed + second * sample.means)
+        second = mb_second_usd * cell.key[self._memory] * size_bytes / (cell.moved_bytes or math.nan)
+        seconds = cell.everything
+        return Resampled(fixed + second * mean(seconds.values.tolist()), fixed + second * seconds.means)
 
 
 def _median(cell: Measured, pair: Pair) -> Resampled:
     """Seconds of one object, because one of both may come in more slices."""
     share = pair.size_bytes / (cell.moved_bytes or math.nan)
-    return Resampled(quantile(cell.everything.values.tolist(), 0.5) * share, cell.everything.medians * share)
+    return Resampled(cell.everything.median * share, cell.everything.medians * share)
 
 
 def _point(pair: Pair, time: Both, cost: Both | None, among: int) -> dict[str, Any]:
@@ -184,43 +191,40 @@ def _point(pair: Pair, time: Both, cost: Both | None, among: int) -> dict[str, A
         "base": pair.base.key.figures(),
         "size_bytes": pair.size_bytes,
         "count": pair.count,
-        "seconds": _values(time),
+        "seconds": {"ours": time[0].value, "base": time[1].value},
         "speedup": _ratio(time, pair, among),
-        "usd": cost and _values(cost),
+        "usd": cost and {"ours": cost[0].value, "base": cost[1].value},
         "cheapness": cost and _ratio(cost, pair, among),
         **shared(pair.ours.everything, pair.base.everything),
     }
 
 
-def _values(both: Both) -> dict[str, float]:
-    ours, base = both
-    return {"ours": ours.value, "base": base.value}
-
-
 def _ratio(both: Both, pair: Pair, among: int) -> dict[str, float | None]:
     ours, base = both
-    found = base.over(ours)
+    ratio = base.over(ours)
     if pair.count < rules.MINIMUM_FOR_COMPARISON:
-        return {"value": found.value, "low": None, "high": None}
-    alone = interval(found.values, pair.size)
-    return {"value": found.value} | together.of_ratio(found.value, alone, pair.size, among)
+        return {"value": ratio.value, "low": None, "high": None}
+    return together.of_ratio(ratio.value, ratio.values, pair.size, among)
 
 
 def _even(
-    pairs: Sequence[Pair], found: Sequence[Both], names: tuple[str, str], told_of: str, among: int
+    pairs: Sequence[Pair], amounts: Sequence[Both], names: tuple[str, str], claim: str, among: int
 ) -> dict[str, Any]:
     """Where both come out even, of the sizes with enough measurements, where there are any."""
-    few = [decimal_size(pair.size_bytes) for pair in pairs if pair.count < rules.MINIMUM_FOR_COMPARISON]
-    left_out = f"; too few measurements at {listed(few)}" if 0 < len(few) < len(pairs) else ""
-    used = [(pair, both) for pair, both in zip(pairs, found, strict=True)
-            if not left_out or pair.count >= rules.MINIMUM_FOR_COMPARISON]  # fmt: skip
+    has_enough = [pair.count >= rules.MINIMUM_FOR_COMPARISON for pair in pairs]
+    few = [decimal_size(pair.size_bytes) for pair, enough in zip(pairs, has_enough, strict=True) if not enough]
+    used = list(zip(pairs, amounts, strict=True))
+    left_out = ""
+    if any(has_enough) and few:
+        used = [one for one, enough in zip(used, has_enough, strict=True) if enough]
+        left_out = f"; too few measurements at {listed(few)}"
     even = break_even(
         [pair.size_bytes for pair, _ in used],
         [_ratio(both, pair, among) for pair, both in used],
         [base.less(ours) for _, (ours, base) in used],
         min(pair.size for pair, _ in used),
         names,
-        told_of,
+        claim,
         among,
     )
     return even | {"words": even["words"] + left_out}

@@ -36,29 +36,34 @@ class Measured:
 
 
 def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measured:
-    """Everything that can be said of one cell on its own, but for how many have a difference of cold and warm ones."""
+    """Everything that can be said of one cell on its own; `cold_among` is how many cells have a difference of cold and
+    warm ones."""
     # It seeds the resamples: without the separators, which are for reading.
     label = re.sub(r"(?<=\d),(?=\d)", "", cell.key.plain.words)
-    parts = cell.by_repeat()
-    timed = {name: [found for one in part.floods() if (found := parallelism.measure(one))]
-             for name, part in parts.items()}  # fmt: skip
-    overlapping = [one for one in timed.values() if one]
+    repeats, overlapping = [], []
+    for name, part in cell.by_repeat().items():
+        floods = [flood for one in part.floods() if (flood := parallelism.measure(one))]
+        repeats.append(_repeat(name, cell.repeat_of(name), part, floods))
+        if floods:
+            overlapping.append(floods)
     nothing = cell.done.where(np.array([], dtype=np.int64))
-    inside = nothing.plus(*(one.inside for floods in overlapping for one in floods))
+    inside = nothing.plus(*(flood.inside for floods in overlapping for flood in floods))
+    inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
     everything = sample(cell.done, cell.done["seconds"], f"{label}, all")
     whole = cell.whole
     compared = everything if len(whole) == len(cell.done) else sample(whole, whole["seconds"], f"{label}, all")
-    inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
-    repeats = [_repeat(name, cell.repeat_of(name), part, timed[name]) for name, part in parts.items()]
+    # What is a mean of single operations: where a part of one was done before, or failed, it says nothing of the whole.
+    of_whole = metrics_of(whole, experiment)
+    means = {metric.name: of_whole[metric.name] for metric in experiment.metrics if metric.how == "mean"}
     figures = {
         **cell.key.figures(),
         **_counts(cell),
-        **_group(cell.done, everything),
-        "client": metrics_of(cell.done, experiment) | _of_whole(whole, experiment),
+        **_spread(cell.done, everything),
+        "client": metrics_of(cell.done, experiment) | means,
         "repeats": repeats,
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
-        "inside_window": {"count": len(inside)} | _group(inside, inside_sample),
+        "inside_window": {"count": len(inside)} | _spread(inside, inside_sample),
         "cold": cold_against_warm(cell.done, label, experiment.operation[0], cold_among),
     }
     if isinstance(everything, RoundSample):
@@ -70,17 +75,9 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
     return Measured(cell.key, figures, compared, inside_sample, common_size(cell.done), mean_size(cell.done))
 
 
-def _of_whole(whole: Records, experiment: Experiment) -> dict[str, Any]:
-    """The metrics that are means of single operations: where a part of the work was done before, or failed, they say
-    nothing of the whole."""
-    means = [one.name for one in experiment.metrics if one.how == "mean"]
-    found = metrics_of(whole, experiment)
-    return {name: found[name] for name in means}
-
-
 def _counts(cell: Cell) -> dict[str, Any]:
-    found = zip(*np.unique(cell.done["attempt"], return_counts=True), strict=True)
-    attempts = {"unknown" if at == UNKNOWN else str(at): int(count) for at, count in found}
+    numbers, counts = np.unique(cell.done["attempt"], return_counts=True)
+    attempts = {"unknown" if at == UNKNOWN else str(at): int(count) for at, count in zip(numbers, counts, strict=True)}
     return {
         "count": len(cell.done),
         "duplicates": len(cell.duplicates),
@@ -98,12 +95,12 @@ def failed(records: Records) -> int:
     return int((records["kind"] != UNKNOWN).sum())
 
 
-def _group(records: Records, sample: Sample) -> dict[str, Any]:
+def _spread(records: Records, sample: Sample) -> dict[str, Any]:
     seconds = distribution.seconds(sample)
     return {"seconds": seconds, "mbit_per_s": distribution.speed(records, seconds["mean_interval"])}
 
 
-def _repeat(name: str, number: int | None, part: Cell, timed: Sequence[parallelism.Flood]) -> dict[str, Any]:
+def _repeat(name: str, number: int | None, part: Cell, floods: Sequence[parallelism.Flood]) -> dict[str, Any]:
     ordered = np.sort(part.done["seconds"]).tolist()
     return {
         "cell": name,
@@ -111,13 +108,13 @@ def _repeat(name: str, number: int | None, part: Cell, timed: Sequence[paralleli
         "count": len(ordered),
         "mean_s": distribution.mean(ordered) if ordered else None,
         "median_s": quantile(ordered, 0.5) if ordered else None,
-        "parallelism": parallelism.repeat_figures(timed) if timed else None,
+        "parallelism": parallelism.repeat_figures(floods) if floods else None,
     }
 
 
 def _between(repeats: list[dict[str, Any]]) -> dict[str, Any] | None:
     """How far the means of the repeats lie apart; None for fewer than two with a time."""
-    means = [one["mean_s"] for one in repeats if one["mean_s"] is not None]
+    means = [repeat["mean_s"] for repeat in repeats if repeat["mean_s"] is not None]
     if len(means) < 2:
         return None
     lowest, highest = min(means), max(means)

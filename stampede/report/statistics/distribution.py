@@ -1,7 +1,7 @@
 """The figures of one set of operations: seconds and Mbit/s, with intervals, and a reason for each that is missing."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,54 +12,43 @@ from stampede.report.statistics.bootstrap import Sample, interval
 from stampede.runs.records import Records
 from stampede.runs.spread import quantile
 
+_FIGURES = (
+    *("min_s", "p5_s", "p25_s", "median_s", "mean_s", "p75_s", "p95_s", "p99_s", "max_s"),
+    *("mean_interval", "median_interval", "p99_interval"),
+)
 _SHARES = {"p5_s": 0.05, "p25_s": 0.25, "median_s": 0.5, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
+# What each figure is called where it is missing, and how many measurements it needs.
 _NEEDED = {
-    "p5_s": rules.MINIMUM_FOR_P5_P95,
-    "p95_s": rules.MINIMUM_FOR_P5_P95,
-    "p99_s": rules.MINIMUM_FOR_P99,
-    "mean_interval": rules.MINIMUM_FOR_MEAN_INTERVAL,
-    "median_interval": rules.MINIMUM_FOR_INTERVAL,
-    "p99_interval": rules.MINIMUM_FOR_P99_INTERVAL,
-}
-_NAMES = {
-    "p5_s": "p5",
-    "p95_s": "p95",
-    "p99_s": "p99",
-    "mean_interval": "an interval of the mean",
-    "median_interval": "an interval of the median",
-    "p99_interval": "an interval of p99",
+    "p5_s": ("p5", rules.MINIMUM_FOR_P5_P95),
+    "p25_s": ("p25", 1),
+    "median_s": ("median", 1),
+    "p75_s": ("p75", 1),
+    "p95_s": ("p95", rules.MINIMUM_FOR_P5_P95),
+    "p99_s": ("p99", rules.MINIMUM_FOR_P99),
+    "min_s": ("min", 1),
+    "mean_s": ("mean", 1),
+    "max_s": ("max", 1),
+    "mean_interval": ("an interval of the mean", rules.MINIMUM_FOR_MEAN_INTERVAL),
+    "median_interval": ("an interval of the median", rules.MINIMUM_FOR_INTERVAL),
+    "p99_interval": ("an interval of p99", rules.MINIMUM_FOR_P99_INTERVAL),
 }
 
 
 def seconds(sample: Sample) -> dict[str, Any]:
     """Count, quantiles, mean and intervals of `sample` (seconds); null with a reason under `why` when too few."""
     size, ordered = len(sample), sample.values.tolist()
-    why: dict[str, str] = {}
-
-    def told(name: str, figure: Callable[[], Any]) -> Any:
-        needed = _NEEDED.get(name, 1)
-        if size >= needed:
-            return figure()
-        why[name] = too_few(_NAMES.get(name, name.removesuffix("_s")), needed, size)
-        return None
-
-    quantiles = {name: told(name, lambda share=share: quantile(ordered, share)) for name, share in _SHARES.items()}
-    return {
-        "count": size,
-        "min_s": told("min_s", lambda: ordered[0]),
-        "p5_s": quantiles["p5_s"],
-        "p25_s": quantiles["p25_s"],
-        "median_s": quantiles["median_s"],
-        "mean_s": told("mean_s", lambda: mean(ordered)),
-        "p75_s": quantiles["p75_s"],
-        "p95_s": quantiles["p95_s"],
-        "p99_s": quantiles["p99_s"],
-        "max_s": told("max_s", lambda: ordered[-1]),
-        "mean_interval": told("mean_interval", lambda: interval(sample.means, sample.size)),
-        "median_interval": told("median_interval", lambda: interval(sample.medians, sample.size)),
-        "p99_interval": told("p99_interval", lambda: p99_interval(sample)),
-        "why": why,
-    }
+    figures: dict[str, Any] = {"count": size, **dict.fromkeys(_FIGURES)}
+    why = {name: too_few(label, needed, size) for name, (label, needed) in _NEEDED.items() if size < needed}
+    figures |= {name: quantile(ordered, share) for name, share in _SHARES.items() if name not in why}
+    if size:
+        figures |= {"min_s": ordered[0], "mean_s": mean(ordered), "max_s": ordered[-1]}
+    if "mean_interval" not in why:
+        figures["mean_interval"] = interval(sample.means, sample.size)
+    if "median_interval" not in why:
+        figures["median_interval"] = interval(sample.medians, sample.size)
+    if "p99_interval" not in why:
+        figures["p99_interval"] = p99_interval(sample)
+    return figures | {"why": why}
 
 
 def p99_interval(sample: Sample) -> dict[str, float]:
@@ -76,29 +65,30 @@ def speed(records: Records, mean_interval: dict[str, float] | None) -> dict[str,
     `mean_interval` is that of their mean seconds; it gives the interval of the speed when all sizes are the same.
     """
     figures: dict[str, Any] = dict.fromkeys(("per_function", "per_function_interval", "median", "p5", "p95"))
-    known, times = records.known("bytes"), records["seconds"]
-    reason = _no_speed(known, times)
-    if reason or known is None:
-        return figures | {"why": dict.fromkeys(figures, reason)}
+    sizes, times = records.known("bytes"), records["seconds"]
+    if not len(times):
+        return figures | {"why": dict.fromkeys(figures, "there is no measurement")}
+    if sizes is None:
+        return figures | {"why": dict.fromkeys(figures, "a record lacks the number of bytes")}
+    if times.min() < rules.SHORTEST_S:
+        return figures | {"why": dict.fromkeys(figures, rules.NO_TIME)}
     why = {}
-    size = int(known[0])
-    figures["per_function"] = rate(int(known.sum()) / len(known), mean(times.tolist()))
-    if (known != size).any():
+    figures["per_function"] = rate(int(sizes.sum()) / len(sizes), mean(times.tolist()))
+    size = int(sizes[0])
+    if (sizes != size).any():
         why["per_function_interval"] = "what was moved differs in size"
     elif mean_interval is None:
-        why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_MEAN_INTERVAL, len(known))
+        why["per_function_interval"] = too_few("an interval", rules.MINIMUM_FOR_MEAN_INTERVAL, len(sizes))
     else:
-        figures["per_function_interval"] = {
-            "low": rate(size, mean_interval["high"]),
-            "high": rate(size, mean_interval["low"]),
-        }
-    own = np.sort(known * 8 / BITS_PER_MEGABIT / times).tolist()
-    figures["median"] = quantile(own, 0.5)
+        low, high = rate(size, mean_interval["high"]), rate(size, mean_interval["low"])
+        figures["per_function_interval"] = {"low": low, "high": high}
+    speeds = np.sort(sizes * 8 / BITS_PER_MEGABIT / times).tolist()
+    figures["median"] = quantile(speeds, 0.5)
     for name, share in (("p5", 0.05), ("p95", 0.95)):
-        if len(own) >= rules.MINIMUM_FOR_P5_P95:
-            figures[name] = quantile(own, share)
+        if len(speeds) >= rules.MINIMUM_FOR_P5_P95:
+            figures[name] = quantile(speeds, share)
         else:
-            why[name] = too_few(name, rules.MINIMUM_FOR_P5_P95, len(own))
+            why[name] = too_few(name, rules.MINIMUM_FOR_P5_P95, len(speeds))
     return figures | {"why": why}
 
 
@@ -108,14 +98,6 @@ def mean(values: Sequence[float]) -> float:
 
 
 def too_few(name: str, needed: int, count: int) -> str:
-    """Why a figure isn't told: `p99 needs 100 measurements; there are 50`."""
+    """Why a figure is missing: `p99 needs 100 measurements; there are 50`."""
     there = {0: "there are none", 1: "there is one"}.get(count, f"there are {count}")
     return f"{name} needs {'a measurement' if needed == 1 else f'{needed} measurements'}; {there}"
-
-
-def _no_speed(sizes: np.ndarray | None, times: np.ndarray) -> str | None:
-    if not len(times):
-        return "there is no measurement"
-    if sizes is None:
-        return "a record lacks the number of bytes"
-    return rules.NO_TIME if times.min() < rules.SHORTEST_S else None

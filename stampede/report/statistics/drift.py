@@ -11,21 +11,22 @@ def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str,
     compared."""
     if not compared:
         return ""
-    rounds = [one.get("rounds") for one in compared]
-    interleaved = sorted(filter(None, rounds))
+    rounds = [row.get("rounds") for row in compared]
+    interleaved = sorted(count for count in rounds if count)
     ends = " to ".join(dict.fromkeys(f"{count:,}" for count in interleaved[:1] + interleaved[-1:]))
     repeats = max(len(cell["repeats"]) for cell in cells)
     if len(interleaved) == len(rounds):
         return f"Drift is in these intervals: the compared cells ran interleaved in {ends} rounds."
     if None not in rounds:
         return f"Drift between repeats is in these intervals: every cell ran {repeats} times."
-    others = "ran one after the other, so a difference may be drift"
+    in_turn = "ran one after the other, so a difference may be drift"
     if interleaved:
         return (
             f"Drift is in the intervals of {len(interleaved)} of {len(rounds)} comparisons, whose cells ran "
-            f"interleaved in {ends} rounds. The cells of the others {others}."
+            f"interleaved in {ends} rounds. The cells of the others {in_turn}."
         )
     few = f"{repeats} repeats are too few" if repeats > 1 else "there were no repeats"
     return (
-        f"Drift between cells isn’t in these intervals: the compared ones {others}; {few} (--repeats {MINIMUM_ROUNDS})."
+        f"Drift between cells isn’t in these intervals: the compared ones {in_turn}; {few} (--repeats "
+        f"{MINIMUM_ROUNDS})."
     )

@@ -10,7 +10,6 @@ from stampede.report.statistics import rules, together
 from stampede.report.statistics.bootstrap import Sample, interval
 from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.rounds import RoundSample
-from stampede.runs.spread import quantile
 
 
 def effect(ours: Sample, base: Sample, among: int = 1) -> dict[str, Any]:
@@ -21,23 +20,26 @@ def effect(ours: Sample, base: Sample, among: int = 1) -> dict[str, Any]:
     `level` is read off the interval of the ratio of medians: "holds" when it lies within 1 +- HOLDS_WITHIN, "slower"
     or "faster" when it lies outside on one side, "unclear" when it reaches across, "cant_tell" with too few.
     """
-    figures: dict[str, Any] = {"count": len(ours), "base_count": len(base)}
-    why = _refusal(ours, base)
-    if why:
-        nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
-        return figures | nothing | {"level": "cant_tell", "why": why}
+    if why := refusal(ours, base):
+        return incomparable(ours, base, why)
     size = min(ours.size, base.size)
-    medians = _median(ours) / _median(base)
+    ratio = together.of_ratio(ours.median / base.median, ours.medians / base.medians, size, among)
     means = mean(ours.values.tolist()) / mean(base.values.tolist())
-    alone = interval(ours.medians / base.medians, size)
-    ratio = {"value": medians} | together.of_ratio(medians, alone, size, among)
-    return figures | {
+    return {
+        "count": len(ours),
+        "base_count": len(base),
         "ratio_of_medians": ratio,
         "ratio_of_means": {"value": means} | interval(ours.means / base.means, size),
         "cliffs_delta": _delta(ours, base, among),
         "level": level(ratio),
         "why": None,
     }
+
+
+def incomparable(ours: Sample, base: Sample, why: str) -> dict[str, Any]:
+    """The same of two that aren't compared."""
+    nothing = dict.fromkeys(("ratio_of_medians", "ratio_of_means", "cliffs_delta"))
+    return {"count": len(ours), "base_count": len(base), **nothing, "level": "cant_tell", "why": why}
 
 
 def level(ratio: dict[str, float]) -> str:
@@ -48,6 +50,15 @@ def level(ratio: dict[str, float]) -> str:
     if ratio["low"] > most:
         return "slower"
     return "faster" if ratio["high"] < least else "unclear"
+
+
+def refusal(ours: Sample, base: Sample) -> str | None:
+    """Why the two can't be compared; None where they can."""
+    needed = rules.MINIMUM_FOR_COMPARISON
+    if min(len(ours), len(base)) < needed:
+        return f"each side needs {needed} measurements, but they have {len(ours)} and {len(base)}"
+    # The base of a resample can be its smallest value.
+    return rules.NO_TIME if min(ours.values[0], base.values[0]) < rules.SHORTEST_S else None
 
 
 def cliffs_delta(ours: np.ndarray, base: np.ndarray, confidence: float = rules.CONFIDENCE) -> dict[str, float]:
@@ -66,9 +77,9 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray, confidence: float = rules.C
     columns = (2 * n - np.searchsorted(ours, base, "left") - np.searchsorted(ours, base, "right") - n) / n
     untied = n * m - int((less_or_equal - less).sum())
     d = int((less + less_or_equal - m).sum()) / (n * m)
-    z = _deviations(confidence)
     if abs(d) == 1:
         return _of_no_overlap(d, min(n, m), confidence)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     spread = m**2 * ((rows - d) ** 2).sum() + n**2 * ((columns - d) ** 2).sum() - (untied - n * m * d * d)
     variance = max(float(spread) / (n * m * (n - 1) * (m - 1)), (1 - d * d) / (n * m - 1))
     reach = z * math.sqrt(variance) * math.sqrt((1 - d * d) ** 2 + z * z * variance)
@@ -77,36 +88,20 @@ def cliffs_delta(ours: np.ndarray, base: np.ndarray, confidence: float = rules.C
 
 
 def _of_no_overlap(d: float, count: int, confidence: float) -> dict[str, float]:
-    z = _deviations(confidence)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     inner = math.copysign((count - z * z) / (count + z * z), d)
     return {"value": d, "low": min(d, inner), "high": max(d, inner)}
-
-
-def _deviations(confidence: float) -> float:
-    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _delta(ours: Sample, base: Sample, among: int) -> dict[str, float]:
     """Cliff's delta, as one of `among` that hold together; where nothing overlaps no resample does, and its interval
     comes from the number of rounds."""
     confidence = together.confidence(among)
-    found = cliffs_delta(ours.values, base.values, confidence)
+    delta = cliffs_delta(ours.values, base.values, confidence)
     if not (isinstance(ours, RoundSample) and isinstance(base, RoundSample)):
-        return found
-    size, value = min(ours.size, base.size), found["value"]
+        return delta
+    size, value = min(ours.size, base.size), delta["value"]
     if abs(value) == 1:
         return _of_no_overlap(value, size, confidence)
-    wider = together.of_difference(value, ours.delta_interval(base), size, among)
-    return {"value": value, "low": max(-1.0, wider["low"]), "high": min(1.0, wider["high"])}
-
-
-def _refusal(ours: Sample, base: Sample) -> str | None:
-    needed = rules.MINIMUM_FOR_COMPARISON
-    if min(len(ours), len(base)) < needed:
-        return f"each side needs {needed} measurements, but they have {len(ours)} and {len(base)}"
-    # The base of a resample can be its smallest value.
-    return rules.NO_TIME if min(ours.values[0], base.values[0]) < rules.SHORTEST_S else None
-
-
-def _median(sample: Sample) -> float:
-    return quantile(sample.values.tolist(), 0.5)
+    delta = together.of_difference(value, ours.deltas(base), size, among)
+    return {"value": value, "low": max(-1.0, delta["low"]), "high": min(1.0, delta["high"])}

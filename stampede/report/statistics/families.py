@@ -11,8 +11,8 @@ from stampede.runs.cell_key import Key, ignored_axes
 
 # The section that shows every scale.
 THROUGHPUT = "throughput"
-# Two cells, and which of their samples are compared.
-Pair = tuple[frozenset[Key], str]
+# Two cells, and whether their samples inside full overlap are compared.
+Pair = tuple[frozenset[Key], bool]
 
 
 def sizes(cells: Sequence[Measured], experiment: Experiment) -> dict[str, int]:
@@ -22,33 +22,33 @@ def sizes(cells: Sequence[Measured], experiment: Experiment) -> dict[str, int]:
     every pair: which variant is the fastest, and so which two are compared, is read off the data.
     """
     sections: dict[str, set[Pair]] = {}
-    found = {}
+    pairs: dict[str, set[Pair]] = {}
     for compare in experiment.compare:
         # Of what the embedded AWS ignores nothing is claimed.
         if compare.axes[0] in ignored_axes(experiment.axes):
-            found[compare.name] = set()
+            pairs[compare.name] = set()
             continue
         section = compare.section if compare.kind == "choice" else THROUGHPUT
-        found[compare.name] = sections.setdefault(section, set())
+        pairs[compare.name] = sections.setdefault(section, set())
         for group in groups(cells, compare):
-            found[compare.name] |= _pairs(group, compare, is_of_n(experiment, compare))
-    return {name: max(1, len(pairs)) for name, pairs in found.items()}
+            pairs[compare.name] |= _pairs(group, compare, inside=False)
+            if is_of_n(experiment, compare):
+                pairs[compare.name] |= _pairs(group, compare, inside=True)
+    return {name: max(1, len(own)) for name, own in pairs.items()}
 
 
 def groups(cells: Sequence[Measured], compare: Compare) -> list[list[Measured]]:
     """The cells that differ in what is compared alone, each group sorted by key."""
-    found: dict[tuple[object, ...], list[Measured]] = {}
-    for cell in sorted(cells, key=lambda one: one.key):
-        found.setdefault(cell.key.without(compare.axes), []).append(cell)
-    return list(found.values())
+    alike: dict[tuple[object, ...], list[Measured]] = {}
+    for cell in sorted(cells, key=lambda cell: cell.key):
+        alike.setdefault(cell.key.without(compare.axes), []).append(cell)
+    return list(alike.values())
 
 
-def _pairs(group: Sequence[Measured], compare: Compare, is_n: bool) -> set[Pair]:
-    found: set[Pair] = set()
-    for kind in ("everything", "inside") if is_n else ("everything",):
-        keys = [one.key for one in group if len(getattr(one, kind)) >= MINIMUM_FOR_COMPARISON]
-        pairs = combinations(keys, 2)
-        if compare.kind == "scale":
-            pairs = ((group[0].key, key) for key in keys[1:] if keys[0] == group[0].key)
-        found |= {(frozenset(pair), kind) for pair in pairs}
-    return found
+def _pairs(group: Sequence[Measured], compare: Compare, *, inside: bool) -> set[Pair]:
+    samples = {cell.key: cell.inside if inside else cell.everything for cell in group}
+    keys = [key for key, sample in samples.items() if len(sample) >= MINIMUM_FOR_COMPARISON]
+    if compare.kind == "choice":
+        return {(frozenset(pair), inside) for pair in combinations(keys, 2)}
+    base = group[0].key
+    return {(frozenset((base, key)), inside) for key in keys if base in keys and key != base}

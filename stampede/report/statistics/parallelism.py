@@ -74,22 +74,28 @@ def measure(cell: Cell) -> Flood | None:
     """The parallelism of one flood, of everything that ran in its planned cell; None when none of its attempts has
     usable times."""
     everything = cell.done.plus(cell.duplicates, cell.errors, cell.beside)
-    attempts = usable(everything)
+    attempts, done, n = usable(everything), usable(cell.done), cell.key.n
     if not len(attempts):
         return None
-    n = cell.key.n
     origin = int(attempts["started_at_ms"].min())
-    starts, ends = _axis(attempts, origin)
+    starts, ends = attempts["started_at_ms"] - origin, attempts["finished_at_ms"] - origin
     at, running = overlap.timeline(starts, ends)
+    busy = _Integral(at, running)
     full = _Integral(at, (running >= n).astype(np.int64))
     nearly = _Integral(at, (running >= rules.NEARLY_FULL * n).astype(np.int64))
-    busy = _Integral(at, running)
-    window = _window(at, running, n)
-    done = usable(cell.done)
-    first, last = _axis(done, origin)
+    sizes = attempts.known("bytes")
+    # First to last moment with at least N running.
+    steps = np.flatnonzero(running >= n)
+    window = (int(at[steps[0]]), int(at[steps[-1] + 1])) if len(steps) else None
+    first, last = done["started_at_ms"] - origin, done["finished_at_ms"] - origin
+    inside, window_bytes = np.zeros(len(done), dtype=bool), None
+    if window:
+        inside = (first >= window[0]) & (last <= window[1])
+    if window and sizes is not None:
+        # Each attempt's bytes are spread evenly over its duration.
+        shared_ms = np.clip(np.minimum(ends, window[1]) - np.maximum(starts, window[0]), 0, None)
+        window_bytes = float((sizes.astype(float) * (shared_ms / (ends - starts))).sum())
     at_full = full(last) - full(first)
-    inside = (first >= window[0]) & (last <= window[1]) if window else np.zeros(len(done), dtype=bool)
-    moved, in_window = _moved(attempts, starts, ends, window)
     return Flood(
         n=n,
         attempts=len(attempts),
@@ -101,86 +107,14 @@ def measure(cell: Cell) -> Flood | None:
         at_full_ms=int(full(at[-1])),
         window_ms=window,
         window_busy_ms=int(busy(window[1]) - busy(window[0])) if window else 0,
-        moved_bytes=moved,
-        window_bytes=in_window,
+        moved_bytes=None if sizes is None else int(sizes.sum()),
+        window_bytes=window_bytes,
         shares=at_full / (last - first),
         at_full_of_downloads_ms=int(at_full.sum()),
         nearly_full_of_downloads_ms=int((nearly(last) - nearly(first)).sum()),
         of_downloads_ms=int((last - first).sum()),
         inside=done.where(inside),
     )
-
-
-def repeat_figures(rounds: Sequence[Flood]) -> dict[str, Any]:
-    """One repeat as it stands in statistics.json: its flood, or those of its rounds together, one after the other."""
-    first, shared = rounds[0], _shared_figures(rounds)
-    reached = [one for one in rounds if one.window_ms]
-    to_full, window = _time_to_full(rounds), None
-    if len(rounds) == 1 and first.window_ms:
-        to_full = first.window_ms[0]
-        window = {"from_ms": first.window_ms[0], "to_ms": first.window_ms[1]} | _window_figures(rounds)
-    elif reached:
-        window = {"rounds_ms": _windows(rounds)} | _window_figures(reached)
-    return {
-        "n": first.n,
-        "attempts": sum(one.attempts for one in rounds),
-        "left_out": sum(one.left_out for one in rounds),
-        "started_at_ms": first.started_at_ms,
-        **({"rounds": len(rounds)} if len(rounds) > 1 else {}),
-        **shared,
-        "time_to_full_ms": to_full,
-        "ramp": _ramp(rounds, [rounds]),
-        "window": window,
-        "mbit_per_s": _aggregate(rounds),
-        "timeline": timeline.figures(*_joined(rounds)),
-    }
-
-
-def combined(repeats: Sequence[Sequence[Flood]]) -> dict[str, Any] | None:
-    """All repeats of a cell, and all their rounds, together: sums of times, operations and bytes, divided last. None
-    without any. `reached_full` counts floods, of which there are `rounds` where they are more than the repeats."""
-    floods = [one for repeat in repeats for one in repeat]
-    if not floods:
-        return None
-    reached = [one for one in floods if one.window_ms]
-    return {
-        "repeats": len(repeats),
-        **({"rounds": len(floods)} if len(floods) > len(repeats) else {}),
-        "reached_full": len(reached),
-        "attempts": sum(one.attempts for one in floods),
-        "left_out": sum(one.left_out for one in floods),
-        **_shared_figures(floods),
-        "share_of_each_download_at_full": _share_spread(np.concatenate([one.shares for one in floods])),
-        "time_to_full_ms": _time_to_full(floods),
-        "ramp": _ramp(floods, repeats),
-        "window": _window_figures(reached) if reached else None,
-        "mbit_per_s": _aggregate(floods),
-    }
-
-
-def _time_to_full(floods: Sequence[Flood]) -> float | None:
-    """The median over those in which N ran at once."""
-    reached = [one.window_ms[0] for one in floods if one.window_ms]
-    return float(statistics.median(reached)) if reached else None
-
-
-def _joined(rounds: Sequence[Flood]) -> tuple[np.ndarray, np.ndarray]:
-    """The steps of all rounds on one axis, without the time between them, when other cells ran: the end of a round is
-    the beginning of the next one."""
-    begins = np.cumsum([0, *(one.span_ms for one in rounds)])
-    at = [begin + one.at_ms[:-1] for begin, one in zip(begins[:-1], rounds, strict=True)]
-    running = [one.running[:-1] for one in rounds]
-    return np.concatenate([*at, begins[-1:]]), np.concatenate([*running, [0]])
-
-
-def _windows(rounds: Sequence[Flood]) -> list[list[int]]:
-    """The full-overlap windows of the rounds on the axis of `_joined`."""
-    begins, found = 0, []
-    for one in rounds:
-        if one.window_ms:
-            found.append([begins + one.window_ms[0], begins + one.window_ms[1]])
-        begins += one.span_ms
-    return found
 
 
 class _Integral:
@@ -195,39 +129,78 @@ class _Integral:
         return self._sums[step] + self._heights[step] * (until - self._at[step])
 
 
-def _axis(records: Records, origin: int) -> tuple[np.ndarray, np.ndarray]:
-    return records["started_at_ms"] - origin, records["finished_at_ms"] - origin
+def repeat_figures(rounds: Sequence[Flood]) -> dict[str, Any]:
+    """One repeat as it stands in statistics.json: its flood, or those of its rounds together, one after the other.
+
+    The timeline, and the windows of several rounds, leave out the time between these, when other cells ran: the end of
+    a round is the beginning of the next one.
+    """
+    first, begins = rounds[0], np.cumsum([0, *(flood.span_ms for flood in rounds)]).tolist()
+    windows_ms, steps, running = [], [], []
+    for flood, begin in zip(rounds, begins, strict=False):
+        steps.append(begin + flood.at_ms[:-1])
+        running.append(flood.running[:-1])
+        if flood.window_ms:
+            windows_ms.append([begin + at for at in flood.window_ms])
+    to_full, window = _time_to_full(rounds), None
+    if len(rounds) == 1 and first.window_ms:
+        to_full = first.window_ms[0]
+        window = {"from_ms": first.window_ms[0], "to_ms": first.window_ms[1]} | _window_figures(rounds)
+    elif windows_ms:
+        window = {"rounds_ms": windows_ms} | _window_figures([flood for flood in rounds if flood.window_ms])
+    return {
+        "n": first.n,
+        "attempts": sum(flood.attempts for flood in rounds),
+        "left_out": sum(flood.left_out for flood in rounds),
+        "started_at_ms": first.started_at_ms,
+        **({"rounds": len(rounds)} if len(rounds) > 1 else {}),
+        **_shared_figures(rounds),
+        "time_to_full_ms": to_full,
+        "ramp": _ramp(rounds, [rounds]),
+        "window": window,
+        "mbit_per_s": _aggregate(rounds),
+        "timeline": timeline.figures(np.concatenate([*steps, begins[-1:]]), np.concatenate([*running, [0]])),
+    }
 
 
-def _window(at: np.ndarray, running: np.ndarray, n: int) -> tuple[int, int] | None:
-    """First to last moment with at least `n` running."""
-    full = np.flatnonzero(running >= n)
-    return (int(at[full[0]]), int(at[full[-1] + 1])) if len(full) else None
+def combined(repeats: Sequence[Sequence[Flood]]) -> dict[str, Any] | None:
+    """All repeats of a cell, and all their rounds, together: sums of times, operations and bytes, divided last. None
+    without any. `reached_full` counts floods, of which there are `rounds` where they are more than the repeats."""
+    floods = [flood for repeat in repeats for flood in repeat]
+    if not floods:
+        return None
+    reached = [flood for flood in floods if flood.window_ms]
+    return {
+        "repeats": len(repeats),
+        **({"rounds": len(floods)} if len(floods) > len(repeats) else {}),
+        "reached_full": len(reached),
+        "attempts": sum(flood.attempts for flood in floods),
+        "left_out": sum(flood.left_out for flood in floods),
+        **_shared_figures(floods),
+        "share_of_each_download_at_full": _share_spread(np.concatenate([flood.shares for flood in floods])),
+        "time_to_full_ms": _time_to_full(floods),
+        "ramp": _ramp(floods, repeats),
+        "window": _window_figures(reached) if reached else None,
+        "mbit_per_s": _aggregate(floods),
+    }
 
 
-def _moved(
-    attempts: Records, starts: np.ndarray, ends: np.ndarray, window: tuple[int, int] | None
-) -> tuple[int | None, float | None]:
-    """Bytes of all attempts, and those inside the window, each attempt's spread evenly over its duration."""
-    sizes = attempts.known("bytes")
-    if sizes is None:
-        return None, None
-    if window is None:
-        return int(sizes.sum()), None
-    shared_ms = np.clip(np.minimum(ends, window[1]) - np.maximum(starts, window[0]), 0, None)
-    return int(sizes.sum()), float((sizes.astype(float) * (shared_ms / (ends - starts))).sum())
+def _time_to_full(floods: Sequence[Flood]) -> float | None:
+    """The median over those in which N ran at once."""
+    reached = [flood.window_ms[0] for flood in floods if flood.window_ms]
+    return float(statistics.median(reached)) if reached else None
 
 
-def _shared_figures(repeats: Sequence[Flood]) -> dict[str, Any]:
-    span_ms = sum(one.span_ms for one in repeats)
-    at_full_ms = sum(one.at_full_ms for one in repeats)
-    of_downloads_ms = sum(one.of_downloads_ms for one in repeats)
-    at_full_of_downloads_ms = sum(one.at_full_of_downloads_ms for one in repeats)
-    nearly_full_ms = sum(one.nearly_full_of_downloads_ms for one in repeats)
+def _shared_figures(floods: Sequence[Flood]) -> dict[str, Any]:
+    span_ms = sum(flood.span_ms for flood in floods)
+    at_full_ms = sum(flood.at_full_ms for flood in floods)
+    of_downloads_ms = sum(flood.of_downloads_ms for flood in floods)
+    at_full_of_downloads_ms = sum(flood.at_full_of_downloads_ms for flood in floods)
+    nearly_full_ms = sum(flood.nearly_full_of_downloads_ms for flood in floods)
     return {
         "span_ms": span_ms,
-        "most_at_once": max(one.most_at_once for one in repeats),
-        "mean_at_once": sum(one.busy_ms for one in repeats) / span_ms,
+        "most_at_once": max(flood.most_at_once for flood in floods),
+        "mean_at_once": sum(flood.busy_ms for flood in floods) / span_ms,
         "at_full_ms": at_full_ms,
         "share_of_span_at_full": at_full_ms / span_ms,
         "share_of_download_time_at_full": at_full_of_downloads_ms / of_downloads_ms if of_downloads_ms else None,
@@ -235,22 +208,25 @@ def _shared_figures(repeats: Sequence[Flood]) -> dict[str, Any]:
     }
 
 
-def _window_figures(repeats: Sequence[Flood]) -> dict[str, Any]:
-    """Length and means of the windows of `repeats`, each of which has one."""
-    length_ms = sum(one.window_length_ms for one in repeats)
-    inside = [one.window_bytes for one in repeats]
-    known = [size for size in inside if size is not None]
+def _window_figures(floods: Sequence[Flood]) -> dict[str, Any]:
+    """Length and means of the windows of `floods`, each of which has one."""
+    length_ms = sum(flood.window_length_ms for flood in floods)
     return {
         "length_ms": length_ms,
-        "mean_at_once": sum(one.window_busy_ms for one in repeats) / length_ms,
-        "mbit_per_s": rate(sum(known), length_ms / 1000) if len(known) == len(inside) else None,
+        "mean_at_once": sum(flood.window_busy_ms for flood in floods) / length_ms,
+        "mbit_per_s": rate(_sum([flood.window_bytes for flood in floods]), length_ms / 1000),
     }
 
 
-def _aggregate(repeats: Sequence[Flood]) -> float | None:
+def _aggregate(floods: Sequence[Flood]) -> float | None:
     """Mbit/s of all functions together over the span; None when bytes are unknown."""
-    known = [one.moved_bytes for one in repeats if one.moved_bytes is not None]
-    return rate(sum(known), sum(one.span_ms for one in repeats) / 1000) if len(known) == len(repeats) else None
+    return rate(_sum([flood.moved_bytes for flood in floods]), sum(flood.span_ms for flood in floods) / 1000)
+
+
+def _sum(sizes: Sequence[float | None]) -> float | None:
+    """None where one of them is unknown."""
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
 
 
 def _share_spread(shares: np.ndarray) -> dict[str, Any] | None:
@@ -272,10 +248,13 @@ def _share_spread(shares: np.ndarray) -> dict[str, Any] | None:
 def _ramp(floods: Sequence[Flood], repeats: Sequence[Sequence[Flood]]) -> str:
     n, to_full_ms = floods[0].n, _time_to_full(floods)
     if to_full_ms is None:
-        return f"never: the peak concurrency was {max(one.most_at_once for one in floods):,} of {n:,}"
+        return f"never: the peak concurrency was {max(flood.most_at_once for flood in floods):,} of {n:,}"
     if to_full_ms == 0:
         words = "it started at once" if n == 1 else f"all {n:,} started at once"
     else:
         words = f"all {n:,} ran {to_full_ms / 1000:.3g} s after the first start"
-    reached, of = sum(bool(one.window_ms) for one in floods), "rounds" if len(floods) > len(repeats) else "repeats"
-    return words if reached == len(floods) else f"{words}, in {reached} of {len(floods)} {of}"
+    reached, unit = (
+        sum(bool(flood.window_ms) for flood in floods),
+        "rounds" if len(floods) > len(repeats) else "repeats",
+    )
+    return words if reached == len(floods) else f"{words}, in {reached} of {len(floods)} {unit}"

@@ -1,6 +1,6 @@
 """What the model predicted beside what was measured: how far apart they are, and whether by more than it said."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +39,7 @@ def axes_of(experiment: Experiment) -> list[Axis]:
     return [axis for axis in experiment.axes if axis.variable]
 
 
-def prediction(run: Run, cells: Sequence[Cell], found: Sequence[Measured]) -> dict[str, Any] | None:
+def prediction(run: Run, cells: Sequence[Cell], figures: Sequence[Measured]) -> dict[str, Any] | None:
     """What statistics.json says of it; None where nothing was predicted.
 
     Of each planned cell with a prediction and a record, each of FIGURES is null or {"predicted", "low", "high",
@@ -48,16 +48,16 @@ def prediction(run: Run, cells: Sequence[Cell], found: Sequence[Measured]) -> di
     """
     if run.prediction is None:
         return None
-    axes, forecasts = axes_of(run.experiment), {}
+    axes = axes_of(run.experiment)
+    forecasts: dict[Key, Forecast] = {}
     for name, forecast in run.prediction.cells.items():
-        key = run.key_of(name)
-        if key is not None:
+        if (key := run.key_of(name)) is not None:
             forecasts.setdefault(key.on(axes), forecast)
-    pooled: dict[Key, list[tuple[Cell, Measured]]] = {}
-    for cell, one in zip(cells, found, strict=True):
-        pooled.setdefault(cell.key.on(axes), []).append((cell, one))
+    planned: dict[Key, list[tuple[Cell, Measured]]] = {}
+    for cell, own in zip(cells, figures, strict=True):
+        planned.setdefault(cell.key.on(axes), []).append((cell, own))
     rows = []
-    for key, parts in pooled.items():
+    for key, parts in planned.items():
         whole = _whole(parts, run.experiment) if key in forecasts else None
         if whole and (whole.figures["count"] or whole.figures["parallelism"]):
             beside = _beside(forecasts[key], _own(whole, key.n), key.n)
@@ -68,67 +68,62 @@ def prediction(run: Run, cells: Sequence[Cell], found: Sequence[Measured]) -> di
 
 def _whole(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Measured:
     """A planned cell: where only records tell its parts apart, of all of them together."""
-    (first, one), *others = parts
-    if not others:
-        return one
+    (first, figures), *further = parts
+    if not further:
+        return figures
     kinds = ("done", "duplicates", "errors", "warm_ups")
-    whole = {kind: getattr(first, kind).plus(*(getattr(cell, kind) for cell, _ in others)) for kind in kinds}
+    whole = {kind: getattr(first, kind).plus(*(getattr(cell, kind) for cell, _ in further)) for kind in kinds}
     none = first.beside.where(np.array([], dtype=np.int64))
     return measured(replace(first, **whole, beside=none), experiment)
 
 
-# The overlap of a cell or of one of its repeats, as the model means it; None for an N that was never reached.
-_OVERLAP: dict[str, Callable[[Figures, int], float | None]] = {
-    # More than N is a matter of clocks.
-    "most_at_once": lambda one, n: min(one["most_at_once"], n),
-    "time_to_n_s": lambda one, n: None if one["time_to_full_ms"] is None else one["time_to_full_ms"] / 1000,
-    "share_at_n": lambda one, n: _share_in_window(one),
-    "span_s": lambda one, n: one["span_ms"] / one.get("repeats", 1) / 1000,
-}
-
-
-def _share_in_window(one: Figures) -> float:
-    window = one["window"]
-    if window is None:
-        return 0.0
-    return min(1.0, window["mean_at_once"] * window["length_ms"] / (one["mean_at_once"] * one["span_ms"]))
-
-
 def _own(whole: Measured, n: int) -> dict[str, tuple[float | None, list[float | None]]]:
     """Each figure as it was measured, and what its own interval holds: that of the mean, and every repeat."""
-    found: dict[str, tuple[float | None, list[float | None]]] = {}
+    own: dict[str, tuple[float | None, list[float | None]]] = {}
     figures, sample = whole.figures, whole.everything
     if figures["count"]:
-        between = figures["between_repeats"] or {}
-        means = [between[name] for name in ("lowest_mean_s", "highest_mean_s") if between]
-        mean_s = figures["seconds"]["mean_s"]
+        mean_s, around = figures["seconds"]["mean_s"], []
+        if repeats := figures["between_repeats"]:
+            around += [repeats["lowest_mean_s"], repeats["highest_mean_s"]]
         # Few operations may hide a stall, so for a reader this interval is none; for a miss it is the least there is.
-        enough = len(sample) >= rules.MINIMUM_FOR_INTERVAL
-        around = interval(sample.means, sample.size).values() if enough else ()
-        found["avg_s"] = (mean_s, [mean_s, *means, *around])
+        if len(sample) >= rules.MINIMUM_FOR_INTERVAL:
+            around += interval(sample.means, sample.size).values()
+        own["avg_s"] = (mean_s, [mean_s, *around])
     if figures["parallelism"]:
-        repeats = [one["parallelism"] for one in figures["repeats"] if one["parallelism"]]
-        for name, of in _OVERLAP.items():
-            found[name] = (of(figures["parallelism"], n), [of(one, n) for one in repeats])
-    return found
+        together = _overlap(figures["parallelism"], n)
+        apart = [_overlap(repeat["parallelism"], n) for repeat in figures["repeats"] if repeat["parallelism"]]
+        own |= {name: (value, [overlap[name] for overlap in apart]) for name, value in together.items()}
+    return own
+
+
+def _overlap(parallelism: Figures, n: int) -> dict[str, float | None]:
+    """The overlap of a cell or of one of its repeats, as the model means it; None for an N that was never reached."""
+    to_n_ms, window, share = parallelism["time_to_full_ms"], parallelism["window"], 0.0
+    if window:
+        busy_ms = parallelism["mean_at_once"] * parallelism["span_ms"]
+        share = min(1.0, window["mean_at_once"] * window["length_ms"] / busy_ms)
+    return {
+        # More than N is a matter of clocks.
+        "most_at_once": min(parallelism["most_at_once"], n),
+        "time_to_n_s": None if to_n_ms is None else to_n_ms / 1000,
+        "share_at_n": share,
+        "span_s": parallelism["span_ms"] / parallelism.get("repeats", 1) / 1000,
+    }
 
 
 def _beside(
     forecast: Forecast, own: Mapping[str, tuple[float | None, list[float | None]]], n: int
 ) -> dict[str, dict[str, Any] | None]:
-    rows: dict[str, dict[str, Any] | None] = {}
+    rows: dict[str, dict[str, Any] | None] = dict.fromkeys(FIGURES)
     span_s, _ = own.get("span_s", (0.0, []))
     slack = {
         "time_to_n_s": max(RESOLUTION_S, EARLY_OR_LATE * span_s),
         "share_at_n": EARLY_OR_LATE,
         "span_s": RESOLUTION_S,
     }
-    for name in FIGURES:
-        if name not in own:
-            rows[name] = None
-            continue
-        (value, around), predicted = own[name], forecast.values[name]
-        known = [one for one in around if one is not None]
+    for name, (value, around) in own.items():
+        predicted = forecast.values[name]
+        known = [end for end in around if end is not None]
         low, high = forecast.ranges.get(name, (None, None))
         comparable = value is not None and predicted is not None and predicted >= LEAST.get(name, rules.SHORTEST_S)
         rows[name] = {
@@ -145,7 +140,7 @@ def _beside(
 
 def _is_inside(name: str, forecast: Forecast, around: Sequence[float | None], n: int, slack: float) -> bool | None:
     """Whether anything of what was measured, give or take `slack`, lies in the range; None where there is none."""
-    known = [one for one in around if one is not None]
+    known = [end for end in around if end is not None]
     if name == "time_to_n_s":
         at_once = forecast.values["most_at_once"]
         least, most = forecast.ranges.get("most_at_once", (at_once, at_once))
@@ -167,29 +162,32 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     outside = [row for row in timed if not row["avg_s"]["inside"]]
     worst = max(outside or timed, key=lambda row: _apart("avg_s", row))
     figures, held = worst["avg_s"], len(timed) - len(outside)
-    own, is_off = figures["interval"], not figures["low"] <= figures["measured"] <= figures["high"]
-    around = f" (interval {between('avg_s', own)})" if own and is_off and figures["inside"] else ""
-    told = [f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
-            f"{text('avg_s', figures['measured'])} s measured{around}"]  # fmt: skip
-    told += [] if figures["difference"] is None else [percent(figures["difference"])]
+    clauses = [
+        f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
+        f"{text('avg_s', figures['measured'])} s measured",
+    ]
+    if figures["interval"] and figures["inside"] and not figures["low"] <= figures["measured"] <= figures["high"]:
+        clauses[-1] += f" (interval {between('avg_s', figures['interval'])})"
+    if figures["difference"] is not None:
+        clauses.append(percent(figures["difference"]))
     if len(timed) == 1:
-        says = "matches" if held else "misses"
-        return f"The mean of the only cell {says} the predicted range: {', '.join(told)}."
+        result = "matches" if held else "misses"
+        return f"The mean of the only cell {result} the predicted range: {', '.join(clauses)}."
     cells = f"{held or 'none'} of {len(timed)} cells" if outside else f"all {len(timed)} cells"
     most = f"the {'largest miss' if outside else 'largest difference'} is with {_named(worst, rows, experiment)}"
-    return f"The mean matches the predicted range in {cells}; {most}: {', '.join(told)}."
+    return f"The mean matches the predicted range in {cells}; {most}: {', '.join(clauses)}."
 
 
 def misses(predicted: Figures | None, experiment: Experiment) -> list[str]:
     """The cells whose prediction missed by more than its stated uncertainty, the furthest off first, each with the
     figure that is so most."""
-    found, rows = [], predicted["cells"] if predicted else ()
+    missed, rows = [], predicted["cells"] if predicted else ()
     for row in rows:
         outside = [(_apart(name, row), name) for name in FIGURES if row[name] and row[name]["inside"] is False]
         if outside:
-            apart, name = max(outside, key=lambda one: one[0])
-            found.append((apart, f"{_sentence(name, row[name], experiment)} with {_named(row, rows, experiment)}"))
-    return [words for _, words in sorted(found, key=lambda one: -one[0])]
+            apart, name = max(outside, key=lambda miss: miss[0])
+            missed.append((apart, f"{_sentence(name, row[name], experiment)} with {_named(row, rows, experiment)}"))
+    return [words for _, words in sorted(missed, key=lambda miss: -miss[0])]
 
 
 def text(name: str, value: float | None) -> str:
@@ -236,13 +234,14 @@ def _apart(name: str, row: Figures) -> float:
     Where only one of both says that N was reached, beyond all else; where there is no difference to show, because too
     little was predicted, shares in points and seconds as a part of the elapsed time.
     """
-    one = row[name]
-    if None in (one["predicted"], one["measured"]):
+    figure = row[name]
+    if None in (figure["predicted"], figure["measured"]):
         return float("inf")
-    if one["difference"] is not None:
-        return abs(one["difference"])
-    off = abs(one["measured"] - one["predicted"])
-    return off / max(row["span_s"]["measured"], rules.SHORTEST_S) if name.endswith("_s") and row["span_s"] else off
+    if figure["difference"] is not None:
+        return abs(figure["difference"])
+    off = abs(figure["measured"] - figure["predicted"])
+    is_seconds = name not in ("most_at_once", "share_at_n")
+    return off / max(row["span_s"]["measured"], rules.SHORTEST_S) if is_seconds and row["span_s"] else off
 
 
 def _named(row: Figures, rows: Sequence[Figures], experiment: Experiment) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from stampede.report.statistics.bootstrap import Sample, interval
+from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.rules import MINIMUM_ROUNDS, RESAMPLES
 from stampede.runs.records import ROUND_BITS, UNKNOWN, Names, Records
 
@@ -59,12 +59,19 @@ class RoundSample(Sample):
         """How often each resample, a row, has each of the rounds or repeats. One that has none of them, because all
         that it drew are such as only other cells of the stack have, has each once."""
         blocks, rounds = self._own >> ROUND_BITS, self._own & _ROUND
-        names = self._names
-        count = {at: 1 if self._is_of_repeats else names.rounds[at] for at in np.unique(blocks).tolist()}
-        family = sorted((names.blocks[at], count[at], at) for at in count)
-        first = dict(zip((at for *_, at in family), np.cumsum([0, *(count for _, count, _ in family)]), strict=False))
+        family = []
+        for block in np.unique(blocks).tolist():
+            count = 1 if self._is_of_repeats else self._names.rounds[block]
+            family.append((self._names.blocks[block], count, block))
+        family.sort()
         drawn = _drawn(tuple((label, count) for label, count, _ in family), self._salt)
-        own = drawn[:, [first[at] + number - 1 for at, number in zip(blocks.tolist(), rounds.tolist(), strict=True)]]
+        # The column of the first round of each block.
+        first, column = {}, 0
+        for _, count, block in family:
+            first[block], column = column, column + count
+        own = drawn[
+            :, [first[block] + number - 1 for block, number in zip(blocks.tolist(), rounds.tolist(), strict=True)]
+        ]
         own[own.sum(axis=1) == 0] = 1
         return own
 
@@ -96,15 +103,15 @@ class RoundSample(Sample):
             part[which] = place - rank
         return below, above, part
 
-    def delta_interval(self, base: "RoundSample") -> dict[str, float]:
-        """The interval of Cliff's delta against `base`."""
+    def deltas(self, base: "RoundSample") -> np.ndarray:
+        """Cliff's delta against `base` in each resample."""
         wins = np.empty((len(self._own), len(base._own)))
         for at in range(len(base._own)):
             theirs = base.values[base._at == at]
             less, less_or_equal = (np.searchsorted(theirs, self.values, side) for side in ("left", "right"))
             wins[:, at] = np.bincount(self._at, less + less_or_equal - len(theirs))
         pairs = (self.draws @ np.bincount(self._at)) * (base.draws @ np.bincount(base._at))
-        return interval(((self.draws @ wins) * base.draws).sum(axis=1) / pairs, min(self.size, base.size))
+        return ((self.draws @ wins) * base.draws).sum(axis=1) / pairs
 
 
 def shared(ours: Sample, base: Sample) -> dict[str, int]:

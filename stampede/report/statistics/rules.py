@@ -25,6 +25,7 @@ MINIMUM_FOR_P99 = 100
 MINIMUM_FOR_P99_INTERVAL = 1000
 # A change of the median by less than this is called "holds".
 HOLDS_WITHIN = 0.10
+WITHIN = f"{HOLDS_WITHIN * 100:g} %"
 # With hand-overs of a few ms, 500 functions are seldom busy to the last one; this share of N counts as nearly full.
 NEARLY_FULL = 0.90
 

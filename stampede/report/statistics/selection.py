@@ -11,6 +11,8 @@ from stampede.runs.records import NO_MESSAGE, UNKNOWN, Records, cells_of, distin
 from stampede.runs.run import Run
 
 NO_CELL = "no cell named"
+# The records of a cell that a repeat or a round has a part of.
+OWN_KINDS = ("done", "duplicates", "errors", "beside")
 
 
 @dataclass(frozen=True)
@@ -45,33 +47,31 @@ class Cell:
     @property
     def intruders(self) -> int:
         """How many attempts at messages of other planned cells ran during the rounds of this one."""
-        of = cells_of(self.beside["message"])
-        return int(((of != self.beside["cell"]) & (of != UNKNOWN)).sum())
+        planned = cells_of(self.beside["message"])
+        return int(((planned != self.beside["cell"]) & (planned != UNKNOWN)).sum())
 
     def floods(self) -> list["Cell"]:
         """The cell by what was sent at once: by repeat and round, in their order; whole where it had none."""
-        kinds = ("done", "duplicates", "errors", "beside")
-        rounds = {kind: getattr(self, kind)["round"].clip(0) for kind in kinds}
+        rounds = {kind: getattr(self, kind)["round"].clip(0) for kind in OWN_KINDS}
         numbers = np.unique(np.concatenate([*rounds.values()])).tolist()
         if len(numbers) < 2:
             return [self]
-        return [
-            replace(self, **{kind: getattr(self, kind).where(rounds[kind] == number) for kind in kinds})
-            for number in numbers
-        ]
+        floods = []
+        for number in numbers:
+            parts = {kind: getattr(self, kind).where(rounds[kind] == number) for kind in OWN_KINDS}
+            floods.append(replace(self, **parts))
+        return floods
 
     def by_repeat(self) -> dict[str, "Cell"]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
-        kinds = ("done", "duplicates", "errors", "beside")
-        groups = {kind: getattr(self, kind).by_cell_id() for kind in kinds}
+        groups = {kind: getattr(self, kind).by_cell_id() for kind in OWN_KINDS}
         none = self.warm_ups.where(np.array([], dtype=np.int64))
-        parts = {
-            NO_CELL if at == UNKNOWN else self.done.names.cells[at]: replace(
-                self, warm_ups=none, **{kind: groups[kind].get(at, none) for kind in kinds}
-            )
-            for at in {at for kind in kinds[:-1] for at in groups[kind]}
-        }
-        return dict(sorted(parts.items(), key=lambda item: (self.repeat_of(item[0]) or 0, item[0])))
+        repeats = {}
+        for at in {*groups["done"], *groups["duplicates"], *groups["errors"]}:
+            parts = {kind: groups[kind].get(at, none) for kind in OWN_KINDS}
+            name = NO_CELL if at == UNKNOWN else self.done.names.cells[at]
+            repeats[name] = replace(self, warm_ups=none, **parts)
+        return dict(sorted(repeats.items(), key=lambda item: (self.repeat_of(item[0]) or 0, item[0])))
 
 
 def cells(run: Run) -> list[Cell]:
@@ -98,16 +98,18 @@ def cells(run: Run) -> list[Cell]:
 
 def _planned(run: Run) -> dict[Key, set[int]]:
     """The numbers of the ids of the planned cells of each cell: those that its records name, else the plan."""
-    found: dict[Key, set[int]] = {}
+    planned: dict[Key, set[int]] = {}
     for records in (run.done, run.errors, run.warm_ups):
         for at, part in records.by_cell_id().items():
-            for place in distinct(part["key"]).tolist() if at != UNKNOWN else ():
-                if place != UNKNOWN:
-                    found.setdefault(records.keys[place], set()).add(at)
+            if at == UNKNOWN:
+                continue
+            for number in distinct(part["key"]).tolist():
+                if number != UNKNOWN:
+                    planned.setdefault(records.keys[number], set()).add(at)
     for at, name in enumerate(run.names.cells):
         if (key := run.key_of(name)) is not None:
-            found.setdefault(key, set()).add(at)
-    return found
+            planned.setdefault(key, set()).add(at)
+    return planned
 
 
 def _beside(records: Records, key: Key, ids: set[int]) -> Records:
@@ -121,16 +123,16 @@ def _intruders(records: Records) -> Records:
     started, ended, rounds = (records[name] for name in ("started_at_ms", "finished_at_ms", "round"))
     in_round = (rounds > 0) & (started != UNKNOWN) & (records["cell"] != UNKNOWN)
     late = np.flatnonzero(in_round & (records["attempt"] > 1))
-    found: list[tuple[int, int, int]] = []
+    overlaps: list[tuple[int, int, int]] = []
     if len(late):
-        of_time = records.where(in_round & (records["attempt"] == 1))
-        for cell, part in of_time.by_cell_id().items():
+        on_time = records.where(in_round & (records["attempt"] == 1))
+        for cell, part in on_time.by_cell_id().items():
             for number in np.unique(part["round"]).tolist():
                 own = part.where(part["round"] == number)
                 meets = (started[late] < own["finished_at_ms"].max()) & (ended[late] > own["started_at_ms"].min())
-                found += [(at, cell, number) for at in late[meets & (records["cell"][late] != cell)].tolist()]
-    places, cells, numbers = np.array(found, dtype=np.int64).reshape(-1, 3).T
-    moved = records.where(places)
+                overlaps += [(at, cell, number) for at in late[meets & (records["cell"][late] != cell)].tolist()]
+    rows, cells, numbers = np.array(overlaps, dtype=np.int64).reshape(-1, 3).T
+    moved = records.where(rows)
     moved.columns = {**moved.columns, "cell": cells, "round": numbers}
     return moved
 

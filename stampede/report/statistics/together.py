@@ -9,7 +9,9 @@ claim that is made of it.
 import math
 from collections.abc import Mapping
 
-from stampede.report.statistics.bootstrap import student_quantile
+import numpy as np
+
+from stampede.report.statistics.bootstrap import interval, student_quantile
 from stampede.report.statistics.rules import CONFIDENCE
 
 
@@ -18,19 +20,28 @@ def confidence(among: int) -> float:
     return CONFIDENCE ** (1 / among)
 
 
-def of_difference(value: float, ends: Mapping[str, float], size: int, among: int) -> dict[str, float]:
-    """The 95 % interval `ends` as one of so many that hold together: further from `value`, in proportion to Student's
-    quantiles for `size` measurements (>= 2). Resamples that far out would be too few to read it off them."""
+def of_difference(value: float, resampled: np.ndarray, size: int, among: int) -> dict[str, float]:
+    """{"value", "low", "high"}: `value` with an interval from its `resampled` values, as one of so many that hold
+    together. It reaches further from `value` than the 95 % interval, in proportion to Student's quantiles for `size`
+    measurements (>= 2): resamples that far out would be too few to read it off them."""
+    return {"value": value} | _wider(value, interval(resampled, size), size, among)
+
+
+def of_ratio(
+    value: float, resampled: np.ndarray, size: int, among: int, above: np.ndarray | None = None
+) -> dict[str, float]:
+    """The same of a ratio, whose ends lie as many times the value away as it is times theirs; `above` is that of
+    `bootstrap.interval`."""
+    ends = interval(resampled, size, above)
+    if among > 1:
+        logs = {end: math.log(at) for end, at in ends.items()}
+        ends = {end: math.exp(at) for end, at in _wider(math.log(value), logs, size, among).items()}
+    return {"value": value} | ends
+
+
+def _wider(value: float, ends: Mapping[str, float], size: int, among: int) -> dict[str, float]:
     if among == 1:
         return dict(ends)
     each, alone = (student_quantile((1 + one) / 2, size - 1) for one in (confidence(among), CONFIDENCE))
     low, high = (value + each / alone * (ends[end] - value) for end in ("low", "high"))
     return {"low": min(low, ends["low"]), "high": max(high, ends["high"])}
-
-
-def of_ratio(value: float, ends: Mapping[str, float], size: int, among: int) -> dict[str, float]:
-    """The same of a ratio, whose ends lie as many times the value away as it is times theirs."""
-    if among == 1:
-        return dict(ends)
-    logs = of_difference(math.log(value), {end: math.log(at) for end, at in ends.items()}, size, among)
-    return {end: math.exp(at) for end, at in logs.items()}

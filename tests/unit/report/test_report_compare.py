@@ -9,9 +9,11 @@ import statistics
 
 import pytest
 
+from experiments import EXPERIMENTS
 from stampede import report
 from stampede.report import compare_runs
 from stampede.runs.run import load
+from tests.unit.report import sized_run
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
 
@@ -75,6 +77,29 @@ def test_another_object_is_said_loudly_and_gives_no_ratio(pages):
     assert {row[6] for row in rows_of(found)} == {"–"}
     assert {row[-1] for row in rows_of(found)} == {"? not comparable"}
     assert "the amounts transferred differ" in found.text
+
+
+def test_cells_of_different_sizes_are_not_among_the_comparisons_that_hold_together(make_run, tmp_path):
+    one, two, shorter = make_run("one"), make_run("two", seed=2), make_run("shorter", seed=2, unfinished=1)
+    rows = [json.loads(line) for line in (two / "records.jsonl").read_text().splitlines()]
+    last = next(row for row in rows if (row["memory_size"], row["concurrency_limit"]) == (2048, 10))
+    last["bytes"] += 1
+    (two / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with_it, without = (Page(report.compare([one, run], tmp_path / run.name).read_text()) for run in (two, shorter))
+    assert rows_of(with_it)[:-1] == rows_of(without)
+    assert rows_of(with_it)[-1][-1] == "? not comparable"
+    assert "all 5 comparisons of this section hold at once" in with_it.text
+
+
+def test_queries_of_two_runs_are_compared_though_nothing_is_transferred(tmp_path, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, sized_run.SIZED.name, sized_run.SIZED)
+    runs = [sized_run.write(tmp_path / name, sizes=(1_000,), parallels=(1,)) for name in ("one", "two")]
+    for run in runs:
+        rows = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+        rows = [row | {"bytes": None} if row["operation"] == "count" else row for row in rows]
+        (run / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    text = Page(report.compare(runs, tmp_path / "out").read_text()).text
+    assert "Different sizes" not in text and "not comparable" not in text
 
 
 def test_cells_of_one_run_only_are_named(pages):

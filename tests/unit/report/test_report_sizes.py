@@ -51,7 +51,7 @@ def even(values, spread=0.01, count=12):
     one takes 1 s."""
     dice = np.random.default_rng(1)
     ratios = [Resampled(value, value * np.exp(dice.normal(0, spread, 2000))) for value in values]
-    told = [{"value": one.value} | crossing.interval(one.values, count) for one in ratios]
+    told = [{"value": one.value} | interval(one.values, count) for one in ratios]
     apart = [Resampled(one.value - 1, one.values - 1) for one in ratios]
     return crossing.break_even(SIZES, told, apart, count, NAMES, SAYS)
 

@@ -79,9 +79,15 @@ def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
 
 @pytest.mark.parametrize(
     ("figure", "needed"),
-    [("p5_s", 20), ("p95_s", 20), ("p99_s", 100), ("mean_interval", 100), ("median_interval", 10),
-     ("p99_interval", 1000)],
-)  # fmt: skip
+    [
+        ("p5_s", 20),
+        ("p95_s", 20),
+        ("p99_s", 100),
+        ("mean_interval", 100),
+        ("median_interval", 10),
+        ("p99_interval", 1000),
+    ],
+)
 def test_a_figure_is_told_from_its_minimum_on_and_not_before(figure, needed):
     short, enough = (seconds(Sample([1 + at / 100 for at in range(size)], "cell")) for size in (needed - 1, needed))
     assert short[figure] is None

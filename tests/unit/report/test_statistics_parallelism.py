@@ -128,10 +128,10 @@ def test_a_repeat_says_when_it_began_and_times_are_relative_to_that():
     found, _ = measured(1, [record(50, 60), record(70, 90, seq=1)])
     figures = parallelism.repeat_figures([found])
     assert figures["started_at_ms"] == ORIGIN_MS + 50
-    assert figures["window"] | {"mbit_per_s": 0} == {
-        "from_ms": 0, "to_ms": 40, "length_ms": 40, "mean_at_once": 0.75, "mbit_per_s": 0}  # fmt: skip
-    assert figures["timeline"] == {
-        "at_ms": [0, 10, 20, 40], "running": [1, 0, 1, 0], "steps": 4, "thinned": False}  # fmt: skip
+    window = {"from_ms": 0, "to_ms": 40, "length_ms": 40, "mean_at_once": 0.75, "mbit_per_s": 0}
+    assert figures["window"] | {"mbit_per_s": 0} == window
+    steps = {"at_ms": [0, 10, 20, 40], "running": [1, 0, 1, 0], "steps": 4, "thinned": False}
+    assert figures["timeline"] == steps
 
 
 intervals = st.lists(
@@ -196,8 +196,8 @@ def test_what_ran_in_one_planned_cell_overlaps_whatever_its_records_call_it(tmp_
     settings = ["storage=s3", "dataset=large", "memory_size=1024", "concurrency_value=10"]
     plan = make_plan(FILESYSTEM, "local", settings, messages_per_concurrency=1)
     [demand] = demands(plan, infra_defaults({}))
-    rows = [synthetic.record(FILESYSTEM, demand, seq, read="repeat" if seq < 3 else "first", elapsed_seconds=1.0)
-            for seq in range(10)]  # fmt: skip
+    reads = ["repeat"] * 3 + ["first"] * 7
+    rows = [synthetic.record(FILESYSTEM, demand, seq, read=read, elapsed_seconds=1.0) for seq, read in enumerate(reads)]
     sent = [{name: row[name] for name in ("cell", "seq", "message_id", "warm_up")} for row in rows]
     for name, lines in {"records": rows, "sent": sent}.items():
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))

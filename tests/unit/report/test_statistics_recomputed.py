@@ -22,14 +22,19 @@ def write_statistics(directory: Path) -> dict:
 SYNTHETIC = {
     "a clean run": {},
     "errors, retries, duplicates and losses": {
-        "per_n": 20, "failing": {3}, "retried": {2, 5}, "duplicated": {4}, "lost": {7}},
+        "per_n": 20,
+        "failing": {3},
+        "retried": {2, 5},
+        "duplicated": {4},
+        "lost": {7},
+    },
     "repeats and warm-ups": {"concurrencies": (1, 4), "repeats": 3, "warm_ups": 2, "duplicated": {1}},
     "a ramp": {"memories": (1024,), "concurrencies": (1, 40), "base_s": 0.8, "slope": 0.0, "ramp_per_s": 9.0},
     "cells never run": {"unfinished": 2},
     "only errors": {"concurrencies": (1, 5), "failing": set(range(100))},
     "no record at all": {"concurrencies": (1, 5), "lost": set(range(100))},
     "enough for p99": {"memories": (1024,), "concurrencies": (1, 100), "slope": 0.0},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("settings", SYNTHETIC.values(), ids=SYNTHETIC)
@@ -74,9 +79,10 @@ def test_every_number_of_a_predicted_run_can_be_recomputed(tmp_path):
     manifest = json.loads((directory / "run.json").read_text())
     values = {"avg_s": 0.5, "most_at_once": 4, "time_to_n_s": 0.2, "share_at_n": 0.5, "span_s": 2.0}
     ranges = {name: [0.8 * value, 1.5 * value] for name, value in values.items()}
-    one = values | {"binds": "the loader", "ranges": ranges}
-    manifest["prediction"] = {"place": "aws", "seed": 7, "date": "2026-05-01", "parameters": [],
-                              "cells": {cell["cell"]: one for cell in manifest["cells"]}}  # fmt: skip
+    forecast = values | {"binds": "the loader", "ranges": ranges}
+    cells = {cell["cell"]: forecast for cell in manifest["cells"]}
+    stored = {"place": "aws", "seed": 7, "date": "2026-05-01", "parameters": [], "cells": cells}
+    manifest["prediction"] = stored
     (directory / "run.json").write_text(json.dumps(manifest))
     numbers = write_statistics(directory)
     assert {row[name]["inside"] for row in numbers["prediction"]["cells"] for name in values} == {True, False}
@@ -123,6 +129,6 @@ def test_the_recomputation_notices_any_number_that_is_changed(tmp_path):
 
 def test_the_recomputation_imports_nothing_of_ours():
     for module in Path(recompute.__file__).parent.glob("recompute*.py"):
-        words = {line.split()[1].split(".")[0] for line in module.read_text().splitlines()
-                 if line.startswith(("import ", "from "))}  # fmt: skip
+        imports = [line for line in module.read_text().splitlines() if line.startswith(("import ", "from "))]
+        words = {line.split()[1].split(".")[0] for line in imports}
         assert not words & {"experiments", "loader", "stampede"}, module

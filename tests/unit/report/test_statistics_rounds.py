@@ -164,8 +164,8 @@ def test_the_time_between_the_rounds_of_a_cell_is_in_no_overlap(numbers):
 def test_a_message_that_comes_back_in_another_cells_round_is_noticed_there_and_counted_at_home(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], SWEPT, rounds=12)
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-    late, other = (next(one for one in records if one["cell"].endswith(f"threads={threads}") and one["round"] == 3)
-                   for threads in (1, 30))  # fmt: skip
+    third = [row for row in records if row["round"] == 3]
+    late, other = (next(row for row in third if row["cell"].endswith(f"threads={threads}")) for threads in (1, 30))
     late |= {"attempt": 3, "started_at_ms": other["started_at_ms"] + 1, "finished_at_ms": other["finished_at_ms"] + 5}
     (folder / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     found = statistics.statistics(load(folder))

@@ -58,8 +58,8 @@ def stalls(rng, count):
 def interleaved(course, rng, places=6, rounds=20):
     """The comparisons of a page of equals that ran in rounds, each of which has one operation of every cell, shuffled,
     on a machine of this `course`."""
-    keys = [handmade_run.key(128 + place, method=method, sink="tmp")
-            for place, method in product(range(places), ("download_file", "stream"))]  # fmt: skip
+    pairs = product(range(places), ("download_file", "stream"))
+    keys = [handmade_run.key(128 + place, method=method, sink="tmp") for place, method in pairs]
     order = np.concatenate([rng.permutation(len(keys)) for _ in range(rounds)])
     seconds = quiet(rng, len(order)) * course(rng, len(order))
     samples = [Sample(seconds[order == at], key.words) for at, key in enumerate(keys)]
@@ -86,9 +86,10 @@ def test_interleaved_equals_on_a_machine_that_drifts_steps_or_stalls_are_called_
 def test_a_difference_of_a_half_is_still_seen_among_forty():
     rng = np.random.default_rng(3)
     times = {"download_file": 1.0, "stream": 1.5}
-    cells = [cell(handmade_run.key(128 + place, method=method, sink="tmp"),
-                  Sample(took * quiet(rng, 40), f"{place} {method}"))
-             for place in range(PLACES) for method, took in times.items()]  # fmt: skip
+    cells = []
+    for place, method in product(range(PLACES), times):
+        sample = Sample(times[method] * quiet(rng, 40), f"{place} {method}")
+        cells.append(cell(handmade_run.key(128 + place, method=method, sink="tmp"), sample))
     levels = [row["all"]["level"] for row in comparisons(cells, RANKED)["between_ways"]]
     assert levels.count("slower") >= 0.9 * PLACES
 
@@ -96,8 +97,8 @@ def test_a_difference_of_a_half_is_still_seen_among_forty():
 def test_one_comparison_has_the_interval_of_one():
     rng = np.random.default_rng(2)
     ours, base = (Sample(quiet(rng, 20), name) for name in ("ours", "base"))
-    cells = [cell(handmade_run.key(method=method, sink="tmp"), sample)
-             for method, sample in (("download_file", base), ("stream", ours))]  # fmt: skip
+    samples = {"download_file": base, "stream": ours}
+    cells = [cell(handmade_run.key(method=method, sink="tmp"), sample) for method, sample in samples.items()]
     [row] = comparisons(cells, RANKED)["between_ways"]
     assert row["together"] == 1
     low, high = (np.quantile(ours.medians / base.medians, share) for share in (0.0167, 0.9833))

@@ -1,0 +1,189 @@
+"""Which variant is the fastest, for the headline: where the most functions ran at once, and on what it depends."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stampede.experiment.declaration import Compare, Experiment
+from stampede.phrases import capitalised, listed
+from stampede.report.statistics.comparisons import took_words
+from stampede.runs.cell_key import Key, distinguishing, ignored_axes
+
+Figures = Mapping[str, Any]
+# More variants that are too close to call aren't all named.
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """The cells that differ in the variant alone: `rows` compares those with enough measurements with `base`, and `why`
+    is why the others aren't. `by_median` has the base and these, the fastest first."""
+
+    base: Key
+    rows: Mapping[Key, Figures]
+    by_median: Sequence[Key]
+    why: str | None
+
+    @property
+    def fastest(self) -> Key:
+        return self.by_median[0]
+
+    @property
+    def close(self) -> list[Key]:
+        """The variants, but for the base, that are too close to the fastest to call."""
+        return [
+            key
+            for key in self.by_median
+            if key not in (self.base, self.fastest) and not _is_behind(self.rows[key]["against_fastest"])
+        ]
+
+    @property
+    def winner(self) -> Key | None:
+        """The variant that is clearly the fastest; None where there is none."""
+        if not self.rows or self.close:
+            return None
+        if self.fastest != self.base and self.rows[self.fastest]["all"]["ratio_of_medians"]["high"] >= 1:
+            return None
+        return self.fastest
+
+
+def ranking(
+    where: str, cells: Mapping[Key, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
+) -> list[str]:
+    """The versions of the headline about the variants of `compare`, the fullest first; `rows` is what statistics.json
+    has of it, `cells` all its cells, and `where` begins the sentence."""
+    places = _places(cells, rows, compare, experiment)
+    winners = [place.winner and place.winner.words_of(compare.axes) for place in places]
+    if len(set(winners) - {None}) > 1:
+        return _dependence(where, places, winners, compare, experiment)
+    measured = next((place for place in places if place.rows), places[0])
+    return _at_one_place(where, cells, measured, compare, experiment)
+
+
+def _places(
+    cells: Mapping[Key, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
+) -> list[Place]:
+    """The places at the largest N at which variants were measured."""
+    keys = [Key.of_figures(experiment.axes, row) for row in rows]
+    most = max(key.n for key in keys)
+    groups: dict[tuple[Any, ...], list[tuple[Key, Figures]]] = {}
+    for key, row in zip(keys, rows, strict=True):
+        if key.n == most:
+            groups.setdefault(key.without(compare.axes), []).append((key, row))
+    places = []
+    for group in groups.values():
+        _, first = group[0]
+        base = Key.of_figures(experiment.axes, first["base"])
+        measured = {key: row for key, row in group if row["all"]["level"] != "cant_tell"}
+        by_median = [base, *measured]
+        if measured:
+            by_median.sort(key=lambda key: cells[key]["seconds"]["median_s"])
+        places.append(Place(base, measured, by_median, first["all"]["why"]))
+    return places
+
+
+def _at_one_place(
+    where: str, cells: Mapping[Key, Figures], place: Place, compare: Compare, experiment: Experiment
+) -> list[str]:
+    label = next(axis.label for axis in experiment.axes if axis.name == compare.axes[0])
+    here = place.base.words_without(compare.axes, distinguishing(cells))
+    base = place.base.words_of(compare.axes)
+    if not place.rows:
+        return [
+            f"Which {label} is the fastest with {here} is unknown: {place.why}.",
+            f"Which {label} is the fastest is unknown: {place.why}.",
+        ]
+    is_base = place.fastest == place.base
+    other = place.by_median[1] if is_base else place.fastest
+    name, ratio = other.words_of(compare.axes), place.rows[other]["all"]["ratio_of_medians"]
+    if ratio["low"] <= 1 and (is_base or ratio["high"] >= 1):
+        claim, took = (
+            f"no {label} is clearly faster than {base}",
+            f"the median of {name} takes {took_words(ratio)} as long",
+        )
+        return [
+            f"{where}, {claim} with {here}: {took}.",
+            f"{capitalised(claim)} with {here}: {took}.",
+            f"{capitalised(claim)}: {took}.",
+            f"{capitalised(claim)}.",
+        ]
+    if is_base:
+        claim, took = f"{base} is the fastest with {here}; {name} comes next", took_words(ratio)
+        return [
+            f"{where}, {claim}: its median {experiment.operation[0]} takes {took} as long.",
+            f"{claim}: {took} as long.",
+            f"{base} is the fastest; {name} comes next, {took}.",
+        ]
+    speedup = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as {base}"
+    cost = _cost(cells[place.fastest], cells[place.base], experiment)
+    alone = f"{name} is the fastest with {here}"
+    start = alone
+    if place.close:
+        names = [name, *(key.words_of(compare.axes) for key in place.close)]
+        if len(names) > MOST_NAMED:
+            names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+        start = f"{listed(names)}, too close to call between them, are the fastest with {here}"
+    return [
+        f"{where}, {start}: {speedup}{cost}.",
+        f"{start}: {speedup}{cost}.",
+        f"{start}: {speedup}.",
+        f"{alone}: {speedup}{cost}.",
+        f"{name} is the fastest: {speedup}.",
+    ]
+
+
+def _cost(fastest: Figures, base: Figures, experiment: Experiment) -> str:
+    """What the fastest took of the function for the same bytes, as a clause; empty where no record has it."""
+    for metric in experiment.metrics:
+        if metric.how == "per_gib":
+            ours, theirs = fastest["client"][metric.name], base["client"][metric.name]
+            if ours and theirs:
+                is_alike = 0.95 <= ours / theirs <= 1.05
+                return f", with {'about the same' if is_alike else f'{ours / theirs:.2g} × its'} {metric.label}"
+    return ""
+
+
+def _dependence(
+    where: str, places: Sequence[Place], winners: Sequence[str | None], compare: Compare, experiment: Experiment
+) -> list[str]:
+    """Different variants are the fastest at different places: what these differ in, and how often which one wins."""
+    bases = [place.base for place in places]
+    ignored = ignored_axes(experiment.axes)
+    alike = {*compare.axes, *ignored}
+    differing = [
+        axis.label
+        for axis in experiment.axes
+        if axis.name not in alike
+        and len({base[axis.name] for base in bases}) > 1
+        and _winner_varies(bases, winners, {*alike, axis.name})
+    ]
+    depends = f"depends on {listed(differing) or 'what else was swept'}"
+    if _winner_varies(bases, winners, alike):
+        depends = "varies between cells that ran alike"
+    label = next(axis.label for axis in experiment.axes if axis.name == compare.axes[0])
+    claim = f"which {label} is the fastest {depends}"
+    (first, count), *others = Counter(filter(None, winners)).most_common()
+    cases = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in others)])
+    few = sum(not place.rows for place in places)
+    close = winners.count(None) - few
+    cases += f"; too close to call in {close}" if close else ""
+    cases += f"; too few measurements in {few}" if few else ""
+    return [f"{where}, {claim}: {cases}.", f"{capitalised(claim)}: {cases}.", f"{capitalised(claim)}."]
+
+
+def _winner_varies(bases: Sequence[Key], winners: Sequence[str | None], left_out: set[str]) -> bool:
+    """Whether different variants are the fastest at places that differ in `left_out` alone."""
+    groups: dict[tuple[Any, ...], set[str]] = {}
+    for base, winner in zip(bases, winners, strict=True):
+        if winner:
+            groups.setdefault(base.without(left_out), set()).add(winner)
+    return any(len(group) > 1 for group in groups.values())
+
+
+def _is_behind(against_fastest: Figures | None) -> bool:
+    """Whether a cell is slower than the fastest beyond its interval."""
+    if against_fastest is None:
+        return False
+    ratio = against_fastest["ratio_of_medians"]
+    return ratio is None or ratio["low"] > 1
