@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
 )
@@ -27,30 +28,6 @@ const (
 	// Four parts of 16 MiB, the smallest that the settings allow, and a bit.
 	largeBytes = 64*mib + 1000
 )
-
-// The keys that the tests of both languages compare with; "<time>" stands for the experiment's own name of the time.
-func agreedKeys(t *testing.T, isError bool) []string {
-	t.Helper()
-	var agreed struct {
-		Common, Error []string
-		Time          map[string]string
-		Own           map[string][]string
-	}
-	text, err := os.ReadFile("../../../agreed/record.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &agreed); err != nil || len(agreed.Common) == 0 {
-		t.Fatal(err)
-	}
-	keys := append(agreed.Common, agreed.Own["download"]...)
-	place := slices.Index(keys, "<time>")
-	if isError {
-		return append(slices.Delete(keys, place, place+1), agreed.Error...)
-	}
-	keys[place] = agreed.Time["download"]
-	return keys
-}
 
 // function is a sandbox whose records can be read back. Its temporary files go to folder.
 type function struct {
@@ -141,7 +118,7 @@ func TestEveryWayDownloadsEveryByteAndWritesAllKeysInOrder(t *testing.T) {
 			checksum := fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))
 			record, keys := start(t, "METHOD="+way.method, "SINK="+way.sink).
 				invoke(ordered(fmt.Sprintf(`"object_bytes": %d, "warm_up": 1`, largeBytes), checksum), time.Minute)
-			if !slices.Equal(keys, agreedKeys(t, false)) {
+			if !slices.Equal(keys, agreed.Keys(t, "download", false)) {
 				t.Errorf("keys %v", keys)
 			}
 			expect(t, record, "status", "ok", "bytes", float64(largeBytes), "method", way.method, "sink", way.sink, "requests", way.requests,
@@ -247,7 +224,7 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 			wrong.fault(server)
 			record, keys := start(t).invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, mib)), time.Minute)
 			expect(t, record, "error_type", wrong.word, "requests", wrong.requests)
-			if !slices.Equal(keys, agreedKeys(t, true)) {
+			if !slices.Equal(keys, agreed.Keys(t, "download", true)) {
 				t.Errorf("keys %v", keys)
 			}
 		})
