@@ -1,4 +1,4 @@
-"""What the model knows of a place: numbers as data, each with its unit, source and date, and how well it is known."""
+"""The figures of AWS or of a machine: data, each with its unit, source and date, and how well it is known."""
 
 from __future__ import annotations
 

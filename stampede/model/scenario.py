@@ -144,19 +144,23 @@ def expect(scenario: Scenario, parameters: Parameters, seed: int = 1, attempts: 
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
     if further < 2:
         return evaluate(scenario, parameters, seed, part)
-    first, *others = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
-    return replace(first, course=_mean_course([evaluation.course for evaluation in (first, *others)]))
+    first, *more = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
+    return replace(first, course=_mean_course([evaluation.course for evaluation in (first, *more)]))
 
 
 def _mean_course(courses: Sequence[Course]) -> Course:
     """The first course, with the means of all."""
-    means: dict[str, Any] = {name: _mean([getattr(course, name) for course in courses], math.nan) for name in SECONDS}
-    means |= {name: _mean([getattr(course, name) for course in courses], None) for name in SPANS}
-    means |= {name: round(mean(getattr(course, name) for course in courses)) for name in COUNTS}
+
+    def values(name: str) -> list[Any]:
+        return [getattr(course, name) for course in courses]
+
+    means: dict[str, Any] = {name: _mean(values(name), math.nan) for name in SECONDS}
+    means |= {name: _mean(values(name), None) for name in SPANS}
+    means |= {name: round(mean(values(name))) for name in COUNTS}
     # N where most of them reach it: as `time_to_n_s`.
-    means["most_at_once"] = median_low(course.most_at_once for course in courses)
+    means["most_at_once"] = median_low(values("most_at_once"))
     for kind in KINDS:
-        figures = [getattr(course, kind) for course in courses]
+        figures = values(kind)
         means[kind] = {name: _mean([figure[name] for figure in figures], math.nan) for name in SECONDS}
         means[kind]["count"] = round(mean(figure["count"] for figure in figures))
     return replace(courses[0], **means)

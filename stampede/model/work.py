@@ -1,4 +1,4 @@
-"""What one message does, in quantities: the words in which an experiment tells the model what its operation takes."""
+"""What one message does, in quantities: the words in which an experiment describes its operation to the model."""
 
 from __future__ import annotations
 
