@@ -38,7 +38,7 @@ locals {
     },
   ]
 
-  # What can be mounted. The names are known without looking at the mounts, or the placing functions' code would be read
+  # What can be mounted. The names are known without looking at the mounts, or the seeding functions' code would be read
   # again with every change of those.
   mountable = toset(!local.is_filesystem ? [] : var.with_s3files ? ["efs", "s3files"] : ["efs"])
 
@@ -182,7 +182,7 @@ module "placing" {
   role_name            = "${local.name}-placing-${each.key}-${var.region}"
   source_folders       = local.source_folders
   zip_file             = "${path.root}/.build/filesystem-placing-${each.key}.zip"
-  handler              = "filesystem.placing.handler"
+  handler              = "filesystem.seeding.handler"
   runtime              = "python3.12"
   architecture         = local.architecture
   memory_size_mb       = 1769 # one whole processor

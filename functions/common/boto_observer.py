@@ -36,7 +36,7 @@ class _Observer:
     def __init__(self, measurement: Measurement, object_of: Callable[[str], ObjectRead]) -> None:
         self._measurement = measurement
         self._object_of = object_of
-        self._asked: set[tuple[str, str, Any]] = set()
+        self._sent: set[tuple[str, str, Any]] = set()
 
     def before_call(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         """Keep the key: the answer doesn't say whose it is."""
@@ -44,9 +44,9 @@ class _Observer:
 
     def before_send(self, request: Any, **_: Any) -> None:
         """Count the request; one for bytes that were asked for before is a retry, whichever layer of boto3 made it."""
-        asked = (request.method, request.url, request.headers.get("Range"))
-        is_retry = asked in self._asked
-        self._asked.add(asked)
+        sent = (request.method, request.url, request.headers.get("Range"))
+        is_retry = sent in self._sent
+        self._sent.add(sent)
         self._measurement.count_request(is_retry=is_retry)
 
     def after_head(self, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:

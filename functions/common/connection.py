@@ -129,13 +129,13 @@ class Connection:
             received += piece
         head, _, self._early = received.partition(b"\r\n\r\n")
         status_line, *lines = head.decode("latin-1").split("\r\n")
-        found = _STATUS_LINE.match(status_line)
-        if not found:
+        status = _STATUS_LINE.match(status_line)
+        if not status:
             raise ConnectionCut(f"not an HTTP answer: {status_line[:60]!a}")
         pairs = (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         length = headers.get("content-length", "")
-        return Head(int(found[1]), headers, int(length) if length.isdigit() else None)
+        return Head(int(status[1]), headers, int(length) if length.isdigit() else None)
 
 
 def _named(error: OSError) -> Exception:

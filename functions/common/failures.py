@@ -112,6 +112,6 @@ class AnswerError(Exception):
     @classmethod
     def from_body(cls, operation: str, status: int, body: bytes) -> "AnswerError":
         """Return the error with the code and the message that the beginning of S3's XML answer holds."""
-        found = [re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body) for tag in (b"Code", b"Message")]
-        code, message = (match[1].decode("utf-8", "replace") if match else "" for match in found)
+        matches = [re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body) for tag in (b"Code", b"Message")]
+        code, message = (match[1].decode("utf-8", "replace") if match else "" for match in matches)
         return cls(operation, status, code, message)

@@ -29,8 +29,8 @@ def listed_objects(s3: RawS3, prefix: str, measurement: Measurement) -> Iterator
     while True:
         page = _page(s3, {"prefix": prefix} | ({"continuation-token": token} if token else {}), measurement)
         is_encoded = page.findtext("EncodingType") == "url"
-        for one in page.iterfind("Contents"):
-            key, size, etag, modified = (one.findtext(tag, "") for tag in ("Key", "Size", "ETag", "LastModified"))
+        for entry in page.iterfind("Contents"):
+            key, size, etag, modified = (entry.findtext(tag, "") for tag in ("Key", "Size", "ETag", "LastModified"))
             # Encoded, because XML can't hold every character that a key can.
             yield ListedObject(unquote_plus(key) if is_encoded else key, int(size), etag, modified)
         if page.findtext("IsTruncated") != "true":

@@ -1,4 +1,4 @@
-"""One timed operation under way: its clock, what it has counted, and the way to stop it."""
+"""One timed operation under way: its clock, what it has counted, and how to stop it."""
 
 import threading
 import time

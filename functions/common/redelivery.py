@@ -60,9 +60,9 @@ class Redelivery:
                 VisibilityTimeout=delay_s(message.attempt),
             )
         except Exception as error:  # whatever it is, the download has its record and the message its way back
-            said = str(error).partition(": ")[0]  # without what SQS said, which could be JSON and pass for a record
+            reason = str(error).partition(": ")[0]  # without what SQS said, which could be JSON and pass for a record
             late = f"message {message.message_id} comes back only after the queue's visibility timeout"
-            print(f"{late}: {said!a:.200}", file=sys.stderr)
+            print(f"{late}: {reason!a:.200}", file=sys.stderr)
 
 
 def _build_client(region: str) -> Any:

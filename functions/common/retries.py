@@ -14,7 +14,7 @@ from common.measurement import Measurement
 Result = TypeVar("Result")
 
 # Tries of one request, the first included. Standard mode waits at most 1, 2 and 4 s between four tries, so a
-# request that S3 turns down every time ends well below the function's 60 s and becomes a record.
+# request that S3 throttles every time ends well below the function's 60 s and becomes a record.
 ATTEMPTS = 4
 
 

@@ -78,6 +78,7 @@ class Sandbox:
             outcome = self._operation.run(order, deadline_s)
         except Exception as error:
             outcome = Outcome.not_started(error)
+        cold_start, self._is_cold = int(self._is_cold), False
         return build_record(
             time_key=self._operation.time_key,
             labels=self._operation.settings,
@@ -85,12 +86,7 @@ class Sandbox:
             message=message,
             request_id=context.aws_request_id,
             sandbox_id=self.sandbox_id,
-            cold_start=self._take_cold_start(),
+            cold_start=cold_start,
             outcome=outcome,
             own_keys=self._operation.own_keys(order, outcome),
         )
-
-    def _take_cold_start(self) -> int:
-        """Return 1 for the first record of this sandbox and 0 for every later one."""
-        cold_start, self._is_cold = int(self._is_cold), False
-        return cold_start

@@ -19,11 +19,11 @@ class Checksum:
     algorithm: str
     value: str
 
-    def compare(self, found: str) -> None:
-        """Raise ChecksumMismatch unless `found` is the value."""
-        if found != self.value:
+    def compare(self, received: str) -> None:
+        """Raise ChecksumMismatch unless `received` is the value."""
+        if received != self.value:
             raise ChecksumMismatch(
-                f"the bytes received have the {self.algorithm} {found}, but the message expects {self.value}: "
+                f"the bytes received have the {self.algorithm} {received}, but the message expects {self.value}: "
                 "upload the object again"
             )
 

@@ -64,8 +64,8 @@ class CrtS3:
 
     def _credentials(self) -> Any:
         self._on_request()
-        found = read_credentials(os.environ)
-        return self._awscrt.auth.AwsCredentials(found.access_key, found.secret_key, found.token)
+        credentials = read_credentials(os.environ)
+        return self._awscrt.auth.AwsCredentials(credentials.access_key, credentials.secret_key, credentials.token)
 
     def _tls_options(self) -> Any:
         options = self._awscrt.io.TlsContextOptions()
@@ -138,10 +138,10 @@ class _Download:
     def _on_headers(self, status_code: int, headers: list[tuple[str, str]], **_: Any) -> None:
         if status_code >= 300:
             return
-        found = {name.lower(): value for name, value in headers}
-        size = found.get("content-range", "").rpartition("/")[2] or found.get("content-length", "")
+        by_name = {name.lower(): value for name, value in headers}
+        size = by_name.get("content-range", "").rpartition("/")[2] or by_name.get("content-length", "")
         # The runtime tells of an answer only once the whole range is there, so when its first byte came is unknown.
-        self._keep(lambda: self._transfer.object.note_answer(found.get("etag"), int(size), is_body=False))
+        self._keep(lambda: self._transfer.object.note_answer(by_name.get("etag"), int(size), is_body=False))
 
     def _on_progress(self, progress: int, **_: Any) -> None:
         self._keep(lambda: self._transfer.count_bytes(progress))

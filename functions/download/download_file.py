@@ -1,4 +1,4 @@
-"""The published way to download: boto3's `download_file` to a temporary file.
+"""The published method of downloading: boto3's `download_file` to a temporary file.
 
 A record's `retry_attempts` are the tries that botocore makes of one request until its answer begins. A body that breaks
 off later is asked for again by s3transfer, five times in all, whatever the retry mode says.

@@ -1,4 +1,4 @@
-"""The ways to download, by the name that the record carries as `method`, and where each can put the bytes."""
+"""The methods of downloading, by the name that the record carries as `method`, and where each can put the bytes."""
 
 import importlib
 from types import ModuleType

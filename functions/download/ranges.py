@@ -66,8 +66,8 @@ class _Ranges:
     def _begin_others(self, size: int) -> None:
         self._size = size
         self._transfer.sink.prepare(size)
-        others = -(-size // self._part_bytes) - 1
-        for _ in range(min(self._transfer.settings.range_parallel - 1, others)):
+        parts = -(-size // self._part_bytes) - 1
+        for _ in range(min(self._transfer.settings.range_parallel - 1, parts)):
             helper = threading.Thread(target=self._help, name="range", daemon=True)
             self._helpers.append(helper)
             helper.start()

@@ -62,10 +62,13 @@ class DiscardSink:
 
     def digest(self, algorithm: str) -> str:
         """Return the checksum; that of several slots only as CRC-32, because their bytes weren't in order."""
-        parts = sorted((start, digest) for slot in self._slots for start, digest in slot.digests.items())
+        by_position: dict[int, Digest] = {}
+        for slot in self._slots:
+            by_position |= slot.digests
+        parts = [by_position[start] for start in sorted(by_position)]
         if algorithm == "crc32":
-            return joined_crc32((digest.crc, digest.count) for _, digest in parts)
-        return parts[0][1].hexadecimal() if parts else Digest(algorithm).hexadecimal()
+            return joined_crc32((part.crc, part.count) for part in parts)
+        return parts[0].hexadecimal() if parts else Digest(algorithm).hexadecimal()
 
     def close(self) -> None:
         """Nothing to give back."""

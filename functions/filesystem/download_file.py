@@ -1,4 +1,4 @@
-"""The published way to read S3: boto3's `download_file`, one file after the other in a pool of threads."""
+"""The published method of reading S3: boto3's `download_file`, one file after the other in a pool of threads."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,11 +38,11 @@ def fetch(reading: Reading) -> None:
     by_key = {}
     with observed(reading.s3, reading, lambda key: by_key[key]), reading.timed():
         objects = reading.objects(lambda prefix: _listed(reading.s3, bucket, prefix))
-        by_key |= {one.key: one for one in objects.values()}
+        by_key |= {read.key: read for read in objects.values()}
         each(reading, min(reading.order.threads, len(objects)), download, objects)
 
 
 def _listed(s3: Any, bucket: str, prefix: str) -> Iterator[ListedObject]:
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for one in page.get("Contents", ()):
-            yield ListedObject(one["Key"], one["Size"], one["ETag"])
+        for entry in page.get("Contents", ()):
+            yield ListedObject(entry["Key"], entry["Size"], entry["ETag"])

@@ -21,7 +21,7 @@ _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSOCK, errno.EOPNOTSUPP)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # not even a pipe may hold the copy up
 _TARGET = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_TO_SEED = "invoke the placing function, which copies the data set there"
+_TO_SEED = "invoke the seeding function, which copies the data set there"
 
 
 def build_client(settings: Settings, connections: int) -> None:
@@ -81,8 +81,8 @@ def _opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
 
 
 def _copy_folder(reading: Reading, path: str, source: int, target: int) -> None:
-    with os.scandir(source) as found:
-        entries = list(found)
+    with os.scandir(source) as scan:
+        entries = list(scan)
     for entry in entries:
         name, entry_path = entry.name, f"{path}{entry.name}"
         try:

@@ -6,29 +6,29 @@ from common.failures import UnsafePath
 from common.listing import ListedObject
 
 
-def placed(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObject]:
+def by_path(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObject]:
     """Return the objects by the path that each gets below a folder, their keys without `prefix`.
 
     S3 has no folders: `a//b`, `a/./b` and `../b` are keys like any other, and `a` may stand beside `a/b`. Raises
     UnsafePath for a key that would leave the folder, that names none, or that falls on the file of another.
     """
     files: dict[str, ListedObject] = {}
-    for one in objects:
-        path = _path(one.key, prefix)
+    for listed in objects:
+        path = _path(listed.key, prefix)
         if path in files:
-            raise _one_file(files[path], one)
-        files[path] = one
-    for path, one in files.items():
+            raise _same_file(files[path], listed)
+        files[path] = listed
+    for path, listed in files.items():
         folder = path.rpartition("/")[0]
         while folder:
             if folder in files:
-                raise _one_file(files[folder], one)
+                raise _same_file(files[folder], listed)
             folder = folder.rpartition("/")[0]
     return files
 
 
-def _one_file(one: ListedObject, other: ListedObject) -> UnsafePath:
-    return UnsafePath(f"two keys map to one file, {one.key!a:.100} and {other.key!a:.100}: remove one of them")
+def _same_file(first: ListedObject, second: ListedObject) -> UnsafePath:
+    return UnsafePath(f"two keys map to one file, {first.key!a:.100} and {second.key!a:.100}: remove one of them")
 
 
 def _path(key: str, prefix: str) -> str:

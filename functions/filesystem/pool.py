@@ -1,4 +1,4 @@
-"""The faster way to read S3: our own HTTP over connections that are kept, one GET a file, each byte copied once.
+"""The faster method of reading S3: our own HTTP over connections that are kept, one GET a file, each byte copied once.
 
 As many threads as the order has, but never more than its connections: each thread has one. The GET of a file asks for
 the object that was listed (If-Match), so one that is replaced in between is an error.

@@ -1,4 +1,4 @@
-"""One copy of a data set under way: what a way to read gets to work with, and what is observed of it."""
+"""One copy of a data set under way: what a method of reading gets to work with, and what is observed of it."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from common.listing import ListedObject
 from common.measurement import Measurement
 from common.object_read import ObjectRead
 from filesystem.copy_order import LARGE, LARGE_FILE, CopyOrder
-from filesystem.names import placed
+from filesystem.names import by_path
 from filesystem.settings import Settings
 
 Item = TypeVar("Item")
@@ -22,8 +22,8 @@ Item = TypeVar("Item")
 class Reading(Measurement):
     """The data set to copy, and the folder `target` for it.
 
-    `s3` is the client of the way to read, None for a mount. A way to read does what a Measurement asks for, and puts
-    the size of each file that it has written into `sizes_bytes`, by its path below the folder.
+    `s3` is the method's client, None for a mount. A method does what a Measurement asks for, and puts the size of each
+    file that it has written into `sizes_bytes`, by its path below the folder.
     """
 
     s3: Any
@@ -46,33 +46,36 @@ class Reading(Measurement):
             return {LARGE_FILE: ObjectRead(self.s3, prefix + LARGE_FILE, self)}
         began_s = perf_counter()
         try:
-            found = list(listed(prefix))
+            objects = list(listed(prefix))
         finally:
             self.listing_s = perf_counter() - began_s
-        if not found:
-            found = f"there is no object under {prefix} in {self.settings.bucket}"
-            raise NoData(f"{found}: upload the data set (stampede dataset)")
-        self.announced_bytes = sum(one.size_bytes for one in found)
-        files = placed(found, prefix)
+        if not objects:
+            bucket = self.settings.bucket
+            raise NoData(f"there is no object under {prefix} in {bucket}: upload the data set (stampede dataset)")
+        self.announced_bytes = sum(listing.size_bytes for listing in objects)
+        files = by_path(objects, prefix)
         for folder in {path.rpartition("/")[0] for path in files}:
             (self.target / folder).mkdir(parents=True, exist_ok=True)
-        return {path: ObjectRead(self.s3, one.key, self, one.etag, one.size_bytes) for path, one in files.items()}
+        return {
+            path: ObjectRead(self.s3, listing.key, self, listing.etag, listing.size_bytes)
+            for path, listing in files.items()
+        }
 
     def verify(self) -> int:
         """Return the bytes in the target folder; raises SizeMismatch unless every file is there in its size."""
-        found = {
-            path.relative_to(self.target).as_posix(): path.lstat().st_size
-            for path in self.target.rglob("*")
-            if not path.is_dir()
-        }
+        copied = {}
+        for path in self.target.rglob("*"):
+            if not path.is_dir():
+                copied[path.relative_to(self.target).as_posix()] = path.lstat().st_size
         for path, size in self.sizes_bytes.items():
-            if found.get(path) != size:
-                raise SizeMismatch(f"{path!a:.100} has {found.get(path)} bytes in the target folder instead of {size}")
-        files, all_bytes = len(found), sum(found.values())
-        for count, expected, what in ((files, self.order.files, "files"), (all_bytes, self.order.bytes, "bytes")):
+            if copied.get(path) != size:
+                raise SizeMismatch(f"{path!a:.100} has {copied.get(path)} bytes in the target folder instead of {size}")
+        files, all_bytes = len(copied), sum(copied.values())
+        for count, expected, unit in ((files, self.order.files, "files"), (all_bytes, self.order.bytes, "bytes")):
             if expected is not None and count != expected:
-                found = f"copied {count} {what}, but the message expects {expected}"
-                raise SizeMismatch(f"{found}: upload the data set again")
+                raise SizeMismatch(
+                    f"copied {count} {unit}, but the message expects {expected}: upload the data set again"
+                )
         return all_bytes
 
 
@@ -82,7 +85,7 @@ def each(measurement: Measurement, threads: int, work: Callable[[Item], None], i
     Returns, or raises that error, when the pool has closed.
     """
 
-    def one(item: Item) -> None:
+    def work_on(item: Item) -> None:
         try:
             measurement.raise_if_stopped()
             work(item)
@@ -91,5 +94,5 @@ def each(measurement: Measurement, threads: int, work: Callable[[Item], None], i
 
     with ThreadPoolExecutor(threads, thread_name_prefix="copy") as pool:
         for item in items:
-            pool.submit(one, item)
+            pool.submit(work_on, item)
     measurement.raise_if_stopped()

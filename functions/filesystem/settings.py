@@ -8,7 +8,7 @@ from common.environment import Labels, SettingsError, choice, read_labels, read_
 
 S3_STORAGES = ("s3", "s3_in_vpc")
 MOUNTED_STORAGES = ("efs", "s3files")
-# How S3 is read, the published way first. A mount is read one way.
+# How S3 is read, the published method first. For a mount there is only COPY.
 READ_METHODS = ("download_file", "pool")
 COPY = "copy"
 KEEP, DROP = "keep", "drop"

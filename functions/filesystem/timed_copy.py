@@ -43,7 +43,7 @@ class Copies:
     def prepare(self, environ: Mapping[str, str]) -> None:
         """Read the settings and make the client. Raises SettingsError."""
         self.settings = read_settings(environ)
-        # Only the chosen way: importing boto3 costs a fifth of a CPU second.
+        # Only the chosen method: importing boto3 costs a fifth of a CPU second.
         name = "mounted" if self.settings.method == COPY else self.settings.method
         self._method = import_module(f"{EXPERIMENT}.{name}")
         self._client(_USUAL_CONNECTIONS)

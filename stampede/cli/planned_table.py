@@ -52,7 +52,7 @@ def _row(cell: Cell, demand: Demand, one: Prediction | None) -> dict[str, Any]:
         "rounds": demand.rounds,
         "share_at_n": None if one is None else round(one.share_at_n, 3),
         "avg_s": None if one is None or one.avg_s is None else round(one.avg_s, 4),
-        "binds": None if one is None else one.binds,
+        "binds": None if one is None else one.bottleneck,
     }
 
 

@@ -60,7 +60,8 @@ class SimulatedRow:
 
     def figures(self) -> dict[str, Any]:
         """By column, coordinates and all; None for what there isn't."""
-        own = {name: _rounded(getattr(self.prediction, name)) for name in (*SECONDS, *ADDED) if name != "usd"}
+        predicted = self.prediction.as_dict()
+        own = {name: _rounded(predicted[name]) for name in (*SECONDS, *ADDED) if name != "usd"}
         return {**self.key.figures(), "count": self.count, "usd": _rounded(self.usd), **own}
 
 
@@ -232,7 +233,7 @@ def _shown(row: SimulatedRow) -> dict[str, str]:
         "drain_s": _number(one.drain_s, 0),
         "peak_requests_per_s": f"{_number(one.peak_requests_per_s, 0)}{limit}" if limit else "-",
         "usd": f"{row.usd:,.2f}" if row.usd >= 1 else f"{row.usd:.4f}",
-        "binds": one.binds,
+        "binds": one.bottleneck,
     }
 
 

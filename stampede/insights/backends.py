@@ -121,7 +121,7 @@ def time_range_ms(folder: RunFolder) -> tuple[int, int]:
 
 
 def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
-    """What the Logs API refused, as one line with the way out."""
+    """What the Logs API refused, as one line with the fix."""
     failed = error.response["Error"] if isinstance(error, ClientError) else {}
     code, message = failed.get("Code", ""), failed.get("Message", "")
     doing = "running the query"

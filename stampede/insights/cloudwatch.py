@@ -67,7 +67,16 @@ def run_on_service(
             with contextlib.suppress(ClientError, BotoCoreError):
                 logs_client.stop_query(queryId=query_id)
         raise
-    return _result(_all_pages(logs_client, query_id, answer), answer.get("statistics", {}), row_limit)
+    events = list(answer["results"])
+    page = answer
+    while token := page.get("nextToken"):
+        page = logs_client.get_query_results(queryId=query_id, nextToken=token)
+        events += page["results"]
+    if row_limit is None and len(events) >= RESULT_LIMIT:
+        raise UsageError(too_many_rows())
+    rows = [{field["field"]: field["value"] for field in event if field["field"] != "@ptr"} for event in events]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return ServiceResult(columns, rows, answer.get("statistics", {}))
 
 
 def typed(value: str) -> Any:
@@ -85,28 +94,12 @@ def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) 
         if status == "Complete":
             return answer
         if status not in ("Scheduled", "Running"):
-            way = _ENDED.get(status, "run it again")
-            raise RunError(f"CloudWatch returned status {status} for query {query_id}; {way}")
+            fix = _ENDED.get(status, "run it again")
+            raise RunError(f"CloudWatch returned status {status} for query {query_id}; {fix}")
         sleep(POLL_S)
     with contextlib.suppress(ClientError, BotoCoreError):
         logs_client.stop_query(queryId=query_id)
     raise RunError(f"CloudWatch didn't complete query {query_id} within {PATIENCE_S} s; narrow its time range")
-
-
-def _all_pages(logs_client: Any, query_id: str, answer: dict[str, Any]) -> list[list[dict[str, str]]]:
-    results = list(answer["results"])
-    while token := answer.get("nextToken"):
-        answer = logs_client.get_query_results(queryId=query_id, nextToken=token)
-        results += answer["results"]
-    return results
-
-
-def _result(results: list[list[dict[str, str]]], statistics: dict[str, float], row_limit: int | None) -> ServiceResult:
-    if row_limit is None and len(results) >= RESULT_LIMIT:
-        raise UsageError(too_many_rows())
-    rows = [{field["field"]: field["value"] for field in row if field["field"] != "@ptr"} for row in results]
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    return ServiceResult(columns, rows, statistics)
 
 
 def too_many_rows() -> str:

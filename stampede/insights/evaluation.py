@@ -133,7 +133,9 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
                 pipeline.discovery.check_formats(source, connection)
             statement, outputs = pipeline.sql(source, fragments, first_fields)
             if len(statement) > _LONG_SQL:
-                _plan_little(connection)
+                names = [name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()]
+                disabled = ",".join(name for name in names if name not in _ALWAYS)
+                connection.execute(f"SET disabled_optimizers = '{disabled}'")
             return outputs, connection.execute(statement).fetchall()
         except duckdb.Error as error:
             if bad_line.needs_look(error):
@@ -155,30 +157,17 @@ def _run(pipeline: Pipeline, source: Source, connection: duckdb.DuckDBPyConnecti
             fragments = True
 
 
-def _plan_little(connection: duckdb.DuckDBPyConnection) -> None:
-    names = [name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()]
-    connection.execute(f"SET disabled_optimizers = '{','.join(name for name in names if name not in _ALWAYS)}'")
-
-
 def _failure(error: duckdb.Error, source: Source) -> InsightsError:
     """What to say of an error while the statement ran. A query that compiled is not to blame, so no place is named."""
     reason = str(error).splitlines()[0].partition("Error: ")[2] or str(error)
     if isinstance(error, duckdb.OutOfMemoryException):
         return EventsError(f"the query needs more than {MEMORY_LIMIT_MB} MB of memory for these events; filter first")
-    return (
-        refusal_in(str(error))
-        or bad_line.locate(source.paths)
-        or (EventsError(_with_files(reason, source)) if source.paths and _speaks_of_a_file(reason) else None)
-        or InsightsError(
-            f"the evaluator failed on this query, which is a bug in the evaluator; its engine reported: {reason}"
-        )
+    if known := refusal_in(str(error)) or bad_line.locate(source.paths):
+        return known
+    if source.paths and (reason.startswith("log event without") or "file" in reason.lower()):
+        if reason.startswith("log event"):  # DuckDB names the file itself, the checks of `events` don't
+            reason = f"{', '.join(map(str, source.paths))}: {reason}"
+        return EventsError(reason)
+    return InsightsError(
+        f"the evaluator failed on this query, which is a bug in the evaluator; its engine reported: {reason}"
     )
-
-
-def _with_files(reason: str, source: Source) -> str:
-    """DuckDB names the file itself, the checks of `events` don't."""
-    return f"{', '.join(map(str, source.paths))}: {reason}" if reason.startswith("log event") else reason
-
-
-def _speaks_of_a_file(reason: str) -> bool:
-    return reason.startswith("log event without") or "file" in reason.lower()

@@ -30,12 +30,16 @@ def store(folder: RunFolder, *, at_end: bool) -> None:
     written, and raises nothing: without them queries are slower and the same."""
     lines, columns = folder.path / LINES, folder.path / COLUMNS
     try:
-        found = _stamp(lines)
-        if not found["bytes"] or not _is_due(found, _noted(columns), at_end=at_end):
+        stamp = _stamp(lines)
+        if not stamp["bytes"] or stamp == (noted := _noted(columns)):
             return
-        if found["bytes"] >= _ALWAYS_BELOW_BYTES:
-            say(f"writing {COLUMNS}: {found['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB", style="dim")
-        export(lines, columns, {_NOTE: json.dumps(found)})
+        is_small = stamp["bytes"] < _ALWAYS_BELOW_BYTES
+        has_grown = stamp["bytes"] >= _GROWTH * noted.get("bytes", 0)
+        if not (at_end or has_grown or is_small):
+            return
+        if not is_small:
+            say(f"writing {COLUMNS}: {stamp['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB", style="dim")
+        export(lines, columns, {_NOTE: json.dumps(stamp)})
     except FileNotFoundError:
         return
     except (InsightsError, duckdb.Error, OSError) as error:
@@ -53,13 +57,6 @@ def stored(lines: Path) -> Path | None:
         return columns if _noted(columns) == _stamp(lines) else None
     except (duckdb.Error, OSError):
         return None
-
-
-def _is_due(found: dict[str, int], noted: dict[str, int], *, at_end: bool) -> bool:
-    if noted == found:
-        return False
-    grown = found["bytes"] >= _GROWTH * noted.get("bytes", 0)
-    return at_end or grown or found["bytes"] < _ALWAYS_BELOW_BYTES
 
 
 def _stamp(lines: Path) -> dict[str, int]:

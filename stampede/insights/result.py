@@ -36,14 +36,14 @@ class Result:
     def as_strings(self) -> list[dict[str, str]]:
         """The rows as the service returns them, every value a string.
 
-        Computed numbers are rounded as `number_text` tells, logged ones aren't.
+        Computed numbers are rounded as `number_text` describes, logged ones aren't.
         """
         return [{name: self._string(name, value) for name, value in row.items()} for row in self.rows]
 
     def as_service(self) -> list[list[dict[str, str]]]:
         """The rows as GetQueryResults returns them: pairs of `field` and `value`, event rows with @ptr at the end.
 
-        The service's @ptr is opaque; here it tells the place of the event in its source.
+        The service's @ptr is opaque; here it is the place of the event in its source.
         """
         rows = [[{"field": name, "value": value} for name, value in row.items()] for row in self.as_strings()]
         for row, pointer in zip(rows, self._pointers, strict=False):

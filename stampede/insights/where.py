@@ -39,7 +39,7 @@ def _in_front(text: str, stages: Iterable[str]) -> str:
 
 def _condition(name: str, value: Value | Sequence[Value]) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"{_name(name)} in [{', '.join(_value(name, one) for one in value)}]"
+        return f"{_name(name)} in [{', '.join(_value(name, item) for item in value)}]"
     return f"{_name(name)} = {_value(name, value)}"
 
 

@@ -2,5 +2,5 @@
 
 An experiment says what one message does, in quantities (`work`). `operation` makes seconds of them, `flood` has N
 workers carry a queue of them out under the limits that they share, and `prediction` says what that means for a cell.
-What the model knows of AWS are `parameters`: data, each with its source and how well it is known.
+The figures of AWS are `parameters`: data, each with its source and how well it is known.
 """

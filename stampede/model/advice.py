@@ -1,4 +1,4 @@
-"""What to change about a limit that binds. The figures are the model's own, asked again with the change."""
+"""What to change about a bottleneck. The figures are the model's own, asked again with the change."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from stampede.model.scenario import PROVISIONED, Evaluation, Scenario, enough, e
 
 # What advice aims at: so much of the operations' time at full N.
 AIM = 0.9
-# Messages a worker that are worth trying, and messages in all that anybody sends for that.
-EACH = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600, 800, 1000)
+# Messages for each worker that are worth trying, and messages in all that anybody sends for that.
+PER_WORKER = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600, 800, 1000)
 MOST_MESSAGES = 200_000
-# About so many attempts are behind a figure that is told, where there are more: nobody waits minutes for advice.
-TOLD_ATTEMPTS = 20_000
+# About so many attempts are behind a figure in words, where there are more: nobody waits minutes for advice.
+ATTEMPTS = 20_000
 # Lambda's provisioned mode: the least that is kept ready can be 2 to 200 pollers, of ten invocations each.
 POLLERS, INVOKES = range(2, 200 + 1), 10
 # Fewer workers are as fast where all of it takes at most so much longer.
@@ -36,64 +36,77 @@ class Change:
     scenario: Scenario
 
 
+@dataclass(frozen=True)
+class _Overlap:
+    """A change that reaches the aim, in words without its figure, and the share of the time at full N with it."""
+
+    words: str
+    share: float
+    scenario: Scenario
+
+
 def advise(
-    scenario: Scenario, parameters: Parameters, found: Evaluation, bound: Sequence[Bottleneck], seed: int
+    scenario: Scenario, parameters: Parameters, evaluation: Evaluation, limits: Sequence[Bottleneck], seed: int
 ) -> list[Change]:
-    """What to change about each of the limits that bind; nothing where no change is for the better."""
-    asking = _Asking(scenario, parameters, found, seed)
+    """What to change about each of the cell's bottlenecks; nothing where no change is for the better."""
+    search = _Search(scenario, parameters, evaluation, seed)
     by_kind = {
-        TIMEOUT: asking.longer,
-        RESERVED: asking.fewer_pollers,
-        REACH: asking.farther,
-        MESSAGES: asking.overlap,
-        RAMP: asking.overlap,
-        SHORT: asking.smaller,
-        SHARED: asking.relief,
+        TIMEOUT: search.timeout,
+        RESERVED: search.fewer_pollers,
+        REACH: search.maximum_concurrency,
+        MESSAGES: search.overlap,
+        RAMP: search.overlap,
+        SHORT: search.smaller_n,
+        SHARED: search.relief,
     }
-    if any(one.kind == TIMEOUT for one in bound):  # what of them ends at all comes first
-        bound = [one for one in bound if one.kind in (TIMEOUT, SHARED)]
-    return [change for one in bound if one.kind in by_kind for change in by_kind[one.kind](one)]
+    if any(bottleneck.kind == TIMEOUT for bottleneck in limits):  # what of them ends at all comes first
+        limits = [bottleneck for bottleneck in limits if bottleneck.kind in (TIMEOUT, SHARED)]
+    changes = []
+    for bottleneck in limits:
+        if bottleneck.kind in by_kind:
+            changes += by_kind[bottleneck.kind](bottleneck)
+    return changes
 
 
-def sentence(changes: Sequence[Change]) -> str:
-    """All of it in one line."""
-    return "; ".join(change.words for change in changes)
+class _Search:
+    """Asks the model with one thing changed: of a small part of a large flood to search, of a larger one for the
+    figures."""
 
+    def __init__(self, scenario: Scenario, parameters: Parameters, evaluation: Evaluation, seed: int) -> None:
+        self._scenario, self._parameters, self._seed = scenario, parameters, seed
+        self._evaluation, self._now = evaluation, evaluation.course
 
-class _Asking:
-    """The model, asked again with one thing changed: of a small part of a large flood to search, of a larger one to say
-    it."""
+    def _course(self, scenario: Scenario) -> Course:
+        return expect(scenario, self._parameters, self._seed, ATTEMPTS).course
 
-    def __init__(self, scenario: Scenario, parameters: Parameters, found: Evaluation, seed: int) -> None:
-        self._scenario, self._parameters, self._found, self._seed = scenario, parameters, found, seed
-
-    def _ask(self, scenario: Scenario) -> Course:
-        return expect(scenario, self._parameters, self._seed, TOLD_ATTEMPTS).course
-
-    def _about(self, scenario: Scenario) -> Course:
+    def _rough_course(self, scenario: Scenario) -> Course:
         return evaluate(scenario, self._parameters, self._seed, enough(scenario)).course
 
-    def longer(self, _: Bottleneck) -> Iterator[Change]:
+    def timeout(self, _: Bottleneck) -> Iterator[Change]:
         """Time enough, or a smaller N where Lambda's longest time isn't enough."""
-        slowest_s = self._about(self._with_timeout(MOST_TIMEOUT_S)).max_s
+        slowest_s = self._rough_course(self._with_timeout(MOST_TIMEOUT_S)).max_s
         if slowest_s < MOST_TIMEOUT_S / 1.5:  # not where it is nan, because none ends
             longer = self._with_timeout(math.ceil(1.5 * slowest_s))
             yield from self._more_succeed(f"timeout_s = {longer.timeout_s:g}", longer)
             return
-        for n in (one for one in reversed(ROUND) if one < self._scenario.concurrency):
-            smaller = _of(self._scenario, n)
-            if not self._about(smaller).failed_attempts:
+        for n in self._smaller_round_n():
+            smaller = _with_n(self._scenario, n)
+            if not self._rough_course(smaller).failed_attempts:
                 yield from self._more_succeed(f"N = {n:,}", smaller)
                 return
 
     def _more_succeed(self, words: str, changed: Scenario) -> Iterator[Change]:
-        course, now = self._ask(changed), self._found.course
-        if course.succeeded > now.succeeded:
-            many = f"{course.succeeded:,} instead of {now.succeeded:,}"
-            yield Change(f"with {words}, {many} {self._scenario.operations} complete", changed)
+        course = self._course(changed)
+        if course.succeeded > self._now.succeeded:
+            more = f"{course.succeeded:,} instead of {self._now.succeeded:,}"
+            yield Change(f"with {words}, {more} {self._scenario.operations} complete", changed)
 
     def _with_timeout(self, seconds: float) -> Scenario:
         return replace(self._scenario, timeout_s=seconds, visibility_timeout_s=6 * seconds)
+
+    def _smaller_round_n(self) -> Iterator[int]:
+        """Round numbers below N, the largest first."""
+        return (n for n in reversed(ROUND) if n < self._scenario.concurrency)
 
     def fewer_pollers(self, _: Bottleneck) -> Iterator[Change]:
         """No more fetched than N take."""
@@ -101,127 +114,129 @@ class _Asking:
             return
         most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
         pollers = (min(self._scenario.pollers[0], most), most)
-        changed, now = replace(self._scenario, pollers=pollers), self._found.course.dead_lettered
-        course = self._ask(changed)
-        if course.dead_lettered < now:
-            left = f"{course.dead_lettered:,} messages end as dead letters instead of {now:,}"
-            yield Change(f"with {_words(pollers)}, {left}", changed)
+        changed = replace(self._scenario, pollers=pollers)
+        dead_lettered = self._course(changed).dead_lettered
+        if dead_lettered < self._now.dead_lettered:
+            left = f"{dead_lettered:,} messages end as dead letters instead of {self._now.dead_lettered:,}"
+            yield Change(f"with {_setting(pollers)}, {left}", changed)
 
-    def farther(self, _: Bottleneck) -> Iterator[Change]:
+    def maximum_concurrency(self, _: Bottleneck) -> Iterator[Change]:
         """The trigger's own cap at N."""
         n = self._scenario.concurrency
         if self._scenario.maximum_concurrency is None or self._scenario.maximum_concurrency >= n:
             return
         changed = replace(self._scenario, maximum_concurrency=n)
-        course = self._ask(changed)
-        if course.most_at_once > self._found.course.most_at_once:
+        course = self._course(changed)
+        if course.most_at_once > self._now.most_at_once:
             yield Change(f"with maximum_concurrency = {n:,}, {course.most_at_once:,} run at once", changed)
 
-    def overlap(self, _: Bottleneck) -> Iterator[Change]:
+    def overlap(self, bottleneck: Bottleneck) -> Iterator[Change]:
         """More of the time at full N: by more messages, by a faster ramp or by both, else by a smaller N."""
-        ways = [*self._more_messages(self._scenario)]
+        overlaps = [*self._more_messages(self._scenario)]
         if self._scenario.trigger and self._scenario.concurrency > POLLERS.start:
-            most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
-            pollers = (min(most, POLLERS[-1]), most)
-            faster = replace(self._scenario, trigger=PROVISIONED, pollers=pollers, maximum_concurrency=None)
-            found = self._faster(faster, _words(pollers))
-            # Where they need as many messages, they are no help.
-            ways += [way for way in found if not ways or way[2].messages < ways[0][2].messages]
-        if ways:
-            yield from (self._put(*way) for way in ways)
+            for overlap in self._faster_ramp():
+                # Where it needs as many messages, it is no help.
+                if not overlaps or overlap.scenario.messages < overlaps[0].scenario.messages:
+                    overlaps.append(overlap)
+        if overlaps:
+            yield from map(self._change, overlaps)
         else:
-            yield from self.smaller(_)
+            yield from self.smaller_n(bottleneck)
 
-    def smaller(self, _: Bottleneck) -> Iterator[Change]:
-        """More of the time at full N by a smaller N."""
-        for way in self._smaller():
-            yield self._put(*way)
+    def smaller_n(self, _: Bottleneck) -> Iterator[Change]:
+        """More of the time at full N: the largest round N below that reaches the aim, each with as many messages."""
+        per_worker = self._scenario.messages / self._scenario.concurrency
+        for n in self._smaller_round_n():
+            messages = self._scenario.messages if self._scenario.shares_a_list else max(n, round(per_worker * n))
+            changed = replace(_with_n(self._scenario, n), messages=messages)
+            if self._rough_course(changed).share_at_n < AIM:
+                continue
+            share = self._course(changed).share_at_n
+            if share >= AIM:
+                yield self._change(_Overlap(f"N = {n:,}", share, changed))
+                return
 
-    def _put(self, words: str, share: float, scenario: Scenario) -> Change:
-        percent = math.floor(100 * share)
-        return Change(f"with {words}, {percent} % of the {scenario.operations}' time is at full N", scenario)
+    def _change(self, overlap: _Overlap) -> Change:
+        percent = math.floor(100 * overlap.share)
+        words = f"with {overlap.words}, {percent} % of the {overlap.scenario.operations}' time is at full N"
+        return Change(words, overlap.scenario)
 
-    def _faster(self, faster: Scenario, words: str) -> Iterator[tuple[str, float, Scenario]]:
-        if faster.pollers == self._scenario.pollers:
+    def _faster_ramp(self) -> Iterator[_Overlap]:
+        """As many provisioned pollers from the beginning as N takes, and more messages if that isn't enough."""
+        most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
+        pollers = (min(most, POLLERS[-1]), most)
+        if pollers == self._scenario.pollers:
             return
-        course = self._ask(faster)
-        if course.share_at_n >= AIM:
-            yield words, course.share_at_n, faster
+        faster = replace(self._scenario, trigger=PROVISIONED, pollers=pollers, maximum_concurrency=None)
+        share = self._course(faster).share_at_n
+        if share >= AIM:
+            yield _Overlap(_setting(pollers), share, faster)
             return
-        for more, share, scenario in self._more_messages(faster):
-            yield f"{words} and {more}", share, scenario
+        for more in self._more_messages(faster):
+            yield replace(more, words=f"{_setting(pollers)} and {more.words}")
 
-    def _more_messages(self, scenario: Scenario) -> Iterator[tuple[str, float, Scenario]]:
+    def _more_messages(self, scenario: Scenario) -> Iterator[_Overlap]:
         """The fewest messages, of the numbers that are tried, that reach the aim."""
         if scenario.shares_a_list:
             return
         n = scenario.concurrency
-        more = [replace(scenario, messages=each * n) for each in EACH if scenario.messages < each * n <= MOST_MESSAGES]
-        for changed in more[bisect_left(more, True, key=lambda one: self._about(one).share_at_n >= AIM) :]:
-            course = self._ask(changed)
-            if course.share_at_n >= AIM:
-                yield f"{changed.messages // n} x N messages", course.share_at_n, changed
+        more = [
+            replace(scenario, messages=messages)
+            for messages in (per_worker * n for per_worker in PER_WORKER)
+            if scenario.messages < messages <= MOST_MESSAGES
+        ]
+        enough_at = bisect_left(more, True, key=lambda changed: self._rough_course(changed).share_at_n >= AIM)
+        for changed in more[enough_at:]:
+            share = self._course(changed).share_at_n
+            if share >= AIM:
+                yield _Overlap(f"{changed.messages // n} x N messages", share, changed)
                 return
 
-    def _smaller(self) -> Iterator[tuple[str, float, Scenario]]:
-        """The largest round N below that reaches the aim, with as many messages for each of N."""
-        a_worker = self._scenario.messages / self._scenario.concurrency
-        for n in (one for one in reversed(ROUND) if one < self._scenario.concurrency):
-            messages = self._scenario.messages if self._scenario.shares_a_list else max(n, round(a_worker * n))
-            changed = replace(_of(self._scenario, n), messages=messages)
-            if self._about(changed).share_at_n < AIM:
-                continue
-            course = self._ask(changed)
-            if course.share_at_n >= AIM:
-                yield f"N = {n:,}", course.share_at_n, changed
-                return
-
-    def relief(self, bound: Bottleneck) -> Iterator[Change]:
+    def relief(self, bottleneck: Bottleneck) -> Iterator[Change]:
         """How much longer a shared limit makes it, and what takes its place: more subnets, or fewer workers."""
-        now = self._found.course
-        without = replace(self._scenario, without=(*self._scenario.without, bound.limit))
-        free = self._ask(without)
-        if not math.isnan(free.avg_s) and not math.isnan(now.avg_s):
-            yield Change(f"without the bottleneck, one takes {free.avg_s:.3g} s instead of {now.avg_s:.3g} s", without)
-        if self._found.work.network == "vpc":
-            yield from self._subnets()
-        yield from self._fewer_workers(bound)
+        without = replace(self._scenario, without=(*self._scenario.without, bottleneck.limit))
+        free_s, now_s = self._course(without).avg_s, self._now.avg_s
+        if not math.isnan(free_s) and not math.isnan(now_s):
+            yield Change(f"without the bottleneck, one takes {free_s:.3g} s instead of {now_s:.3g} s", without)
+        if self._evaluation.work.network == "vpc":
+            yield from self._more_subnets()
+        yield from self._fewer_workers(bottleneck)
 
-    def _subnets(self) -> Iterator[Change]:
-        for subnets in SUBNETS:
-            changed = self._scenario.with_work(subnets=subnets)
-            if subnets <= self._found.work.subnets:
-                continue
-            course = self._ask(changed)
-            if course.avg_s < self._found.course.avg_s / AS_FAST:
-                yield Change(f"in {subnets} subnets it takes {course.avg_s:.3g} s", changed)
+    def _more_subnets(self) -> Iterator[Change]:
+        more = [subnets for subnets in SUBNETS if subnets > self._evaluation.work.subnets]
+        if not more:
             return
+        changed = self._scenario.with_work(subnets=more[0])
+        avg_s = self._course(changed).avg_s
+        if avg_s < self._now.avg_s / AS_FAST:
+            yield Change(f"in {more[0]} subnets it takes {avg_s:.3g} s", changed)
 
-    def _fewer_workers(self, bound: Bottleneck) -> Iterator[Change]:
+    def _fewer_workers(self, bottleneck: Bottleneck) -> Iterator[Change]:
         """The smallest round N that has what all share used up, and so takes no longer."""
-        now = self._found.course
-        [limit] = [one for one in self._found.limits if one.name == bound.limit]
-        room = limit.per_s[0] / self._found.operation.demands[bound.limit]
-        for n in (one for one in ROUND if room <= one < self._scenario.concurrency):
-            changed = _of(self._scenario, n)
-            course = self._ask(changed)
+        [limit] = [limit for limit in self._evaluation.limits if limit.name == bottleneck.limit]
+        room = limit.per_s[0] / self._evaluation.operation.demands[bottleneck.limit]
+        now = self._now
+        for n in ROUND:
+            if not room <= n < self._scenario.concurrency:
+                continue
+            changed = _with_n(self._scenario, n)
+            course = self._course(changed)
             if course.drain_s <= now.drain_s * AS_FAST and course.succeeded >= now.succeeded:
-                yield Change(
-                    f"N = {n:,} finishes all in {course.drain_s:,.0f} s, this N in {now.drain_s:,.0f} s", changed
-                )
+                words = f"N = {n:,} finishes all in {course.drain_s:,.0f} s, this N in {now.drain_s:,.0f} s"
+                yield Change(words, changed)
                 return
 
 
-def _of(scenario: Scenario, n: int) -> Scenario:
+def _with_n(scenario: Scenario, n: int) -> Scenario:
     """The same messages with N = `n`."""
-    most, pollers = scenario.maximum_concurrency, scenario.pollers
+    pollers = scenario.pollers
     if pollers is not None:
         fitting = max(POLLERS.start, -(-n // INVOKES))
         pollers = (min(pollers[0], fitting), min(pollers[1], fitting))
-    cap = None if most is None else max(2, min(most, n))
+    cap = None if scenario.maximum_concurrency is None else max(2, min(scenario.maximum_concurrency, n))
     return replace(scenario, concurrency=n, maximum_concurrency=cap, pollers=pollers)
 
 
-def _words(pollers: tuple[int, int]) -> str:
+def _setting(pollers: tuple[int, int]) -> str:
     """As --set takes it."""
     return f"provisioned_pollers={{minimum={pollers[0]},maximum={pollers[1]}}}"

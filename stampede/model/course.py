@@ -26,10 +26,10 @@ class Course:
     succeeded; quartiles linear between ranks, type 7, as the table's). The full-overlap window is from the first to the
     last moment at which N ran at once, `time_to_n_s` to `window_end_s` after the first start of an operation (None
     where they never did), `share_at_n` the share of all operations' time that lies in it, `first_start_s` to `drain_s`
-    the span of the records. `binds` has by the name of each shared limit the share of operation time in which it was
-    the one that slowed all; `throttled` are receives that found no room. `peak_requests_per_s` is the most there was at
-    once of running x progress, times what one asks. `ramp` is the curve of how many ran at once from each moment on.
-    `of_first` and `of_later` have the seconds, and the `count`, of the operations that were the first of their
+    the span of the records. `slowed_shares` has by the name of each shared limit the share of operation time in which
+    it was the one that slowed all; `throttled` are receives that found no room. `peak_requests_per_s` is the most there
+    was at once of running x progress, times what one asks. `ramp` is the curve of how many ran at once from each moment
+    on. `of_first` and `of_later` have the seconds, and the `count`, of the operations that were the first of their
     environment and of those that weren't.
     """
 
@@ -49,7 +49,7 @@ class Course:
     first_start_s: float
     drain_s: float
     peak_requests_per_s: float
-    binds: Mapping[str, float] = field(default_factory=dict)
+    slowed_shares: Mapping[str, float] = field(default_factory=dict)
     ramp: Sequence[tuple[float, int]] = ()
     of_first: Mapping[str, float] = field(default_factory=dict)
     of_later: Mapping[str, float] = field(default_factory=dict)
@@ -81,12 +81,14 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
     later = np.ones(len(ends), dtype=bool)
     later[attempts.failed] = later[attempts.first] = False
     seconds = ends - starts
-    of_first, of_later = _spread(seconds[attempts.first]), _spread(seconds[later])
+    of_first = {"count": len(attempts.first), **_seconds(seconds[attempts.first])}
+    of_later = {"count": int(later.sum()), **_seconds(seconds[later])}
     at, running = timeline(starts, ends, shared.at_s)
     busy_s = running[:-1] * np.diff(at)
-    window = _window(at, running, n)
+    full = np.flatnonzero(running >= n)
+    window = (float(at[full[0]]), float(at[full[-1] + 1])) if len(full) else None
     inside = (at[:-1] >= window[0]) & (at[:-1] < window[1]) if window else np.zeros(len(busy_s), dtype=bool)
-    first = float(starts.min())
+    first_start_s = float(starts.min())
     whole = float(busy_s.sum())
     return Course(
         succeeded=of_first["count"] + of_later["count"],
@@ -94,14 +96,16 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
         dead_lettered=attempts.dead_lettered,
         throttled=attempts.throttled,
         **_seconds(np.concatenate([seconds[later], seconds[attempts.first]])),
-        time_to_n_s=window[0] - first if window else None,
-        window_end_s=window[1] - first if window else None,
+        time_to_n_s=window[0] - first_start_s if window else None,
+        window_end_s=window[1] - first_start_s if window else None,
         share_at_n=min(1.0, float(busy_s[inside].sum()) / whole) if whole else 0.0,  # sums round
         most_at_once=int(running.max()),
-        first_start_s=first,
+        first_start_s=first_start_s,
         drain_s=float(ends.max()),
         peak_requests_per_s=float(np.minimum(running, shared.room(at)).max()) * requests_per_s,
-        binds=shared.binds(at[:-1], running[:-1], busy_s) if whole else dict.fromkeys(shared.names, 0.0),
+        slowed_shares=shared.slowed_shares(at[:-1], running[:-1], busy_s)
+        if whole
+        else dict.fromkeys(shared.names, 0.0),
         ramp=_curve(at, running),
         of_first=of_first,
         of_later=of_later,
@@ -116,17 +120,8 @@ def timeline(starts: np.ndarray, ends: np.ndarray, also_at: np.ndarray) -> tuple
     last = ends.max()
     between = also_at[(also_at > starts.min()) & (also_at < last)]
     at = np.unique(np.concatenate([starts, ends, between]))
-    begun, over = np.searchsorted(np.sort(starts), at, "right"), np.searchsorted(ends, at, "right")
-    return at, begun - over
-
-
-def _window(at: np.ndarray, running: np.ndarray, n: int) -> tuple[float, float] | None:
-    full = np.flatnonzero(running >= n)
-    return (float(at[full[0]]), float(at[full[-1] + 1])) if len(full) else None
-
-
-def _spread(seconds: np.ndarray) -> dict[str, float]:
-    return {"count": len(seconds), **_seconds(seconds)}
+    started, ended = np.searchsorted(np.sort(starts), at, "right"), np.searchsorted(ends, at, "right")
+    return at, started - ended
 
 
 def _seconds(seconds: np.ndarray) -> dict[str, float]:

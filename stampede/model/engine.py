@@ -112,9 +112,9 @@ class Engine:
             elif (idle or end_s <= ask_s) and _run_warm(self):
                 pass
             elif end_s <= ask_s and end_s < inf:
-                one = heappop(ends)
-                self.now_s, self.virtual_s = end_s, one[0]
-                self._end(one)
+                operation = heappop(ends)
+                self.now_s, self.virtual_s = end_s, operation[0]
+                self._end(operation)
             elif ask_s < inf:
                 self._pass(asking.popleft(), progress)
                 self._ask()
@@ -245,11 +245,11 @@ class Engine:
         if now_s + own_s > deadline_s and not self.slowed:
             own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1
-        one = (self.virtual_s + own_s, self.begun, environment, batch, received_s, deadline_s, now_s, outcome)
-        heappush(self.ends, one)
+        operation = (self.virtual_s + own_s, self.begun, environment, batch, received_s, deadline_s, now_s, outcome)
+        heappush(self.ends, operation)
         self.running += 1
         if self.slowed:
-            self.current[environment] = one
+            self.current[environment] = operation
             self.watch(environment, deadline_s)
 
     def watch(self, environment: int, deadline_s: float) -> None:
@@ -260,17 +260,17 @@ class Engine:
 
     def _look(self, environment: int) -> None:
         self.watched[environment] = False
-        one = self.current[environment]
-        if one is None:
+        operation = self.current[environment]
+        if operation is None:
             return
-        if (deadline_s := one[5]) > self.now_s:
+        if (deadline_s := operation[5]) > self.now_s:
             self.watch(environment, deadline_s)
         else:
-            self._end((*one[:-1], CUT_OFF))
+            self._end((*operation[:-1], CUT_OFF))
 
-    def _end(self, one: tuple) -> None:
+    def _end(self, operation: tuple) -> None:
         """An operation is done, has failed, or is cut off with whatever else its batch has."""
-        _, _, environment, batch, received_s, deadline_s, started_s, outcome = one
+        _, _, environment, batch, received_s, deadline_s, started_s, outcome = operation
         self.current[environment] = None
         self.running -= 1
         self.attempts.add(started_s, self.now_s, outcome)
@@ -325,24 +325,24 @@ def _run_warm(engine: Engine) -> bool:
             begun += 1
             running += 1
             environment = idle.pop()
-            one = (virtual_s + own_s, begun, environment, [message], now_s, now_s + timeout_s, now_s, outcome)
-            heappush(ends, one)
+            operation = (virtual_s + own_s, begun, environment, [message], now_s, now_s + timeout_s, now_s, outcome)
+            heappush(ends, operation)
             if slowed:
-                current[environment] = one
+                current[environment] = operation
                 if not engine.watched[environment]:
-                    engine.watch(environment, one[5])
+                    engine.watch(environment, operation[5])
                     call_s = engine.later[0][0] if engine.later else inf
         else:
-            one = ends[0]
-            environment = one[2]
-            if end_s >= call_s or one[7] or (slowed and current[environment] is not one):
+            operation = ends[0]
+            environment = operation[2]
+            if end_s >= call_s or operation[7] or (slowed and current[environment] is not operation):
                 break
             heappop(ends)
             current[environment] = None
-            now_s, virtual_s = end_s, one[0]
+            now_s, virtual_s = end_s, operation[0]
             running -= 1
             left -= 1
-            start(one[6])
+            start(operation[6])
             end(now_s)
             idle.append(environment)
             asking.append(now_s + hand_over_s)

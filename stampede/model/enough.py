@@ -23,11 +23,11 @@ class Figures(Protocol):
 
 
 class NeverEnoughError(ValueError):
-    """No number of messages does it. `messages` is the largest that was tried, and `found` what it gives."""
+    """No number of messages does it. `messages` is the largest that was tried, and `figures` what it gives."""
 
-    def __init__(self, messages: int, found: Figures) -> None:
-        super().__init__(f"with {messages:,} messages, {found.share_at_n:.0%} of the time is at full N")
-        self.messages, self.found = messages, found
+    def __init__(self, messages: int, figures: Figures) -> None:
+        super().__init__(f"with {messages:,} messages, {figures.share_at_n:.0%} of the time is at full N")
+        self.messages, self.figures = messages, figures
 
 
 def fewest(figures_of: Callable[[int], Figures], share: float, least: int, step: int = 1) -> int:
@@ -38,9 +38,9 @@ def fewest(figures_of: Callable[[int], Figures], share: float, least: int, step:
     NeverEnoughError.
     """
     low = high = _up(least, step)
-    for messages, found in _growing(figures_of, share, high, step):
+    for messages, figures in _growing(figures_of, share, high, step):
         low, high = high, messages
-        if found.share_at_n >= share:
+        if figures.share_at_n >= share:
             break
     while high - low > max(step, WITHIN * high):
         middle = _up((low + high) // 2, step)
@@ -62,15 +62,15 @@ def _growing(
     """
     most_before = in_vain = 0
     while True:
-        found = figures_of(messages)
-        yield messages, found
-        is_reached = found.time_to_n_s is not None
-        in_vain = 0 if is_reached or found.most_at_once >= HARDLY_MORE * most_before else in_vain + 1
+        figures = figures_of(messages)
+        yield messages, figures
+        is_reached = figures.time_to_n_s is not None
+        in_vain = 0 if is_reached or figures.most_at_once >= HARDLY_MORE * most_before else in_vain + 1
         if in_vain >= IN_A_ROW or messages >= MOST_MESSAGES:
-            raise NeverEnoughError(messages, found)
-        most_before = found.most_at_once
+            raise NeverEnoughError(messages, figures)
+        most_before = figures.most_at_once
         # What lies outside the window stays the same, however many messages there are.
-        times = (1 + WITHIN) * (1 - found.share_at_n) / (1 - share) if is_reached else 2
+        times = (1 + WITHIN) * (1 - figures.share_at_n) / (1 - share) if is_reached else 2
         messages = min(max(_up(int(messages * times), step), messages + step), _up(MOST_MESSAGES, step))
 
 

@@ -31,16 +31,16 @@ class Environments:
             return None
         return self._unused.pop(), True
 
-    def free(self, one: int) -> None:
+    def free(self, environment: int) -> None:
         """Its invocation has ended."""
-        self.idle.append(one)
+        self.idle.append(environment)
 
-    def reset(self, one: int) -> None:
+    def reset(self, environment: int) -> None:
         """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts cold.
 
         It isn't a new one: its /tmp stays as it was (Lambda guide, lambda-runtime-environment).
         """
-        self._reset.append(one)
+        self._reset.append(environment)
 
     def _token(self, now_s: float) -> bool:
         if math.isinf(self._most):

@@ -10,6 +10,11 @@ from stampede.model.trigger import Trigger
 
 # They are counted in a byte; SQS allows 1,000.
 MOST_RECEIVES = 255
+# The least that each may be.
+LEAST = {
+    1: "messages concurrency account_concurrency batch_size scale_out_per_10_s receives",
+    0: "visibility_timeout_s failing crashing cold_start_s cold_spread hand_over_s barrier_s warm",
+}
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,10 @@ class Flood:
     warm: int = 0
 
     def __post_init__(self) -> None:
-        least = {
-            "messages": 1, "concurrency": 1, "account_concurrency": 1, "batch_size": 1, "scale_out_per_10_s": 1,
-            "receives": 1, "visibility_timeout_s": 0, "failing": 0, "crashing": 0, "cold_start_s": 0, "cold_spread": 0,
-            "hand_over_s": 0, "barrier_s": 0, "warm": 0,
-        }  # fmt: skip
-        for name, at_least in least.items():
-            if not getattr(self, name) >= at_least:
-                raise ValueError(f"a flood's {name} must be {at_least} or more, got {getattr(self, name)}")
+        for least, names in LEAST.items():
+            for name in names.split():
+                if not getattr(self, name) >= least:
+                    raise ValueError(f"a flood's {name} must be {least} or more, got {getattr(self, name)}")
         for name in ("messages_per_s", "timeout_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"a flood's {name} must be above 0, got {getattr(self, name)}")

@@ -20,21 +20,21 @@ def operation(
     """The operation that `work` is in a function of `memory_mb`, and the limits that all of them share.
 
     A step lasts `fixed_s` + the longest of waiting for answers, its connections, the function's network, its
-    processors and the mount, + `tail_s`; steps come one after the other. `mean_s`, demands and `binds` are those of an
-    operation that isn't the first of its environment. Raises ParameterError where one is missing.
+    processors and the mount, + `tail_s`; steps come one after the other. `mean_s`, demands and `bottleneck` are those
+    of an operation that isn't the first of its environment. Raises ParameterError where one is missing.
     """
     worker = _Worker(work, memory_mb, parameters, bandwidth_quota)
     first = _Seconds(work, worker, network.cold_tokens(parameters))
     later_work = work.repeat or work
-    moved = sum(step.bytes + step.mount_bytes for step in later_work.steps)
-    later = _Seconds(later_work, worker, network.warm_tokens(moved, parameters))
+    transferred = sum(step.bytes + step.mount_bytes for step in later_work.steps)
+    later = _Seconds(later_work, worker, network.warm_tokens(transferred, parameters))
     taken, limits = _shared(later_work, parameters)
     alone = Operation(
         lambda random, count, cold: (first if cold else later).draw(random, count),
         later.mean_s,
         {name: amount / later.mean_s for name, amount in taken.items()},
         sum(step.requests for step in later_work.steps if step.rate) / later.mean_s,
-        later.binds,
+        later.bottleneck,
     )
     return alone, limits
 
@@ -51,39 +51,33 @@ class _Worker:
         self._memory_mb = memory_mb
 
     def parts_s(self, step: Step, tokens: np.ndarray) -> dict[str, np.ndarray]:
-        moved = step.bytes + step.mount_bytes
+        transferred = step.bytes + step.mount_bytes
         parts = {}
         if step.requests:
-            parts[_waiting(step)] = step.requests * step.request_s / step.at_once
+            answer_ms = 1000 * step.request_s
+            each = f"{answer_ms:,.0f}" if answer_ms >= 100 else f"{answer_ms:.3g}"
+            waiting = f"waiting for answers, {each} ms each, {step.at_once:g} at a time"
+            parts[waiting] = step.requests * step.request_s / step.at_once
         if step.requests and self._work.calls_per_s_cap:
             parts[f"the cap of {self._work.calls_per_s_cap:g} calls/s"] = step.requests / self._work.calls_per_s_cap
         if step.bytes:
-            parts[_connections(step)] = step.bytes / (step.at_once * step.stream_bytes_per_s)
-        if moved and not self._is_host:
+            speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s"
+            connections = (
+                f"{step.at_once:g} connections of {speed} each" if step.at_once > 1 else f"one connection, {speed}"
+            )
+            parts[connections] = step.bytes / (step.at_once * step.stream_bytes_per_s)
+        if transferred and not self._is_host:
             flow = f"the function's network, {self._sustained / MEBIBYTE:.0f} MiB/s after the burst"
-            parts[flow] = network.seconds(moved, tokens, self._burst_bytes_per_s, self._sustained)
+            parts[flow] = network.seconds(transferred, tokens, self._burst_bytes_per_s, self._sustained)
         if step.mount_bytes:
             mount = f"the mount, {step.mount_bytes_per_s / MEGABYTE:.0f} MB/s for one function"
             parts[mount] = step.mount_bytes / step.mount_bytes_per_s
         if step.cpu_s:
-            parts[self._processors(step)] = processor.seconds(step.cpu_s, self._vcpus, step.threads)
+            processors = f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
+            if step.threads < self._vcpus:
+                processors = f"the client's processing, {step.threads:g} processors at most"
+            parts[processors] = processor.seconds(step.cpu_s, self._vcpus, step.threads)
         return {what: np.broadcast_to(part_s, tokens.shape) for what, part_s in parts.items()}
-
-    def _processors(self, step: Step) -> str:
-        if step.threads < self._vcpus:
-            return f"the client's processing, {step.threads:g} processors at most"
-        return f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
-
-
-def _waiting(step: Step) -> str:
-    answer_ms = 1000 * step.request_s
-    told = f"{answer_ms:,.0f}" if answer_ms >= 100 else f"{answer_ms:.3g}"
-    return f"waiting for answers, {told} ms each, {step.at_once:g} at a time"
-
-
-def _connections(step: Step) -> str:
-    speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s"
-    return f"{step.at_once:g} connections of {speed} each" if step.at_once > 1 else f"one connection, {speed}"
 
 
 class _Seconds:
@@ -93,7 +87,7 @@ class _Seconds:
         tokens, self._shares = states
         self._spread = work.spread
         self._seconds = np.zeros(tokens.shape)
-        self.binds = "nothing"
+        self.bottleneck = "nothing"
         longest_s = -1.0
         for step in work.steps:
             parts = worker.parts_s(step, tokens)
@@ -102,7 +96,7 @@ class _Seconds:
             for what, part_s in parts.items():
                 mean_s = float(part_s @ self._shares)
                 if mean_s > longest_s:
-                    self.binds, longest_s = what, mean_s
+                    self.bottleneck, longest_s = what, mean_s
             tokens = np.maximum(0.0, tokens - step.bytes - step.mount_bytes)
         self.mean_s = float(self._seconds @ self._shares)
 
@@ -118,10 +112,10 @@ def _shared(work: Work, parameters: Parameters) -> tuple[dict[str, float], list[
     """What an operation takes of each shared limit, in all, and those limits."""
     taken: dict[str, float] = {}
     limits = []
-    moved = sum(step.bytes + step.mount_bytes for step in work.steps)
-    if work.network == "vpc" and moved:
+    transferred = sum(step.bytes + step.mount_bytes for step in work.steps)
+    if work.network == "vpc" and transferred:
         limits.append(Limit(VPC, (parameters["vpc_bytes_per_s"] * work.subnets,)))
-        taken[VPC] = moved
+        taken[VPC] = transferred
     if mounted := sum(step.mount_bytes for step in work.steps):
         limits.append(file_system.limit(parameters))
         taken[file_system.ALL_CLIENTS] = mounted

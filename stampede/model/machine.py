@@ -26,8 +26,8 @@ GIB = 2**30
 def operation(work: Work, parameters: Parameters) -> tuple[Operation, list[Limit]]:
     """The operation that `work` is on this machine, and the limits that all share.
 
-    Limits are in processors, demands in CPU seconds a second. Seconds, demands and `binds` are those of an operation
-    that isn't the first of its environment. Raises ParameterError where one is missing.
+    Limits are in processors, demands in CPU seconds a second. Seconds, demands and `bottleneck` are those of an
+    operation that isn't the first of its environment. Raises ParameterError where one is missing.
     """
     first, later = _Seconds(work, parameters), _Seconds(work.repeat or work, parameters)
     # What it takes to hand a message out and to account for it, in each second of a worker's round.
@@ -45,7 +45,7 @@ def operation(work: Work, parameters: Parameters) -> tuple[Operation, list[Limit
         later.mean_s,
         demands,
         requests / later.mean_s,
-        later.binds,
+        later.bottleneck,
     )
     return alone, limits
 
@@ -62,13 +62,14 @@ class _Seconds:
 
     def __init__(self, work: Work, parameters: Parameters) -> None:
         self._spread = work.spread
-        self.mean_s, self.binds, longest_s, client_s, server_s = 0.0, "nothing", -1.0, 0.0, 0.0
+        self.mean_s, self.bottleneck = 0.0, "nothing"
+        longest_s, client_s, server_s = -1.0, 0.0, 0.0
         for step in work.steps:
             parts = _parts_s(step, work.calls_per_s_cap, parameters)
             slowest = max(parts, key=parts.__getitem__)
             self.mean_s += step.fixed_s + parts[slowest] + step.tail_s
             if parts[slowest] > longest_s:
-                self.binds, longest_s = slowest, parts[slowest]
+                self.bottleneck, longest_s = slowest, parts[slowest]
             client_s += step.cpu_s * parameters["client_slowness"]
             server_s += _server_s(step, parameters)
         self.client_s_per_s, self.server_s_per_s = client_s / self.mean_s, server_s / self.mean_s
@@ -102,10 +103,10 @@ def _server_s(step: Step, parameters: Parameters) -> float:
     """
     # The function's role has policies to evaluate; a calibration asks with the account's own key.
     request_s = parameters["embedded_request_cpu_s"] * parameters["embedded_role_slowness"] if step.rate else 0.0
-    way = "put" if step.rate.endswith("_put") else "get"
-    if way == "get" and step.bytes / max(1.0, step.requests) > parameters["large_body_bytes"]:
-        way = "large_get"
-    return step.requests * request_s + step.bytes / GIB * parameters[f"embedded_{way}_cpu_s_per_gib"]
+    kind = "put" if step.rate.endswith("_put") else "get"
+    if kind == "get" and step.bytes / max(1.0, step.requests) > parameters["large_body_bytes"]:
+        kind = "large_get"
+    return step.requests * request_s + step.bytes / GIB * parameters[f"embedded_{kind}_cpu_s_per_gib"]
 
 
 def _in_flight(step: Step, parameters: Parameters) -> float:

@@ -28,11 +28,11 @@ def sustained_bytes_per_s(memory_mb: float, parameters: Mapping[str, float], quo
 
 
 def seconds(
-    moved_bytes: float, tokens: np.ndarray, burst_bytes_per_s: float, sustained_bytes_per_s: float
+    transferred_bytes: float, tokens: np.ndarray, burst_bytes_per_s: float, sustained_bytes_per_s: float
 ) -> np.ndarray:
     """The seconds in which bytes pass when so many `tokens` (bytes) are left for the burst, one figure for each."""
-    at_once = np.minimum(tokens, moved_bytes)
-    return at_once / burst_bytes_per_s + (moved_bytes - at_once) / sustained_bytes_per_s
+    at_once = np.minimum(tokens, transferred_bytes)
+    return at_once / burst_bytes_per_s + (transferred_bytes - at_once) / sustained_bytes_per_s
 
 
 def cold_tokens(parameters: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
@@ -40,8 +40,8 @@ def cold_tokens(parameters: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray
     return np.array([parameters["network_burst_bytes"]]), np.ones(1)
 
 
-def warm_tokens(moved_bytes: float, parameters: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """What later operations, which each move so many bytes, find in the bucket, as (bytes, share of the cases).
+def warm_tokens(transferred_bytes: float, parameters: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    """What later operations, which each transfer so many bytes, find in the bucket, as (bytes, share of the cases).
 
     A share `network_refilled` of them comes after a pause that refilled half of it; each of the others finds what the
     one before it left. So the number of operations since the last refill is geometric.
@@ -51,7 +51,7 @@ def warm_tokens(moved_bytes: float, parameters: Mapping[str, float]) -> tuple[np
         return np.array([_half(parameters)]), np.ones(1)
     since = np.arange(_MOST_SINCE_REFILL)
     shares = refilled * (1 - refilled) ** since
-    tokens = np.maximum(0.0, _half(parameters) - since * moved_bytes)
+    tokens = np.maximum(0.0, _half(parameters) - since * transferred_bytes)
     levels, at = np.unique(tokens, return_inverse=True)
     summed = np.bincount(at, weights=shares)
     return levels, summed / summed.sum()

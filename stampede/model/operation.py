@@ -13,15 +13,15 @@ class Operation:
     """What the flood needs to know of an operation.
 
     `draw(random, count, cold)` gives the own seconds of so many, the first of a new environment where `cold`.
-    `demands` are what one takes of each shared limit in each of its own seconds, by the limit's name. `binds` is what
-    decides its own seconds, in words ("the function's network, 75 MiB/s after the burst").
+    `demands` are what one takes of each shared limit in each of its own seconds, by the limit's name. `bottleneck` is
+    what decides its own seconds, in words ("the function's network, 75 MiB/s after the burst").
     """
 
     draw: Callable[[np.random.Generator, int, bool], np.ndarray]
     mean_s: float
     demands: Mapping[str, float]
     requests_per_s: float
-    binds: str
+    bottleneck: str
 
 
 def scattered(seconds: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:

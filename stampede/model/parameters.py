@@ -1,4 +1,4 @@
-"""What the model knows of a place: numbers as data, each with its unit, source and date, and how well it is known."""
+"""The figures of AWS or of a machine: data, each with its unit, source and date, and how well it is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CALIBRATION = "a calibration of this machine"
 
 
 class ParameterError(ValueError):
-    """A parameter that can't be used: one line with its name, the rule and the way out."""
+    """A parameter that can't be used: one line with its name, the rule and the fix."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,8 @@ class Parameter:
         """One row of a file of parameters; `where` names the file. Raises ParameterError."""
         name = row.get("name")
         if not isinstance(name, str) or not name:
-            raise ParameterError(
-f"{where}: a parameter has no name; give each a name, value, low, high, unit, known, source "
-"and date"
-)  # fmt: skip
+            keys = "name, value, low, high, unit, known, source and date"
+            raise ParameterError(f"{where}: a parameter has no name; give each a {keys}")
         for part in ("unit", "source", "date"):
             if not isinstance(row.get(part), str) or not row[part].strip():
                 raise ParameterError(f"{where}: {name} has no {part}; add where its value is from, and its date")
@@ -67,7 +65,7 @@ class Parameters(Mapping[str, float]):
 
     def __init__(self, rows: Iterable[Parameter], place: str = "aws") -> None:
         """`place` is `aws`, or `local` for a machine's own."""
-        self._rows = {one.name: one for one in rows}
+        self._rows = {row.name: row for row in rows}
         self.place = place
 
     def __getitem__(self, name: str) -> float:
@@ -99,8 +97,8 @@ def read(path: Path) -> list[Parameter]:
         raise ParameterError(f"{path}: can't be read as JSON: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ParameterError(f"{path}: must be a list of objects, one per parameter")
-    found = [Parameter.of(row, path.name) for row in rows]
-    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
-    if twice:
-        raise ParameterError(f"{path.name}: {twice[0]} is given twice; keep one of them")
-    return found
+    parameters = [Parameter.of(row, path.name) for row in rows]
+    for name, count in Counter(parameter.name for parameter in parameters).items():
+        if count > 1:
+            raise ParameterError(f"{path.name}: {name} is given twice; keep one of them")
+    return parameters

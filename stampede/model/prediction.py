@@ -1,4 +1,4 @@
-"""What the model says of a cell, with how sure it is, and what binds."""
+"""What the model predicts of a cell, how sure that is, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from stampede.model import ranges, request_rate
-from stampede.model.advice import advise, sentence
+from stampede.model.advice import advise
 from stampede.model.bottleneck import OWN, bottlenecks, listed
 from stampede.model.course import Course
 from stampede.model.parameters import Parameters
@@ -31,7 +31,7 @@ class Prediction:
     all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
     `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
     `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
-    `requests_limit_per_s` (None where no request is counted). `binds` is the limit that binds, by name, and `advice`
+    `requests_limit_per_s` (None where no request is counted). `bottleneck` are the limits in words, and `advice`
     what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
     outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
     the picture. `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded as the
@@ -54,7 +54,7 @@ class Prediction:
     failed: int
     dead_lettered: int
     throttled: int
-    binds: str
+    bottleneck: str
     advice: str
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
@@ -63,36 +63,36 @@ class Prediction:
     of_later: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in run.json, under `prediction.cells.<cell>`."""
-        return asdict(self)
+        """As it stands in run.json, under `prediction.cells.<cell>`: there the bottleneck is `binds`."""
+        return {"binds" if name == "bottleneck" else name: value for name, value in asdict(self).items()}
 
 
 def predict(
-    scenario: Scenario, parameters: Parameters, seed: int = 1, found: Evaluation | None = None, ranged: bool = True
+    scenario: Scenario, parameters: Parameters, seed: int = 1, evaluation: Evaluation | None = None, ranged: bool = True
 ) -> Prediction:
     """What will happen in a cell. The same seed gives the same answer on any machine.
 
-    `found` is what `expect` says of it, where that was asked before; how sure it is, is left out where not `ranged`.
-    Raises ParameterError for a parameter that isn't there.
+    `evaluation` is what `expect` says of it, where that was asked before; how sure it is, is left out where not
+    `ranged`. Raises ParameterError for a parameter that isn't there.
     """
-    found = found or expect(scenario, parameters, seed)
-    bound = bottlenecks(scenario, found, seed)
-    changes = advise(scenario, parameters, found, bound, seed) if bound[0].kind != OWN else []
-    course = found.course
+    evaluation = evaluation or expect(scenario, parameters, seed)
+    limits = bottlenecks(scenario, evaluation, seed)
+    changes = advise(scenario, parameters, evaluation, limits, seed) if limits[0].kind != OWN else []
+    course = evaluation.course
     return Prediction(
         count=scenario.messages,
         **{name: value for name, value in figures(course).items() if name not in OF_KINDS},
         peak_requests_per_s=course.peak_requests_per_s,
-        requests_limit_per_s=requests_limit(found.work, parameters),
+        requests_limit_per_s=_requests_limit(evaluation.work, parameters),
         failed=course.failed_attempts,
         dead_lettered=course.dead_lettered,
         throttled=course.throttled,
-        binds=listed(bound),
-        advice=sentence(changes),
+        bottleneck=listed(limits),
+        advice="; ".join(change.words for change in changes),
         ranges=_ranges(scenario, parameters, course, seed) if ranged else {},
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
-        of_first={name: told(value) for name, value in course.of_first.items()},
-        of_later={name: told(value) for name, value in course.of_later.items()},
+        of_first={name: _or_none(value) for name, value in course.of_first.items()},
+        of_later={name: _or_none(value) for name, value in course.of_later.items()},
     )
 
 
@@ -100,32 +100,31 @@ def _ranges(scenario: Scenario, parameters: Parameters, course: Course, seed: in
     """Those of RANGED, from a part of the flood where it is large."""
     part = enough(scenario, course)
     own = evaluate(scenario, parameters, seed, part).course if part < 1 else course
-    number = ranges.count(part * scenario.messages)
-    others = [
-        figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course)
-        for at, drawn in enumerate(ranges.draws(parameters, number, seed))
-    ]
+    of_draws = []
+    for at, drawn in enumerate(ranges.draws(parameters, ranges.count(part * scenario.messages), seed)):
+        of_draws.append(figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course))
     of_ranged = {name: figures(course)[name] for name in (*RANGED, *OF_KINDS)}
-    found = ranges.intervals(of_ranged, figures(own), others, scenario.concurrency)
+    intervals = ranges.intervals(of_ranged, figures(own), of_draws, scenario.concurrency)
     seeds = ([seed, 2 * MOST_COURSES + at] for at in range(ranges.floods(scenario.messages)))
-    return ranges.widened(found, [figures(one.course) for one in evaluations(scenario, parameters, seeds)])
+    of_floods = [figures(evaluation.course) for evaluation in evaluations(scenario, parameters, seeds)]
+    return ranges.widened(intervals, of_floods)
 
 
 def figures(course: Course) -> dict[str, float | int | None]:
     """Those of a course that chance decides."""
     return {
-        **{name: told(getattr(course, name)) for name in SECONDS},
+        **{name: _or_none(getattr(course, name)) for name in SECONDS},
         "time_to_n_s": course.time_to_n_s,
         "window_end_s": course.window_end_s,
         "share_at_n": course.share_at_n,
         "most_at_once": course.most_at_once,
         "span_s": course.drain_s - course.first_start_s,
         "drain_s": course.drain_s,
-        **{name: told(getattr(course, kind)["avg_s"]) for name, kind in OF_KINDS.items()},
+        **{name: _or_none(getattr(course, kind)["avg_s"]) for name, kind in OF_KINDS.items()},
     }
 
 
-def requests_limit(work: Work, parameters: Parameters) -> float | None:
+def _requests_limit(work: Work, parameters: Parameters) -> float | None:
     """Requests a second that the limit of most of the work's requests lets through; None where none are counted, or
     the place has no such limit."""
     counted = [step for step in work.steps if step.rate and step.requests]
@@ -134,6 +133,6 @@ def requests_limit(work: Work, parameters: Parameters) -> float | None:
     return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
 
 
-def told(seconds: float) -> float | None:
-    """None for what no operation was there to tell."""
+def _or_none(seconds: float) -> float | None:
+    """nan, where no operation was there to measure, is None."""
     return None if math.isnan(seconds) else seconds

@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from stampede.model.parameters import Parameters
+from stampede.model.parameters import Parameter, Parameters
 
 # Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of them.
 FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
@@ -35,12 +35,12 @@ def floods(messages: float) -> int:
 
 
 def widened(
-    found: Mapping[str, tuple[float, float]], others: Sequence[Mapping[str, float | None]]
+    ranges: Mapping[str, tuple[float, float]], floods_figures: Sequence[Mapping[str, float | None]]
 ) -> dict[str, tuple[float, float]]:
-    """The ranges `found`, made to hold what `others`, floods under the same parameters, gave."""
-    result = dict(found)
-    for name, (low, high) in found.items():
-        known = [one[name] for one in others if one[name] is not None]
+    """The `ranges`, made to hold the figures of floods under the same parameters."""
+    result = dict(ranges)
+    for name, (low, high) in ranges.items():
+        known = [figures[name] for figures in floods_figures if figures[name] is not None]
         result[name] = (min([low, *known]), max([high, *known]))
     return result
 
@@ -50,50 +50,49 @@ def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters
 
     A parameter's `low` and `high` are taken for the ends of a 95 % interval around its value, on each side for itself
     and in proportion; none lies outside. A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): of
-    each parameter every n-th of its distribution is drawn from once, so that a dozen sets tell what a hundred would.
+    each parameter every n-th of its distribution is drawn from once, so that a dozen sets show what a hundred would.
     """
     random = np.random.default_rng([seed, number])
     names = sorted(name for name in parameters if parameters.row(name).low < parameters.row(name).high)
     quantiles = [(random.permutation(number) + random.random(number)) / number for _ in names]
     for at in range(number):
         yield parameters.with_rows(
-            replace(parameters.row(name), value=drawn(parameters, name, float(one[at])))
-            for name, one in zip(names, quantiles, strict=True)
+            value_at(parameters.row(name), float(of_name[at])) for name, of_name in zip(names, quantiles, strict=True)
         )
 
 
-def drawn(parameters: Parameters, name: str, quantile: float) -> float:
-    """The value of a parameter at a quantile of what it may be."""
-    row = parameters.row(name)
+def value_at(row: Parameter, quantile: float) -> Parameter:
+    """The parameter with the value at a quantile of what it may be."""
     deviations = NormalDist().inv_cdf(min(max(quantile, 1e-6), 1 - 1e-6)) / DEVIATIONS
     end = row.high if deviations > 0 else row.low
-    return row.value * (end / row.value) ** min(1.0, abs(deviations))
+    return replace(row, value=row.value * (end / row.value) ** min(1.0, abs(deviations)))
 
 
 def intervals(
     figures: Mapping[str, float | None],
     evaluated: Mapping[str, float | None],
-    others: Sequence[Mapping[str, float | None]],
+    of_draws: Sequence[Mapping[str, float | None]],
     concurrency: int,
 ) -> dict[str, tuple[float, float]]:
-    """Low and high of each of the `figures` that there is. `others` are what draws gave where the parameters' own
-    values gave `evaluated`, of the whole or of a part; what doesn't have a figure tells nothing of it. No share is
+    """Low and high of each of the `figures` that there is, from those `of_draws` and what the parameters' own values
+    gave, `evaluated`, of the whole or of a part. A draw that doesn't have a figure says nothing of it. No share is
     above 1, and no more than `concurrency` run at once."""
-    found, most = {}, {"share_at_n": 1.0, "most_at_once": float(concurrency)}
+    ranges, most = {}, {"share_at_n": 1.0, "most_at_once": float(concurrency)}
     for name, value in figures.items():
         own = evaluated[name]
         if value is None or own is None:
             continue
-        known = [one[name] for one in others if one[name] is not None]
+        drawn = [of_draw[name] for of_draw in of_draws if of_draw[name] is not None]
         # Of nothing there is no multiple: what is never at full N in these values may be in others.
-        low, high = interval(value, [one / own for one in known]) if own else (value, max([value, *known]))
-        found[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
-    return found
+        low, high = interval(value, [number / own for number in drawn]) if own else (value, max([value, *drawn]))
+        ranges[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
+    return ranges
 
 
 def interval(value: float, ratios: Sequence[float]) -> tuple[float, float]:
     """Low and high of a figure, of which draws gave these multiples: to each side so far that 95 % of log-normally
     distributed ones would lie within. Each side has a deviation of its own, as if the other were its mirror image."""
-    logs = [math.log(max(one, SMALLEST_RATIO)) for one in ratios]
-    low, high = (math.sqrt(2 * sum(max(0.0, side * one) ** 2 for one in logs) / max(1, len(logs))) for side in (-1, 1))
+    logs = [math.log(max(ratio, SMALLEST_RATIO)) for ratio in ratios]
+    below, above = sum(min(0.0, log) ** 2 for log in logs), sum(max(0.0, log) ** 2 for log in logs)
+    low, high = (math.sqrt(2 * squares / max(1, len(logs))) for squares in (below, above))
     return value * math.exp(-DEVIATIONS * low), value * math.exp(DEVIATIONS * high)

@@ -2,7 +2,7 @@
 
 A prefix of a general purpose bucket takes 3,500 PUT, COPY, POST or DELETE and 5,500 GET or HEAD a second (S3 User
 Guide, "Best practices design patterns: optimizing Amazon S3 performance"); a directory bucket 100,000 and 200,000.
-Under steady load a prefix splits, and each half takes as much: after 15 to 60 minutes, as users tell; Skyrise (arXiv
+Under steady load a prefix splits, and each half takes as much: after 15 to 60 minutes, as users report; Skyrise (arXiv
 2501.07771) saw reads rise within tens of minutes, and writes never pass 3,500 a second in two hours.
 """
 
@@ -15,7 +15,7 @@ from stampede.model.limits import Limit
 from stampede.model.retries import Rules, ours
 
 MINUTE_S = 60.0
-# Each split doubles; nobody has told of more at one time.
+# Each split doubles; nobody has reported more at one time.
 MOST_SPLITS = 6
 # S3 asks KMS for the key of the source (Decrypt) and for one of the copy (GenerateDataKey), where no bucket key is.
 KMS_CALLS_PER_COPY = 2
@@ -75,7 +75,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Refusals:
-    """What comes of calls: `per_s` that S3 takes, the share of objects whose first call it turns down (`refused`), of
+    """What comes of calls: `per_s` that S3 takes, the share of objects whose first call it throttles (`refused`), of
     all calls (`slowdowns`), and the share of objects that fail after the last attempt."""
 
     per_s: float
@@ -87,27 +87,28 @@ class Refusals:
 def refusals(calls: Calls, per_s: float, parameters: Mapping[str, float]) -> Refusals:
     """What a fixed pace comes to where S3 takes `per_s` calls a second.
 
-    S3 goes on taking what it takes. The workers' calls are under way, turned down, or in a pause before they are tried
-    again (random, up to 1 s, doubling): as many are turned down as fill the time that S3 leaves them. Calls are turned
-    down in bunches, so that one tried again meets more of it, 1 - (1 - share)^`slowdown_clustering`. Standard mode
-    stops trying again when its tokens are gone, which makes failures of what would have been retries.
+    S3 goes on taking what it takes. The workers' calls are under way, throttled, or in a pause before a retry (random,
+    up to 1 s, doubling): as many are throttled as fill the time that S3 leaves them. Calls are throttled in bunches,
+    so that a retry meets more of it, 1 - (1 - share)^`slowdown_clustering`. Standard mode stops retrying when its
+    tokens are gone, which makes failures of what would have been retries.
     """
     if calls.at_once <= per_s * calls.call_s:
         return Refusals(calls.at_once / calls.call_s)
-    found = _balance(calls, per_s, 1.0, parameters)
-    if calls.retry_mode == STANDARD and not found.has_tokens:
+    balance = _balance(calls, per_s, 1.0, parameters)
+    if calls.retry_mode == STANDARD and not balance.has_tokens:
         granted = _bisect(lambda share: _balance(calls, per_s, share, parameters).has_tokens, 0.0, 1.0)
-        found = _balance(calls, per_s, granted, parameters)
-    return Refusals(per_s, found.first, found.turned_down / (found.turned_down + found.through), 1 - found.through)
+        balance = _balance(calls, per_s, granted, parameters)
+    slowdowns = balance.throttled / (balance.throttled + balance.through)
+    return Refusals(per_s, balance.first, slowdowns, failed=1 - balance.through)
 
 
 @dataclass(frozen=True)
 class _Balance:
-    """Of one object, on average: whether its first call is turned down, the calls that are, whether it gets through,
+    """Of one object, on average: whether its first call is throttled, the calls that are, whether it gets through,
     the seconds of all that, and whether standard mode's tokens suffice."""
 
     first: float
-    turned_down: float
+    throttled: float
     through: float
     cycle_s: float
     has_tokens: bool
@@ -129,13 +130,13 @@ def _state(calls: Calls, first: float, granted: float, parameters: Mapping[str, 
     tried_again = sum(retries)
     after_retry = tried_again * (1 - again)
     through = 1 - first + after_retry
-    turned_down = first + tried_again * again
+    throttled = first + tried_again * again
     paused_s = sum(share * _pause_s(retry, calls) for retry, share in enumerate(retries, 1))
     answer_s = parameters["slowdown_s"]
-    cycle_s = through * calls.call_s + turned_down * answer_s + paused_s
+    cycle_s = through * calls.call_s + throttled * answer_s + paused_s
     # What is there of tokens at first is soon gone: what counts is that no more are lost than calls at once give.
     lost = calls.rules.throttle_cost * (tried_again - after_retry)
-    return _Balance(first, turned_down, through, cycle_s, lost <= calls.rules.success_gain * (1 - first))
+    return _Balance(first, throttled, through, cycle_s, lost <= calls.rules.success_gain * (1 - first))
 
 
 def _pause_s(retry: int, calls: Calls) -> float:

@@ -39,7 +39,7 @@ def rules_of(sdk: str) -> Rules | None:
     """
     name, _, version = sdk.partition(" ")
     since = _agreed()["sdks"].get(name, {})
-    reached = [one for one in since if _numbers(one) <= _numbers(version or "0")]
+    reached = [first for first in since if _numbers(first) <= _numbers(version or "0")]
     return _standard(since[max(reached, key=_numbers)]) if reached else None
 
 
@@ -54,8 +54,8 @@ def _agreed() -> dict[str, Any]:
 
 
 def _standard(name: str) -> Rules:
-    found = _agreed()["standard"][name]
-    return Rules(**{one.name: found[one.name] for one in fields(Rules)})
+    rules = _agreed()["standard"][name]
+    return Rules(**{field.name: rules[field.name] for field in fields(Rules)})
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ KINDS = ("of_first", "of_later")
 COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
 # A part of a flood has at least so many of both.
 ENOUGH_ATTEMPTS, ENOUGH_WORKERS = 5000, 100
-# A larger flood is told by a part of it: nobody waits minutes for an answer.
+# A larger flood is judged by a part of it: nobody waits minutes for an answer.
 MOST_ATTEMPTS = 200_000
 
 
@@ -69,8 +69,8 @@ class Scenario:
 
         def changed(parameters: Parameters) -> Work:
             work = self.work(parameters)
-            again = work.repeat and replace(work.repeat, **changes)
-            return replace(work, repeat=again, **changes)
+            repeat = work.repeat and replace(work.repeat, **changes)
+            return replace(work, repeat=repeat, **changes)
 
         return replace(self, work=changed)
 
@@ -108,21 +108,22 @@ def evaluations(
         demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
         operation = replace(operation, demands=demands)
     flood = flood_of(scenario, work, parameters)
-    asked, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
+    cold, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
     for seed in seeds:
-        its = asked
+        simulated = cold
         if scenario.warm_up:
-            before = replace(asked, messages=max(1, round(min(1.0, part) * scenario.warm_up)), barrier_s=0.0)
-            its = replace(asked, warm=int(simulation.carried_out(before, operation, shared, seed).of_first["count"]))
-        course = simulation.carried_out(its, operation, shared, seed)
+            before = replace(cold, messages=max(1, round(min(1.0, part) * scenario.warm_up)), barrier_s=0.0)
+            warm = int(simulation.carried_out(before, operation, shared, seed).of_first["count"])
+            simulated = replace(cold, warm=warm)
+        course = simulation.carried_out(simulated, operation, shared, seed)
         if part < 1:
-            course = _of_whole(flood, its, course)
-        yield Evaluation(work, operation, limits, flood if part < 1 else its, course)
+            course = _of_whole(flood, simulated, course)
+        yield Evaluation(work, operation, limits, flood if part < 1 else simulated, course)
 
 
-def _of_whole(flood: Flood, asked: Flood, course: Course) -> Course:
-    """What came of a part, told as of the whole."""
-    times, workers = flood.messages / asked.messages, flood.concurrency / asked.concurrency
+def _of_whole(flood: Flood, part: Flood, course: Course) -> Course:
+    """What came of a part, scaled to the whole."""
+    times, workers = flood.messages / part.messages, flood.concurrency / part.concurrency
     return replace(
         course,
         **{name: round(times * getattr(course, name)) for name in COUNTS},
@@ -143,28 +144,37 @@ def expect(scenario: Scenario, parameters: Parameters, seed: int = 1, attempts: 
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
     if further < 2:
         return evaluate(scenario, parameters, seed, part)
-    found, *others = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
-    courses = [one.course for one in (found, *others)]
-    means: dict[str, Any] = {name: _mean([getattr(one, name) for one in courses], math.nan) for name in SECONDS}
-    means |= {name: _mean([getattr(one, name) for one in courses], None) for name in SPANS}
-    means |= {name: round(mean(getattr(one, name) for one in courses)) for name in COUNTS}
+    first, *more = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
+    return replace(first, course=_mean_course([evaluation.course for evaluation in (first, *more)]))
+
+
+def _mean_course(courses: Sequence[Course]) -> Course:
+    """The first course, with the means of all."""
+
+    def values(name: str) -> list[Any]:
+        return [getattr(course, name) for course in courses]
+
+    means: dict[str, Any] = {name: _mean(values(name), math.nan) for name in SECONDS}
+    means |= {name: _mean(values(name), None) for name in SPANS}
+    means |= {name: round(mean(values(name))) for name in COUNTS}
     # N where most of them reach it: as `time_to_n_s`.
-    means["most_at_once"] = median_low(one.most_at_once for one in courses)
+    means["most_at_once"] = median_low(values("most_at_once"))
     for kind in KINDS:
-        of = [getattr(one, kind) for one in courses]
-        means[kind] = {name: _mean([one[name] for one in of], math.nan) for name in SECONDS}
-        means[kind]["count"] = round(mean(one["count"] for one in of))
-    return replace(found, course=replace(found.course, **means))
+        figures = values(kind)
+        means[kind] = {name: _mean([figure[name] for figure in figures], math.nan) for name in SECONDS}
+        means[kind]["count"] = round(mean(figure["count"] for figure in figures))
+    return replace(courses[0], **means)
 
 
 def _mean(values: Sequence[float | None], otherwise: float | None) -> float | None:
+    """The mean of those that there are, `otherwise` where most are missing."""
     known = [value for value in values if value is not None and not math.isnan(value)]
     return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
 
 
 def enough(scenario: Scenario, course: Course | None = None, attempts: float = ENOUGH_ATTEMPTS) -> float:
-    """The part of a large flood that tells about the same as the whole, in about so many `attempts` where a message is
-    tried as often as in the `course` of it; 1 for a small flood."""
+    """The part of a large flood that gives about the same figures as the whole, in about so many `attempts` where a
+    message is tried as often as in the `course` of it; 1 for a small flood."""
     in_all = scenario.messages if course is None else course.succeeded + course.failed_attempts
     workers = math.ceil(max(attempts / in_all * scenario.concurrency, ENOUGH_WORKERS))
     return min(1.0, workers / scenario.concurrency)
@@ -193,7 +203,8 @@ def part_of(flood: Flood, part: float) -> Flood:
 
 def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
     """What the small flood shares."""
-    return [replace(one, per_s=[min(1.0, part) * much for much in one.per_s]) for one in limits]
+    share = min(1.0, part)
+    return [replace(limit, per_s=[share * capacity for capacity in limit.per_s]) for limit in limits]
 
 
 def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
@@ -227,10 +238,10 @@ def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
         # MiniStack takes as many messages as the function may run, at once and from the beginning (lambda_svc).
         return Trigger(scenario.concurrency, 0.0, scenario.concurrency)
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:
-        each = parameters["invokes_per_poller"]
-        least, most = (each * pollers for pollers in scenario.pollers)
+        per_poller = parameters["invokes_per_poller"]
+        least, most = (per_poller * pollers for pollers in scenario.pollers)
         return Trigger(least, parameters["provisioned_per_minute"], most)
-    most = math.inf if scenario.maximum_concurrency is None else scenario.maximum_concurrency
-    left = kept(scenario.crashing, parameters)
-    most = max(1, math.floor(left * min(most, parameters["sqs_most"])))
-    return Trigger(min(parameters["sqs_start"], most), left * parameters["sqs_per_minute"], most)
+    cap = math.inf if scenario.maximum_concurrency is None else scenario.maximum_concurrency
+    share = kept(scenario.crashing, parameters)
+    most = max(1, math.floor(share * min(cap, parameters["sqs_most"])))
+    return Trigger(min(parameters["sqs_start"], most), share * parameters["sqs_per_minute"], most)

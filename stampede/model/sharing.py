@@ -11,7 +11,7 @@ from stampede.model.limits import Limit
 
 
 class Shared:
-    """The limits that an operation takes something of, told as how many of it can run at full speed.
+    """The limits that an operation takes something of, expressed as how many of it can run at full speed.
 
     One operation takes `demands` of a limit in each second of its own, so running ones make progress of
     min(1, min over limits of capacity / (running x demand)) a second: generalised processor sharing in equal parts
@@ -20,17 +20,17 @@ class Shared:
 
     def __init__(self, limits: Sequence[Limit], demands: Mapping[str, float]) -> None:
         """Limits that nothing is taken of are left out. Raises ValueError for a demand on a limit that isn't there."""
-        if missing := set(demands) - {one.name for one in limits}:
+        if missing := set(demands) - {limit.name for limit in limits}:
             raise ValueError(f"an operation demands {', '.join(sorted(missing))}, and there is no such limit")
-        wanted = [one for one in limits if demands.get(one.name, 0) > 0]
-        self.names = [one.name for one in wanted]
-        self.at_s = np.unique(np.concatenate([[0.0], *(np.asarray(one.at_s, dtype=float) for one in wanted)]))
-        steps = [np.searchsorted(one.at_s, self.at_s, "right") - 1 for one in wanted]
-        self._rooms = np.array(
-            [np.asarray(one.per_s)[step] / demands[one.name] for one, step in zip(wanted, steps, strict=True)]
-        ).reshape(len(wanted), len(self.at_s))
-        self.rooms = self._rooms.min(axis=0, initial=math.inf)
-        self._binding = self._rooms.argmin(axis=0) if wanted else np.zeros(len(self.at_s), dtype=int)
+        limits = [limit for limit in limits if demands.get(limit.name, 0) > 0]
+        self.names = [limit.name for limit in limits]
+        self.at_s = np.unique(np.concatenate([[0.0], *(np.asarray(limit.at_s, dtype=float) for limit in limits)]))
+        rooms = np.empty((len(limits), len(self.at_s)))
+        for row, limit in enumerate(limits):
+            step = np.searchsorted(limit.at_s, self.at_s, "right") - 1
+            rooms[row] = np.asarray(limit.per_s)[step] / demands[limit.name]
+        self.rooms = rooms.min(axis=0, initial=math.inf)
+        self._tightest = rooms.argmin(axis=0) if limits else np.zeros(len(self.at_s), dtype=int)
 
     def slows(self, most_running: int) -> bool:
         """Whether so many at once are ever too many."""
@@ -40,11 +40,11 @@ class Shared:
         """How many run at full speed at those times."""
         return self.rooms[self._step(at)]
 
-    def binds(self, at: np.ndarray, running: np.ndarray, busy_s: np.ndarray) -> dict[str, float]:
+    def slowed_shares(self, at: np.ndarray, running: np.ndarray, busy_s: np.ndarray) -> dict[str, float]:
         """By limit, the share of all `busy_s` (operation time from each of `at` on) in which it slowed everything."""
         step = self._step(at)
         slowed = np.where(running > self.rooms[step], busy_s, 0.0)
-        sums = np.bincount(self._binding[step], slowed, minlength=len(self.names))
+        sums = np.bincount(self._tightest[step], slowed, minlength=len(self.names))
         return {name: float(sums[index] / busy_s.sum()) for index, name in enumerate(self.names)}
 
     def _step(self, at: np.ndarray) -> np.ndarray:

@@ -26,10 +26,12 @@ def carried_out(flood: Flood, operation: Operation, shared: Shared, seed: int | 
     """The same, by what is `shared`, for floods that differ in chance alone."""
     with _no_collector():
         attempts = Engine(flood, operation, shared, seed).run()
-    got = course(attempts, flood.concurrency, operation.requests_per_s, shared)
-    if got.succeeded + got.dead_lettered != flood.messages:
-        raise AssertionError(f"the model lost messages: {got.succeeded} + {got.dead_lettered} of {flood.messages}")
-    return got
+    counted = course(attempts, flood.concurrency, operation.requests_per_s, shared)
+    if counted.succeeded + counted.dead_lettered != flood.messages:
+        raise AssertionError(
+            f"the model lost messages: {counted.succeeded} + {counted.dead_lettered} of {flood.messages}"
+        )
+    return counted
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What one message does, in quantities: the words in which an experiment tells the model what its operation takes."""
+"""What one message does, in quantities: the words in which an experiment describes its operation to the model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Work:
 
     `network`: `function`, `vpc` (a function in one of `subnets`), or `host` (no bucket of tokens). `spread` is the
     relative standard deviation of one operation's seconds from causes that aren't modelled. `calls_per_s_cap` is a cap
-    that the worker keeps itself (0: none), `attempts` how often it tries a request that was turned down. `repeat` is
+    that the worker keeps itself (0: none), `attempts` how often it tries a request that was throttled. `repeat` is
     what the same worker does when it has done a first one (from a page cache, say), None where that is the same.
     `cold_s` is what a new environment takes before its first operation, beside the Lambda's own start, and `before_s`
     what each message takes before the seconds of its record begin.

@@ -157,7 +157,7 @@ def test_its_model_foresees_every_cell_of_its_default_matrix(plan, target):
         assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
     _, question = next(questions(plan, infra_defaults({}), target))
     said = prediction(question)
-    assert said.binds and said.min_s <= said.avg_s <= said.max_s and "avg_s" in said.ranges
+    assert said.bottleneck and said.min_s <= said.avg_s <= said.max_s and "avg_s" in said.ranges
 
 
 def test_what_a_cell_takes_is_known(experiment, cells):

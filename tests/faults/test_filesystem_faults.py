@@ -10,7 +10,7 @@ from common.deadline import MARGIN_S
 from common.listing import ListedObject
 from common.measurement import Measurement
 from common.retries import ATTEMPTS, RetryPolicy
-from filesystem.names import placed
+from filesystem.names import by_path
 from filesystem.reading import each
 from tests.faults.faulty_s3 import ALWAYS
 from tests.unit.functions.filesystem.copies import (
@@ -105,7 +105,7 @@ def test_a_data_set_that_is_missing_or_empty_is_said(start, sandbox_environment,
         (mount / dataset).mkdir()
     record = failure(start("efs"), sandbox_environment, dataset=dataset)
     assert record["error_type"] == "NoData"
-    assert "invoke the placing function, which copies the data set there" in record["error_message"]
+    assert "invoke the seeding function, which copies the data set there" in record["error_message"]
 
 
 def test_a_mount_that_is_read_only_is_read(start, mount):
@@ -320,7 +320,7 @@ def test_two_keys_that_fall_on_one_file_are_refused_before_anything_is_fetched(
 
 def test_names_that_only_look_alike_are_different_files():
     keys = ["small/a", "small/a.b", "small/b/a", "small/ba", "small/..a", "small/A"]
-    assert list(placed((ListedObject(key, 1, "etag") for key in keys), "small/")) == [
+    assert list(by_path((ListedObject(key, 1, "etag") for key in keys), "small/")) == [
         "a",
         "a.b",
         "b/a",

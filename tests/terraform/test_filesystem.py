@@ -175,7 +175,7 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     resources, module = deployments[run], f'module.placing["{name}"]'
     function = _function(resources, module)
 
-    assert function["handler"] == "filesystem.placing.handler"
+    assert function["handler"] == "filesystem.seeding.handler"
     assert function["function_name"] == f"stampede-filesystem-placing-{name}"
     assert (function["timeout"], function["memory_size"]) == (900, 1769)
     assert function["reserved_concurrent_executions"] in (None, -1)

@@ -43,12 +43,12 @@ def compile_query(commands: list[Command], now_s: float) -> Pipeline:
 
 
 def _limit(command: syntax.Limit, later: list[Command], pipeline: Pipeline) -> None:
-    behind = [one for one in later if _works_on_rows(one)]
-    if behind and NOTE not in pipeline.notes:
+    on_rows = [follower for follower in later if _works_on_rows(follower)]
+    if on_rows and NOTE not in pipeline.notes:
         pipeline.notes.append(NOTE)
     # Where the rows are only sorted again, which of equal ones it keeps matters as little as at the end.
-    sorted_only = bool(pipeline.determined) and all(isinstance(one, syntax.Sort) for one in behind)
-    (compile_cut if behind and not sorted_only else compile_limit)(command, pipeline)
+    sorted_only = bool(pipeline.determined) and all(isinstance(follower, syntax.Sort) for follower in on_rows)
+    (compile_cut if on_rows and not sorted_only else compile_limit)(command, pipeline)
 
 
 def _works_on_rows(command: Command) -> bool:
@@ -64,28 +64,28 @@ def _makes_rows(command: Command) -> bool:
 def _check_order(earlier: list[Command], command: Command, later: list[Command]) -> None:
     """Refuses orders that the service rejects, or whose meaning it doesn't document."""
     name = type(command).__name__.lower()
-    if any(isinstance(one, syntax.Dedup) for one in earlier) and not isinstance(command, syntax.Limit):
+    if any(isinstance(previous, syntax.Dedup) for previous in earlier) and not isinstance(command, syntax.Limit):
         raise refusal(command.span, f"only limit may follow dedup; move {name} before it")
-    stats = sum(isinstance(one, syntax.Stats) for one in (*earlier, *later))
-    if isinstance(command, syntax.Sort | syntax.Limit) and stats > 1 and _has_stats(later):
+    before, after = _count_stats(earlier), _count_stats(later)
+    if isinstance(command, syntax.Sort | syntax.Limit) and after and before + after > 1:
         raise refusal(command.span, f"in a query with several stats commands, {name} must come after the last one")
     if isinstance(command, syntax.Unnest | syntax.Expand):
         _check_list(earlier, command)
 
 
-def _has_stats(commands: list[Command]) -> bool:
-    return any(isinstance(one, syntax.Stats) for one in commands)
+def _count_stats(commands: list[Command]) -> int:
+    return sum(isinstance(command, syntax.Stats) for command in commands)
 
 
 def _check_list(earlier: list[Command], command: syntax.Unnest | syntax.Expand) -> None:
     """The reference lets them take lists of JSON; what becomes of the list of split it doesn't say."""
-    items = [item for one in earlier if isinstance(one, syntax.Fields | syntax.Display) for item in one.items]
-    for item in items:
-        made_by_split = isinstance(item.expression, syntax.Call) and item.expression.function == "split"
-        if item.alias is not None and item.alias.text == command.field.text and made_by_split:
-            name = type(command).__name__.lower()
-            message = f"{name} takes a JSON list, not the result of split; use `parse x /(?<part>[^,]+)/ multi`"
-            raise refusal(command.field.span, message)
+    for previous in earlier:
+        for item in previous.items if isinstance(previous, syntax.Fields | syntax.Display) else ():
+            made_by_split = isinstance(item.expression, syntax.Call) and item.expression.function == "split"
+            if item.alias is not None and item.alias.text == command.field.text and made_by_split:
+                name = type(command).__name__.lower()
+                message = f"{name} takes a JSON list, not the result of split; use `parse x /(?<part>[^,]+)/ multi`"
+                raise refusal(command.field.span, message)
 
 
 def row_limit(text: str) -> int | None:

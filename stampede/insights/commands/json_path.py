@@ -21,14 +21,14 @@ def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
         raise refusal(command.path.span, message)
     steps = command.path.value.split(".")
     held = pipeline.field(command.field)
-    found = []
+    candidates = []
     if held.kind in STRUCTURES:
-        found.append(element(held, steps))
-    elif not _defined(command.field, pipeline):
-        found.append(pipeline.field(syntax.Name(command.field.span, f"{command.field.text}.{command.path.value}")))
-        found.append(element(in_event(command.field, pipeline), steps))
-    found.append(element(_parsed(command.field, pipeline), steps))
-    value = Value(f"coalesce({', '.join(one.sql for one in found)})", Kind.JSON)
+        candidates.append(element(held, steps))
+    elif command.field.text not in pipeline.columns and held.kind is Kind.DYNAMIC:
+        candidates.append(pipeline.field(syntax.Name(command.field.span, f"{command.field.text}.{command.path.value}")))
+        candidates.append(element(in_event(command.field, pipeline), steps))
+    candidates.append(element(_parsed(command.field, pipeline), steps))
+    value = Value(f"coalesce({', '.join(candidate.sql for candidate in candidates)})", Kind.JSON)
     pipeline.define(command.alias, pipeline.store(value))
     pipeline.parsed.append(command.alias.text)
 
@@ -37,10 +37,6 @@ def in_event(name: syntax.Name, pipeline: Pipeline) -> Value:
     """The column of what a discovered name means in the JSON of the event, which may be an object or an array."""
     parsed = _parsed(syntax.Name(name.span, "@message"), pipeline)
     return pipeline.store(element(parsed, [*(name.head or name.text).split("."), *name.steps]))
-
-
-def _defined(name: syntax.Name, pipeline: Pipeline) -> bool:
-    return name.text in pipeline.columns or pipeline.field(name).kind is not Kind.DYNAMIC
 
 
 def _parsed(name: syntax.Name, pipeline: Pipeline) -> Value:

@@ -80,10 +80,10 @@ def parse_multi(text: str, pattern: Pattern, names: list[syntax.Name | None], pi
     for number, (name, group) in enumerate(zip(names, pattern.groups, strict=True), start=1):
         if name is None:
             continue
-        found, column = pipeline.fresh(), Value(pipeline.fresh(), Kind.TEXT, column=True)
-        every = f"regexp_extract_all({text}, {sql_string(pattern.re2)}, {number})"
-        lists[found] = f"CASE WHEN len({every}) > 0 THEN {every} ELSE [CAST(NULL AS VARCHAR)] END"
-        captured = found if group.may_be_empty else f"nullif({found}, '')"
+        match, column = pipeline.fresh(), Value(pipeline.fresh(), Kind.TEXT, column=True)
+        matches = f"regexp_extract_all({text}, {sql_string(pattern.re2)}, {number})"
+        lists[match] = f"CASE WHEN len({matches}) > 0 THEN {matches} ELSE [CAST(NULL AS VARCHAR)] END"
+        captured = match if group.may_be_empty else f"nullif({match}, '')"
         stored[column.sql] = captured
         pipeline.define(name, column)
         pipeline.parsed.append(name.text)

@@ -96,8 +96,8 @@ class Pipeline:
             return self.columns[name.text]
         if tree(self._spellings.setdefault(name.text, name)) != tree(name):
             raise refusal(name.span, f"{name.text} has other backticks earlier in the query; write both the same way")
-        if name.text not in self._elements and (found := self._element(name)):
-            self._elements[name.text] = self.store(found)
+        if name.text not in self._elements and (value := self._element(name)):
+            self._elements[name.text] = self.store(value)
         if name.text in self._elements:
             return self._elements[name.text]
         if self.stats_count:
@@ -142,10 +142,10 @@ class Pipeline:
         return self._trees.get(tree(expression))
 
     def aggregate(self, call: syntax.Call) -> Value:
-        way = "refer to its column by an alias" if self.stats_count else "add a stats command"
+        fix = "refer to its column by an alias" if self.stats_count else "add a stats command"
         raise refusal(
             call.span,
-            f"the aggregate {call.function} is allowed only in stats, not after `by` or in another aggregate; {way}",
+            f"the aggregate {call.function} is allowed only in stats, not after `by` or in another aggregate; {fix}",
         )
 
     def event_time(self, call: syntax.Call) -> Value:
@@ -251,8 +251,11 @@ class Pipeline:
         one column more, last: the event's place in its source; rows with percentiles, whether one of them is that of a
         histogram. `fragments` and `first_fields` are explained in `Discovery.sql`.
         """
-        outputs = [(name, self.field(self._spelled(name))) for name in self._output_names()]
-        raw, found = self.discovery.sql(source, not self.stats_count, fragments, first_fields)
+        outputs = []
+        for title in self._output_names():
+            spelled = self._spellings.get(title) or syntax.Name(Span(1, 1, 0, 0), title)
+            outputs.append((title, self.field(spelled)))
+        raw, fields = self.discovery.sql(source, not self.stats_count, fragments, first_fields)
         self._close()
         relation = "found"
         for select in self._stages:  # nested: common table expressions take twice the time to plan
@@ -264,11 +267,8 @@ class Pipeline:
             shown += f", {' OR '.join(self.binned)} AS binned"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
-        statement = f"WITH raw AS ({raw}), found AS ({found}) SELECT {shown} FROM {relation}{order}{limit}"
+        statement = f"WITH raw AS ({raw}), found AS ({fields}) SELECT {shown} FROM {relation}{order}{limit}"
         return statement, [(name, value.kind) for name, value in outputs]
-
-    def _spelled(self, name: str) -> syntax.Name:
-        return self._spellings.get(name) or syntax.Name(Span(1, 1, 0, 0), name)
 
     def _output_names(self) -> list[str]:
         if self.displayed is not None:

@@ -16,5 +16,5 @@ def refuse_rows(span: Span, message: str) -> str:
 
 def refusal_in(reason: str) -> QueryError | None:
     """The refusal that a statement failed with, if DuckDB's words `reason` hold one."""
-    found = re.search(rf"{_MARK} (\d+):(\d+): ([^\n]*)", reason)
-    return QueryError(found.group(3), int(found.group(1)), int(found.group(2))) if found else None
+    marked = re.search(rf"{_MARK} (\d+):(\d+): ([^\n]*)", reason)
+    return QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2))) if marked else None

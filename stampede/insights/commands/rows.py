@@ -43,7 +43,7 @@ def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
     """Adds the captured fields, all TEXT; a row that doesn't match stays, without them.
 
     An optional group that took no part is missing as well, unless its content could have matched nothing. What logfmt
-    and csv make of a line is told in `line_formats`.
+    and csv make of a line is described in `line_formats`.
     """
     source = pipeline.field(command.source or syntax.Name(command.span, "@message"))
     text = as_text(scalar(source, pipeline.store))

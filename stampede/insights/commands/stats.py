@@ -1,6 +1,6 @@
 """The stats command: aggregates over groups of rows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from stampede.insights.commands.pipeline import Pipeline, refusal
 from stampede.insights.expressions import percentiles
@@ -30,21 +30,20 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
         scope.name(key)
     items = [_item(item, scope) for item in command.items]
     _check_titles(command)
-    grouped = dict(pair for key in keys.values() for pair in _grouped(key))
+    grouped = _grouped(keys.values())
     group_by = f" GROUP BY {', '.join(grouped.values())}" if grouped else ""
     pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
     for stage in scope.later:
         pipeline.append(stage)
     outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
-    found = keys | outputs
+    by_title = keys | outputs
     bins = {item.title: keys[item.title] for item in command.keys if _is_bin(item.expression, pipeline)}
     items_made = (*command.keys, *command.items)
-    pipeline.regroup(items_made, found, _by_tree(items_made, found))
+    pipeline.regroup(items_made, by_title, _by_tree(items_made, by_title))
     pipeline.bins, pipeline.binned = bins, list(dict.fromkeys(scope.binned))
-    by_time_first = sorted(keys.items(), key=lambda key: key[0] not in bins)
-    pipeline.order = [
-        term for title, key in by_time_first for term in pipeline.order_terms(key, descending=title in bins)
-    ]
+    pipeline.order = []
+    for title in sorted(keys, key=lambda title: title not in bins):
+        pipeline.order += pipeline.order_terms(keys[title], descending=title in bins)
 
 
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
@@ -53,11 +52,15 @@ def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
     return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
 
 
-def _grouped(key: Value) -> list[tuple[str, str]]:
-    """What is selected for a key, and what its groups go by: the text, so that 1, "1" and true are one group."""
-    if key.kind is Kind.DYNAMIC:
-        return [(f"max({key.sql}) AS {key.sql}", as_text(key))]
-    return [(name, name) for name in (key.sql, key.big) if name]
+def _grouped(keys: Iterable[Value]) -> dict[str, str]:
+    """By what is selected for the keys, what the groups go by: the text, so that 1, "1" and true are one group."""
+    grouped = {}
+    for key in keys:
+        if key.kind is Kind.DYNAMIC:
+            grouped[f"max({key.sql}) AS {key.sql}"] = as_text(key)
+        else:
+            grouped |= {column: column for column in (key.sql, key.big) if column}
+    return grouped
 
 
 def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
@@ -72,7 +75,7 @@ def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
     )
 
 
-def _by_tree(items: Sequence[syntax.Item], found: dict[str, Value]) -> dict[Hashable, Value]:
+def _by_tree(items: Sequence[syntax.Item], by_title: dict[str, Value]) -> dict[Hashable, Value]:
     """The columns by their expressions, by which they go beside their titles.
 
     Passed over is `by strlen(a) as a`: after it, strlen(a) is the length of the column a.
@@ -80,7 +83,7 @@ def _by_tree(items: Sequence[syntax.Item], found: dict[str, Value]) -> dict[Hash
     aliases = {item.title for item in items if item.alias is not None}
     aggregates = AGGREGATES.keys() | QUANTILES.keys()
     return {
-        tree(item.expression): found[item.title]
+        tree(item.expression): by_title[item.title]
         for item in items
         if item.alias is None or not names(item.expression) & aliases or functions(item.expression) & aggregates
     }
@@ -110,7 +113,7 @@ class _GroupScope:
     """What an item of stats may refer to: keys and the aliases before it as they are, all else inside of an aggregate.
 
     `_made` are the aliases of columns that have nothing to do with a field of that name: no aggregate takes those, for
-    whether the field is meant can't be told. `later` are the stages over what the grouping computes that items need,
+    whether the field is meant isn't clear. `later` are the stages over what the grouping computes that items need,
     and `binned` the columns that say whether a percentile is that of a histogram.
     """
 

@@ -74,10 +74,10 @@ def looked_at(source: Source, connection: duckdb.DuckDBPyConnection) -> Source:
     """The same Source once it is known that no time is true or false. Raises EventsError for one that is."""
     for path, statement in source.looks:
         try:
-            found = connection.execute(statement).fetchone()
+            boolean_time = connection.execute(statement).fetchone()
         except duckdb.Error:
-            found = None  # a line that can't be read at all; the next statement says so
-        if found:
+            boolean_time = None  # a line that can't be read at all; the next statement says so
+        if boolean_time:
             raise locate([path]) or EventsError(f"{path}: true and false are not times; {BAD_TIMESTAMP}")
     return replace(source, relation=source.after_look or source.relation)
 
@@ -99,7 +99,7 @@ def _reason(line: bytes) -> str | None:
         where = f"{error.msg} at character {error.pos + 1}"
         if broken := _malformed(text, where):
             return broken
-        plain = _NOT_FINITE.sub(lambda found: found[1] or "NaN", ask("CAST(json(?) AS VARCHAR)", text))
+        plain = _NOT_FINITE.sub(lambda match: match[1] or "NaN", ask("CAST(json(?) AS VARCHAR)", text))
         event = _loaded(plain)
     return _of_event(event)
 

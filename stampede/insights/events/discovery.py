@@ -4,19 +4,19 @@ Only fields that the query names are taken out of the message, all JSON fields i
 Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
 
 * System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on the service: here it
-  tells the place of an event in its source.
+  is the place of an event in its source.
 * Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
   @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes), @xrayTraceId @xraySegmentId.
   @requestId also of what the runtimes write for a request: a time in UTC, with a level in brackets before it or not,
   and the id; or "RequestId: " and the id ("Log function output", Lambda developer guide). That the JSON format of
   Lambda's lines has any of these isn't documented: where no event has a field that the query names, it is refused.
-* The columns of VPC flow logs and Route 53 query logs, told in `vended_lines`.
+* The columns of VPC flow logs and Route 53 query logs, described in `vended_lines`.
 * JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key
   that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken. Of
   equal keys the first counts.
 
 Of a JSON line with more than 200 fields the service finds 200, and so does this: the first ones in the order of the
-line, where each string, number, boolean and null counts, those of lists too. The page tells the number, not the order.
+line, where each string, number, boolean and null counts, those of lists too. The page gives the number, not the order.
 """
 
 import difflib
@@ -84,7 +84,7 @@ _OTHERS += [
 ]
 _LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
 FIELDS = (*_SYSTEM, *_LAMBDA)
-_MOST_PARTS = 6  # of a name with dots, for which every way to read it is looked for: 32 of them
+_MOST_PARTS = 6  # of a name with dots, for which every reading is looked for: 32 of them
 MOST_FIELDS = 200
 # True of every line with more fields, at little cost for most lines: a comma follows each field but the last, and a
 # field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
@@ -126,9 +126,9 @@ class Discovery:
         """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
 
         `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
-        fails, as `needs_fragments` tells, at the first line that is no JSON object as a whole but may hold one; without
-        `first_fields`, as `needs_first_fields` tells, at one that may have more fields than are found; before
-        `check_formats`, as `needs_formats` tells, at a line that it has to look at.
+        fails, as `needs_fragments` says, at the first line that is no JSON object as a whole but may hold one; without
+        `first_fields`, as `needs_first_fields` says, at one that may have more fields than are found; before
+        `check_formats`, as `needs_formats` says, at a line that it has to look at.
         """
         ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
         sought = [path for path in self._paths if path not in source.pointers]
@@ -142,11 +142,11 @@ class Discovery:
             f", {sql(texts) if callable(sql) else self._guarded(name, sql)} AS {value.sql}"
             for name, (sql, value) in self._columns.items()
         )
-        found = f"SELECT *{' EXCLUDE (elements)' if elements else ''}{columns} FROM raw"
-        return f"SELECT *{ordinal}{elements} FROM {source.relation}", found
+        fields = f"SELECT *{' EXCLUDE (elements)' if elements else ''}{columns} FROM raw"
+        return f"SELECT *{ordinal}{elements} FROM {source.relation}", fields
 
     def _guarded(self, name: str, sql: str) -> str:
-        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as `needs_formats` tells."""
+        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as `needs_formats` says."""
         if name == _POINTER or not self._refuse_others:
             return sql
         return f"CASE WHEN {_IS_JSON_PLATFORM_LINE} THEN error('{NEEDS_FORMATS}') ELSE {sql} END"
@@ -158,13 +158,12 @@ class Discovery:
         these lines are missing, as they are on the service. Needs the functions of `REREAD`.
         """
         self._refuse_others = False
-        raw, found = self.sql(source, numbered=False, fragments=True, first_fields=True)
+        raw, with_fields = self.sql(source, numbered=False, fragments=True, first_fields=True)
         for fields, is_another, look_like in _OTHERS:
             names = [name for text, name in self._names.items() if text in fields]
             counts = "".join(f", count({self._columns[name.text][1].sql})" for name in names)
-            statement = (
-                f"WITH raw AS ({raw}), found AS ({found}) SELECT count(*) FILTER ({is_another}){counts} FROM found"
-            )
+            selected = f"count(*) FILTER ({is_another}){counts}"
+            statement = f"WITH raw AS ({raw}), found AS ({with_fields}) SELECT {selected} FROM found"
             other, *present = connection.execute(statement).fetchone() if names else (0,)
             absent = [name for name, count in zip(names, present, strict=True) if not count]
             if other and absent:
@@ -206,10 +205,13 @@ def _groupings(parts: list[str]) -> list[list[str]]:
     """The keys, from the outside in, that a name with dots may mean: `a.b` is b of a, or the key written a.b."""
     if len(parts) > _MOST_PARTS:
         return [parts, [".".join(parts)]]
-    found = [[parts[0]]]
+    groupings = [[parts[0]]]
     for part in parts[1:]:
-        found = [keys for head in found for keys in ([*head, part], [*head[:-1], f"{head[-1]}.{part}"])]
-    return found
+        longer = []
+        for keys in groupings:
+            longer += [[*keys, part], [*keys[:-1], f"{keys[-1]}.{part}"]]
+        groupings = longer
+    return groupings
 
 
 def _nearest(text: str) -> str:
@@ -226,8 +228,10 @@ def _json(paths: list[str], fragments: bool, first_fields: bool, refuse_others: 
 
     With `fragments`, TRY: a line that merely looks like JSON has no fields.
     """
-    found = _whole_or_within(paths, fragments, first_fields, refuse_others)
-    return found if first_fields else f"CASE WHEN {_MAY_HAVE_MORE} THEN error('{_NEEDS_FIRST_FIELDS}') ELSE {found} END"
+    extraction = _whole_or_within(paths, fragments, first_fields, refuse_others)
+    if first_fields:
+        return extraction
+    return f"CASE WHEN {_MAY_HAVE_MORE} THEN error('{_NEEDS_FIRST_FIELDS}') ELSE {extraction} END"
 
 
 def _whole_or_within(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
@@ -264,8 +268,8 @@ def needs_first_fields(reason: str) -> bool:
 def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """A note where a line has more fields than are found; needs `REREAD`."""
     cut = f"{_MAY_HAVE_MORE} AND insights_first_fields(insights_fragment(message)) <> insights_fragment(message)"
-    found = connection.execute(f"SELECT 1 FROM {source.relation} WHERE {cut} LIMIT 1").fetchone()
-    return [_NOTE] if found else []
+    cut_line = connection.execute(f"SELECT 1 FROM {source.relation} WHERE {cut} LIMIT 1").fetchone()
+    return [_NOTE] if cut_line else []
 
 
 def needs_formats(reason: str) -> bool:
@@ -297,21 +301,21 @@ def first_fields(text: str) -> str:
     except (json.JSONDecodeError, _NotJsonError, RecursionError):
         return text
     closing: list[str] = []
-    found, is_key, cut = 0, False, text
+    count, is_key, cut = 0, False, text
     for token in _TOKEN.finditer(text):
-        one = token[0]
-        if one in ("{", "["):
-            closing.append("}" if one == "{" else "]")
-            is_key = one == "{"
-        elif one in ("}", "]"):
+        mark = token[0]
+        if mark in ("{", "["):
+            closing.append("}" if mark == "{" else "]")
+            is_key = mark == "{"
+        elif mark in ("}", "]"):
             closing.pop()
-        elif one in (",", ":"):
-            is_key = one == "," and closing[-1] == "}"
+        elif mark in (",", ":"):
+            is_key = mark == "," and closing[-1] == "}"
         elif not is_key:
-            found += 1
-            if found == MOST_FIELDS:
+            count += 1
+            if count == MOST_FIELDS:
                 cut = text[: token.end()] + "".join(reversed(closing))
-            elif found > MOST_FIELDS:
+            elif count > MOST_FIELDS:
                 return cut
     return text
 

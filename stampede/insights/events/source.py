@@ -87,8 +87,8 @@ def form(path: Path) -> str:
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "none")
 
 
-def _files(given: list[str | Path], connection: duckdb.DuckDBPyConnection) -> Source:
-    paths = tuple(Path(path) for path in given)
+def _files(files: list[str | Path], connection: duckdb.DuckDBPyConnection) -> Source:
+    paths = tuple(Path(path) for path in files)
     by_form: dict[str, list[Path]] = {}
     for path in paths:
         by_form.setdefault(form(path), []).append(path)
@@ -98,14 +98,15 @@ def _files(given: list[str | Path], connection: duckdb.DuckDBPyConnection) -> So
     columns = [_parquet_columns(path, connection) for path in parquet]
     shared = set.intersection(*map(set, columns)) if parquet and not by_form else set()
     pointers = {name.removeprefix(POINTER_COLUMN) for name in shared if name.startswith(POINTER_COLUMN)}
-    placed = {pointer: f"at_{number}" for number, pointer in enumerate(sorted(pointers), start=1)}
-    further = [_parquet(path, types, placed) for path, types in zip(parquet, columns, strict=True)]
-    before, after = (
-        " UNION ALL ".join([*(_json_lines(named, how, looked) for how, named in by_form.items()), *further])
-        for looked in (False, True)
-    )
-    looks = [(path, _booleans(path, how)) for how, named in by_form.items() for path in named]
-    return Source(f"({before})", placed, paths, tuple(looks), f"({after})")
+    pointer_columns = {pointer: f"at_{number}" for number, pointer in enumerate(sorted(pointers), start=1)}
+    further = [_parquet(path, types, pointer_columns) for path, types in zip(parquet, columns, strict=True)]
+    looks, before, after = [], [], []
+    for compression, lines in by_form.items():
+        looks += [(path, _booleans(path, compression)) for path in lines]
+        before.append(_json_lines(lines, compression, False))
+        after.append(_json_lines(lines, compression, True))
+    relation, after_look = (" UNION ALL ".join([*relations, *further]) for relations in (before, after))
+    return Source(f"({relation})", pointer_columns, paths, tuple(looks), f"({after_look})")
 
 
 def _checks(milliseconds: str, *, looked: bool = True) -> str:
@@ -162,14 +163,16 @@ def _parquet_columns(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[
     return types
 
 
-def _parquet(path: Path, types: dict[str, str], placed: Mapping[str, str]) -> str:
+def _parquet(path: Path, types: dict[str, str], pointer_columns: Mapping[str, str]) -> str:
     def milliseconds(name: str) -> str:
         if name not in types:
             return "CAST(NULL AS BIGINT)"
         return f"epoch_ms({name})" if types[name].startswith("TIMESTAMP") else f"CAST({name} AS BIGINT)"
 
     logs = [name if name in types else "CAST(NULL AS VARCHAR)" for name in ("logStream", "log")]
-    further = "".join(f', "{POINTER_COLUMN}{_quoted(pointer)}" AS {column}' for pointer, column in placed.items())
+    further = "".join(
+        f', "{POINTER_COLUMN}{_quoted(pointer)}" AS {column}' for pointer, column in pointer_columns.items()
+    )
     time = milliseconds("timestamp")
     return (
         f"SELECT {time} AS event_ms, message, {logs[0]} AS log_stream, {logs[1]} AS log_group,"

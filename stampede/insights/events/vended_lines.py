@@ -51,7 +51,7 @@ class LineFormat:
         return " AND ".join(f"regexp_matches(message, {sql_string(pattern)})" for pattern in self.other)
 
     def others_look_like(self) -> str:
-        """What such lines look like, and the way to read them."""
+        """What such lines look like, and how to read them."""
         return (
             f'{self.title} of another format than the default; name its columns, as in parse "* * *" as one, two, three'
         )
@@ -91,12 +91,12 @@ def branches(pointers: Sequence[str], refuse_others: bool) -> str:
     Empty where no pointer is one of their fields. With `refuse_others` a line that looks like a format's but isn't of
     its shape fails with NEEDS_FORMATS.
     """
-    found = ""
+    cases = ""
     for known, by_pointer in zip(FORMATS, _BY_POINTER, strict=True):
         names = [by_pointer.get(place) for place in pointers]
         if any(names):
             texts = ", ".join(known.column(name) if name else "NULL" for name in names)
-            found += f" WHEN {known.is_this()} THEN [{texts}]"
+            cases += f" WHEN {known.is_this()} THEN [{texts}]"
             if refuse_others:
-                found += f" WHEN {known.is_another()} THEN error('{NEEDS_FORMATS}')"
-    return found
+                cases += f" WHEN {known.is_another()} THEN error('{NEEDS_FORMATS}')"
+    return cases

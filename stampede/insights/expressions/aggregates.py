@@ -3,7 +3,7 @@
 All of them ignore events in which the field is missing; the numeric ones also ignore values that don't look like
 numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide. Where that says nothing:
 
-* pct and median are told in `percentiles`. `percentile` is how AWS's own Lambda Operator Guide writes pct.
+* pct and median are described in `percentiles`. `percentile` is how AWS's own Lambda Operator Guide writes pct.
 * variance is the population's (divided by n), and stddev, of which the reference says no more than "the standard
   deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
 * count_distinct is exact, by text.

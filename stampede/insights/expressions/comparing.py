@@ -35,9 +35,9 @@ def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
 
     Raises QueryError for a timestamp beside text, whose meaning the service doesn't document.
     """
-    for one, other in ((left, right), (right, left)):
-        is_text = isinstance(other.literal, str) and not looks_numeric(other.literal)
-        if one.kind is Kind.TIMESTAMP and is_text:
+    for time, text in ((left, right), (right, left)):
+        is_text = isinstance(text.literal, str) and not looks_numeric(text.literal)
+        if time.kind is Kind.TIMESTAMP and is_text:
             raise QueryError(
                 "a timestamp can't be compared with text; compare with milliseconds since 1970,"
                 " as in toMillis(@timestamp) >= 1736700000000",
@@ -108,13 +108,13 @@ def _equality_with_number(operator: str, field: Value, number: Value) -> str:
 def _numbers(operator: str, left: Value, right: Value) -> str:
     """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else as integers."""
     doubles = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
-    one, other = exact(left), exact(right)
-    if one is None or other is None or _is_small(left) or _is_small(right):
+    left_exact, right_exact = exact(left), exact(right)
+    if left_exact is None or right_exact is None or _is_small(left) or _is_small(right):
         return doubles
-    integers = f"{one.whole} {_SQL[operator]} {other.whole}"
+    integers = f"{left_exact.whole} {_SQL[operator]} {right_exact.whole}"
     return (
-        f"CASE WHEN least({one.reach}, {other.reach}) >= {EXACT_BELOW} THEN coalesce({integers}, {doubles})"
-        f" ELSE {doubles} END"
+        f"CASE WHEN least({left_exact.reach}, {right_exact.reach}) >= {EXACT_BELOW}"
+        f" THEN coalesce({integers}, {doubles}) ELSE {doubles} END"
     )
 
 

@@ -96,7 +96,7 @@ class Compiler:
             return value.sql
         if _may_be_one(expression, value):
             return compare("=", self._stored(value), number_literal(1.0), expression.span).sql
-        raise _error(expression, _no_condition(expression))
+        raise _error(expression, "this is not a condition; compare it with a value, or use ispresent(...)")
 
     def _name(self, name: syntax.Name) -> Value:
         return self._scope.field(name)
@@ -233,13 +233,15 @@ class Compiler:
 
     def _case(self, call: syntax.Call) -> Value:
         check_arity(call, 2, 2 * MOST_BRANCHES + 1)
-        given = call.arguments
-        pairs = list(zip(given[0::2], given[1::2], strict=False))
-        return self._choice(pairs, given[-1] if len(given) % 2 else None)
+        arguments = call.arguments
+        pairs = list(zip(arguments[0::2], arguments[1::2], strict=False))
+        return self._choice(pairs, arguments[-1] if len(arguments) % 2 else None)
 
     def _choice(self, branches: list[tuple[Expression, Expression]], default: Expression | None) -> Value:
         conditions = [self.condition(condition) for condition, _ in branches]
-        values = [self.simple(one) for one in (*(value for _, value in branches), *([default] if default else []))]
+        values = [self.simple(value) for _, value in branches]
+        if default:
+            values.append(self.simple(default))
         texts, kind = unified(values)
         whens = " ".join(f"WHEN {condition} THEN {sql}" for condition, sql in zip(conditions, texts, strict=False))
         otherwise = f" ELSE {texts[-1]}" if default else ""
@@ -272,14 +274,14 @@ def _check_time(call: syntax.Call, time: Value) -> None:
 
 def check_arity(call: syntax.Call, least: int, most: int | None) -> None:
     """Raises QueryError when a call has too few or too many arguments."""
-    given = len(call.arguments)
-    if given >= least and (most is None or given <= most):
+    count = len(call.arguments)
+    if count >= least and (most is None or count <= most):
         return
     wanted = str(least) if least == most else f"{least} to {most}"
     if most is None:
         wanted = f"at least {least}"
     plural = "" if wanted in ("1", "at least 1") else "s"
-    raise _error(call, f"{spelled(call.function)} takes {wanted} argument{plural}, not {given}")
+    raise _error(call, f"{spelled(call.function)} takes {wanted} argument{plural}, not {count}")
 
 
 def unknown_function(call: syntax.Call) -> QueryError:
@@ -305,11 +307,6 @@ def _may_be_one(expression: Expression, value: Value) -> bool:
     if isinstance(expression, syntax.Name):
         return expression.text not in FIELDS and value.kind is not Kind.TIMESTAMP
     return isinstance(expression, syntax.Access)
-
-
-def _no_condition(expression: Expression) -> str:
-    """What to write for an expression that stands where a condition must."""
-    return "this is not a condition; compare it with a value, or use ispresent(...)"
 
 
 def _error(node, message: str) -> QueryError:

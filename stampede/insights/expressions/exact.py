@@ -45,12 +45,12 @@ def _exact_literal(literal: str | float) -> Exact | None:
 
 def combined(operator: str, left: Value, right: Value) -> Exact | None:
     """What is known of `left operator right`, for + - * and %."""
-    one, other = exact(left), exact(right)
-    if one is None or other is None:
+    first, second = exact(left), exact(right)
+    if first is None or second is None:
         return None
-    reaches = {"*": f"({one.reach} * {other.reach})", "%": f"greatest({one.reach}, {other.reach})"}
-    reach = reaches.get(operator, f"({one.reach} + {other.reach})")
-    return Exact(f"({one.whole} {operator} {other.whole})", reach)
+    reaches = {"*": f"({first.reach} * {second.reach})", "%": f"greatest({first.reach}, {second.reach})"}
+    reach = reaches.get(operator, f"({first.reach} + {second.reach})")
+    return Exact(f"({first.whole} {operator} {second.whole})", reach)
 
 
 def columns(value: Value, fresh: Callable[[], str], aggregate: bool = False) -> tuple[dict[str, str], Value]:

@@ -91,14 +91,10 @@ def glob(literal: Text) -> Pattern:
         _refuse(literal, 0, "the glob has no *; each * captures one field")
     if "" in parts[1:-1]:
         _refuse(literal, 0, "two * side by side can't be told apart; put text between them")
-    pattern = "(.*?)".join(_quote(part) for part in parts)
+    pattern = "(.*?)".join(re.sub(r"([\\.^$|?+()\[\]{}*-])", r"\\\1", part) for part in parts)
     if parts[-1] == "":
         pattern += r"\n?\z"
     return Pattern("(?s)" + pattern, tuple(Group(None, True) for _ in parts[1:]))
-
-
-def _quote(text: str) -> str:
-    return re.sub(r"([\\.^$|?+()\[\]{}*-])", r"\\\1", text)
 
 
 def _open(literal: Regex, index: int) -> tuple[int, str, str | None]:

@@ -82,7 +82,7 @@ _ELSEWHERE = {
 
 
 def explain(text: str, error: UnexpectedInput, functions: Container[str]) -> QueryError:
-    """The parser's complaint about `text` as a QueryError that names the construct and the nearest way out; `functions`
+    """The parser's complaint about `text` as a QueryError that names the construct and the nearest fix; `functions`
     are the names that a function may have, in lower case."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     offset = len(text.rstrip("\r\n")) if at_end else error.pos_in_stream
@@ -103,8 +103,8 @@ def _reason(text: str, offset: int, allowed: set[str], functions: Container[str]
         return offset, f"the quote {rest[0]} is never closed"
     if rest[0] == "`" and "`" not in rest[1:]:
         return offset, "the backtick ` is never closed"
-    if found := slip(text, offset):
-        return found
+    if known_slip := slip(text, offset):
+        return known_slip
     if "STATS" in allowed:
         return offset, _not_a_command(word.group() if word else rest[0])
     if rest[0] == "/" and "REGEX" in allowed:

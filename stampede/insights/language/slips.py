@@ -141,10 +141,10 @@ def slip(text: str, offset: int) -> tuple[int, str] | None:
     """The slip at the place where `text` isn't understood: the offset to point to, and what to write instead."""
     start = max(0, offset - _LOOKED_AT)
     before, rest = text[start:offset], text[offset:]
-    for one in _SLIPS:
-        behind = re.search(f"(?:{one.before})\\Z", before, re.IGNORECASE)
-        if behind and re.match(one.rest, rest, re.IGNORECASE):
-            return (start + behind.start("at") if "at" in behind.re.groupindex else offset), one.message
+    for candidate in _SLIPS:
+        behind = re.search(f"(?:{candidate.before})\\Z", before, re.IGNORECASE)
+        if behind and re.match(candidate.rest, rest, re.IGNORECASE):
+            return (start + behind.start("at") if "at" in behind.re.groupindex else offset), candidate.message
     return None
 
 

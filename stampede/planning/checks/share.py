@@ -66,7 +66,7 @@ def _together(plan: Plan, findings: Sequence[tuple[str, Prediction, Finding]]) -
     for name, one, finding in findings:
         # Cells that lose messages, or never reach N, are told one by one: that is what their line is about.
         is_own = one.dead_lettered or one.time_to_n_s is None or one.avg_s is None
-        alike.setdefault((finding.status, one.binds, finding.way_out, name if is_own else ""), []).append(
+        alike.setdefault((finding.status, one.bottleneck, finding.way_out, name if is_own else ""), []).append(
             (name, one, finding)
         )
     operation, operations = EXPERIMENTS[plan.experiment].operation
@@ -81,7 +81,7 @@ def _together(plan: Plan, findings: Sequence[tuple[str, Prediction, Finding]]) -
             named = f" ({'; '.join(name for name, _, _ in group)})" if finding.status == WARNING else ""
             words = (
                 f"{len(group)} cells{named}: {share} % of the {operations}' time at full N; "
-                f"one {operation} takes {own_s} s; bottleneck: {first.binds}"
+                f"one {operation} takes {own_s} s; bottleneck: {first.bottleneck}"
             )
             finding = replace(finding, found=words)
         together.append(finding)
@@ -106,7 +106,7 @@ def finding(cell: str, n: int, one: Prediction, experiment: Experiment) -> Findi
     found += f"; one {operation} takes {one.avg_s:.3g} s" if one.avg_s is not None else f"; no {operation} succeeds"
     if one.dead_lettered:
         found += f"; {one.dead_lettered:,} of {one.count:,} messages end as dead letters"
-    found += f"; bottleneck: {one.binds}"
+    found += f"; bottleneck: {one.bottleneck}"
     if one.share_at_n >= LEAST_SHARE and not one.dead_lettered:
         return Finding(CHECK, OK, found)
     return Finding(CHECK, WARNING, found, one.advice)

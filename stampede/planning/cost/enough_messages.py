@@ -80,7 +80,7 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
 
 def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
     """Why no number of messages is enough, and the way out."""
-    found, n = error.found, cell.concurrency
+    found, n = error.figures, cell.concurrency
     tried = question.varied(messages=error.messages).flood
     why = f"the bottleneck is {listed(bottlenecks(tried.scenario, expected(tried), tried.seed))}"
     if found.time_to_n_s is not None:

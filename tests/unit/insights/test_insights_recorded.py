@@ -1,5 +1,7 @@
 """Recorded answers of Logs Insights, of AWS itself, from log events that lead to them: tests/data/aws_answers."""
 
+import re
+
 import pytest
 
 from stampede.insights import check, evaluate
@@ -81,6 +83,17 @@ def test_a_price_below_1_has_four_digits_and_is_computed_from_all():
     ms = recorded.at_ms(row["bin(30m)"])
     values = {"@billedDuration": [47_000, 965], "@memorySize": [256, 256], "@maxMemoryUsed": [21.8868, 21.887]}
     assert evaluate(answer["query"], recorded.reports(values, ms=ms)).as_strings() == [row]
+
+
+def test_a_logged_minimum_or_maximum_is_printed_as_it_was_recorded():
+    rows = [row for answer in recorded.ANSWERS for row in answer["rows"]]
+    extreme = re.compile(r"(min|max)\(@(d|initD|billedD)uration\)")
+    printed = [value for row in rows for title, value in row.items() if extreme.fullmatch(title)]
+    line = "REPORT RequestId: 1\tDuration: {:.2f} ms\t"  # Lambda's two decimals, zeros at the end too
+    events = [{"timestamp": ms, "message": line.format(float(value))} for ms, value in enumerate(printed)]
+    query = "stats min(@duration) as low, max(@duration) as high by @timestamp | sort @timestamp asc"
+    assert [(row["low"], row["high"]) for row in evaluate(query, events).as_strings()] == [(at, at) for at in printed]
+    assert any(f"{float(value):.2f}" != value for value in printed)
 
 
 @pytest.mark.parametrize("name", ["bins-1", "bins-2", "bins-5"])

@@ -19,6 +19,6 @@ AT_HALF = Prediction(
     failed=0,
     dead_lettered=0,
     throttled=0,
-    binds="the trigger's ramp",
+    bottleneck="the trigger's ramp",
     advice="20 x N messages put 78 % there",
 )

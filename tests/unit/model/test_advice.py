@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from stampede.model.advice import advise, sentence
+from stampede.model.advice import advise
 from stampede.model.bottleneck import bottlenecks
 from stampede.model.scenario import expect
 from stampede.model.work import Step
@@ -18,10 +18,15 @@ WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
 
 
 def asked(cell):
-    """What binds, in words, and the changes."""
-    found = expect(cell, AWS, 1)
-    bound = bottlenecks(cell, found, 1)
-    return [one.words for one in bound], advise(cell, AWS, found, bound, 1)
+    """The bottlenecks, in words, and the changes."""
+    evaluation = expect(cell, AWS, 1)
+    limits = bottlenecks(cell, evaluation, 1)
+    return [bottleneck.words for bottleneck in limits], advise(cell, AWS, evaluation, limits, 1)
+
+
+def sentence(changes):
+    """All changes in one line."""
+    return "; ".join(change.words for change in changes)
 
 
 def course(cell, **changes):
@@ -32,7 +37,7 @@ def course(cell, **changes):
 def test_nothing_is_advised_where_nothing_is_wrong():
     words, changes = asked(a_cell(concurrency=10))
     assert changes == []
-    assert words == [expect(a_cell(concurrency=10), AWS, 1).operation.binds]
+    assert words == [expect(a_cell(concurrency=10), AWS, 1).operation.bottleneck]
     [slow], _ = asked(a_cell(Step("waiting", requests=1, request_s=12.0), concurrency=1))
     assert slow == "waiting for answers, 12,000 ms each, 1 at a time"
 

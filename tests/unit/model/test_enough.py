@@ -47,7 +47,7 @@ def test_where_n_is_out_of_reach_the_search_ends_soon_and_tells_how_far_it_got()
     course = ramped(most=400)
     with pytest.raises(NeverEnoughError) as error:
         fewest(course, 0.8, 500)
-    assert error.value.found.most_at_once == 400
+    assert error.value.figures.most_at_once == 400
     assert len(course.asked) < 10
 
 
@@ -55,4 +55,4 @@ def test_where_it_would_take_more_than_anyone_sends_the_search_ends():
     with pytest.raises(NeverEnoughError) as error:
         fewest(ramped(outside_s=5e6), 0.8, 500)
     assert error.value.messages == MOST_MESSAGES
-    assert error.value.found.share_at_n == pytest.approx(0.5)
+    assert error.value.figures.share_at_n == pytest.approx(0.5)

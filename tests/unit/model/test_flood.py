@@ -206,7 +206,7 @@ def test_every_message_ends_as_success_or_dead_letter_whatever_happens(room, rec
     assert got.failed_attempts * wanted.batch_size + got.throttled >= got.dead_lettered * receives
     assert got.most_at_once <= min(wanted.concurrency, wanted.account_concurrency)
     assert got.first_start_s >= wanted.barrier_s and got.drain_s >= got.first_start_s
-    assert 0 <= got.share_at_n <= 1 and sum(got.binds.values()) <= 1 + 1e-9
+    assert 0 <= got.share_at_n <= 1 and sum(got.slowed_shares.values()) <= 1 + 1e-9
     if got.succeeded:
         assert got.max_s <= wanted.timeout_s + 1e-6
 

@@ -23,18 +23,18 @@ def test_a_shared_limit_gives_its_capacity_over_the_demand_whoever_wants_more():
     got = course(200, 100, [Limit(BYTES, [50.0])], {BYTES: 2.0})
     # 25 of 100 at full speed: each of the two rounds takes four times as long.
     assert (got.avg_s, got.drain_s) == (pytest.approx(40), pytest.approx(80))
-    assert got.binds == {BYTES: pytest.approx(1)}
+    assert got.slowed_shares == {BYTES: pytest.approx(1)}
     assert got.peak_requests_per_s == pytest.approx(25)
 
 
 def test_a_limit_that_nobody_reaches_slows_nobody():
     got = course(200, 100, [Limit(BYTES, [100.0])], {BYTES: 1.0})
-    assert (got.avg_s, got.drain_s, got.binds, got.peak_requests_per_s) == (10, 20, {BYTES: 0}, 100)
+    assert (got.avg_s, got.drain_s, got.slowed_shares, got.peak_requests_per_s) == (10, 20, {BYTES: 0}, 100)
 
 
 def test_a_limit_that_nothing_is_taken_of_counts_for_nothing():
     got = course(20, 10, [Limit(BYTES, [0.1]), Limit(REQUESTS, [5.0])], {REQUESTS: 1.0})
-    assert got.binds == {REQUESTS: pytest.approx(1)}
+    assert got.slowed_shares == {REQUESTS: pytest.approx(1)}
     assert got.avg_s == pytest.approx(20)
 
 
@@ -42,7 +42,7 @@ def test_a_capacity_that_doubles_is_twice_as_much_from_then_on():
     got = course(10, 10, [Limit(REQUESTS, [5.0, 10.0], [0.0, 8.0])], {REQUESTS: 1.0})
     # Half speed for 8 s are 4 of the 10 s, and 6 more at full speed.
     assert got.drain_s == pytest.approx(14)
-    assert got.binds == {REQUESTS: pytest.approx(8 / 14)}
+    assert got.slowed_shares == {REQUESTS: pytest.approx(8 / 14)}
     assert got.peak_requests_per_s == 10
 
 
@@ -50,7 +50,7 @@ def test_the_limit_that_binds_is_named_for_as_long_as_it_does():
     got = course(10, 10, [Limit(BYTES, [2.5, 40.0], [0.0, 10.0]), Limit(REQUESTS, [5.0])], {BYTES: 1.0, REQUESTS: 1.0})
     # A quarter of the speed for 10 s, then half of it for the 7.5 s that are left.
     assert got.drain_s == pytest.approx(10 + 7.5 / 0.5)
-    assert got.binds == {BYTES: pytest.approx(10 / 25), REQUESTS: pytest.approx(15 / 25)}
+    assert got.slowed_shares == {BYTES: pytest.approx(10 / 25), REQUESTS: pytest.approx(15 / 25)}
 
 
 def test_what_begins_later_shares_with_what_runs_already():
@@ -62,7 +62,7 @@ def test_what_begins_later_shares_with_what_runs_already():
 def test_every_environment_idles_between_messages_without_taking_of_a_limit():
     got = course(4, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, seconds=1, hand_over_s=0.5)
     assert got.drain_s == pytest.approx(2 + 0.5 + 2)
-    assert got.binds[REQUESTS] == pytest.approx(1)
+    assert got.slowed_shares[REQUESTS] == pytest.approx(1)
 
 
 def counted_down(own_s, workers, rooms):

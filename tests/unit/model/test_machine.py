@@ -50,8 +50,8 @@ def test_requests_one_at_a_time_take_client_and_embedded_s3_in_turn():
 def test_requests_many_at_a_time_take_as_long_as_the_busier_of_client_and_embedded_s3():
     many = {"requests": 1000, "rate": "s3_get", "at_once": 10}
     client, server = alone(Step("gets", cpu_s=3.0, **many)), alone(Step("gets", cpu_s=0.2, **many))
-    assert (client.mean_s, client.binds) == (pytest.approx(3.0), "the client's processing")
-    assert (server.mean_s, server.binds) == (pytest.approx(1.0), EMBEDDED)
+    assert (client.mean_s, client.bottleneck) == (pytest.approx(3.0), "the client's processing")
+    assert (server.mean_s, server.bottleneck) == (pytest.approx(1.0), EMBEDDED)
 
 
 def test_one_large_body_is_sent_and_received_at_the_same_time():
@@ -65,7 +65,7 @@ def test_what_the_embedded_s3_takes_costs_it_more_than_what_it_sends():
 
 def test_a_mount_and_a_cap_of_the_worker_s_own_are_no_work_of_the_embedded_s3():
     mount = alone(Step("copy", requests=10, request_s=0.01, mount_bytes=300, mount_bytes_per_s=100, cpu_s=1))
-    assert (mount.mean_s, mount.binds) == (pytest.approx(3.0), "the mount")
+    assert (mount.mean_s, mount.bottleneck) == (pytest.approx(3.0), "the mount")
     assert mount.demands[EMBEDDED] == pytest.approx(0.02 / (3.0 + 0.05))
     assert alone(Step("copies", requests=100, rate="s3_put"), calls_per_s_cap=20).mean_s == pytest.approx(5.0)
 

@@ -32,7 +32,7 @@ def seconds(step, memory_mb=1769, cold=False, **work):
 def test_each_part_alone_has_its_own_time(parts, expected_s, binds):
     operation, _ = of(Work([Step("it", **parts)]), 1769, PARAMETERS)
     assert operation.mean_s == pytest.approx(expected_s, rel=0.001)
-    assert operation.binds == binds
+    assert operation.bottleneck == binds
 
 
 def test_a_step_lasts_as_long_as_its_slowest_part_and_what_comes_on_top():
@@ -89,7 +89,7 @@ def test_the_same_generator_draws_the_same():
 def test_a_cap_that_the_worker_keeps_is_a_part_like_the_others():
     step = Step("it", requests=1000, request_s=0.01, at_once=100)
     operation, _ = of(Work([step], calls_per_s_cap=50), 1769, PARAMETERS)
-    assert (operation.mean_s, operation.binds) == (20, "the cap of 50 calls/s")
+    assert (operation.mean_s, operation.bottleneck) == (20, "the cap of 50 calls/s")
 
 
 def test_functions_of_a_vpc_share_its_network_by_subnet():

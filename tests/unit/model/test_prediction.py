@@ -24,7 +24,7 @@ def test_a_flood_of_ten_second_messages_is_about_half_gone_before_500_run_at_onc
     done = (5 + 500) / 2 * predicted.time_to_n_s / 10 / 5000
     assert 0.45 < done < 0.55
     assert predicted.share_at_n < 1 - done
-    assert predicted.binds == "the trigger's ramp: +300 a minute from 5"
+    assert predicted.bottleneck == "the trigger's ramp: +300 a minute from 5"
 
 
 def test_a_trigger_whose_functions_crash_keeps_what_was_measured_of_its_concurrency_and_pollers_all():
@@ -35,7 +35,7 @@ def test_a_trigger_whose_functions_crash_keeps_what_was_measured_of_its_concurre
     assert [reached(share) for share in (0.0, 0.01, 0.05, 0.1)] == [100, 41, 26, 21]
     assert [kept(share, AWS) for share in (0.005, 0.5)] == pytest.approx([(1 + 0.417) / 2, 0.217])
     assert reached(0.05, trigger="provisioned", pollers=(10, 10)) == 100
-    bound = predict(a_cell(concurrency=100, each=40, crashing=0.05), AWS, ranged=False).binds
+    bound = predict(a_cell(concurrency=100, each=40, crashing=0.05), AWS, ranged=False).bottleneck
     assert bound == "the trigger, slowed down by crashes (5 %): 26 at once, but N = 100"
 
 

@@ -16,7 +16,7 @@ import (
 
 // engine copies rows. Its memory doesn't grow with their number.
 type engine struct {
-	Way
+	Policy
 	to           *s3.Client // the destination bucket
 	sources      *sources
 	sourceBucket string

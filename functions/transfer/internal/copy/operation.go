@@ -93,7 +93,7 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	from := o.settings
 	attempt, log := record.DeliveryOf(ctx)
 	j := &job{
-		Way: order.Way, from: o.from, to: o.to, sourceBucket: from.Source, sameBucket: from.Source == from.Destination,
+		Policy: order.Policy, from: o.from, to: o.to, sourceBucket: from.Source, sameBucket: from.Source == from.Destination,
 		prefix: from.DestinationPrefix, emptyFirst: order.EmptyFirst, until: until,
 		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt), notices: os.Stderr,
 	}

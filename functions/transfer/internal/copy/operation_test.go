@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
@@ -21,27 +21,6 @@ import (
 )
 
 const from, to = "source-bucket", "destination-bucket"
-
-// agreedKeys are the keys that the tests of both languages compare with.
-func agreedKeys(t *testing.T, experiment string, isError bool) []string {
-	t.Helper()
-	var agreed struct {
-		Common, Error []string
-		Time          map[string]string
-		Own           map[string][]string
-	}
-	text, err := os.ReadFile("../../../agreed/record.json")
-	if err != nil || json.Unmarshal(text, &agreed) != nil || len(agreed.Own[experiment]) == 0 {
-		t.Fatal(err)
-	}
-	keys := append(agreed.Common, agreed.Own[experiment]...)
-	place := slices.Index(keys, "<time>")
-	if isError {
-		return append(slices.Delete(keys, place, place+1), agreed.Error...)
-	}
-	keys[place] = agreed.Time[experiment]
-	return keys
-}
 
 // function is a sandbox whose log can be read back.
 type function struct {
@@ -111,7 +90,7 @@ func (f *function) invoke(body string, remaining time.Duration) (map[string]any,
 	for _, found := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
 		keys = append(keys, found[1])
 	}
-	if want := agreedKeys(f.t, f.experiment, record["status"] == "error"); !slices.Equal(keys, want) {
+	if want := agreed.Keys(f.t, f.experiment, record["status"] == "error"); !slices.Equal(keys, want) {
 		f.t.Fatalf("%v\nisn't\n%v", keys, want)
 	}
 	return record, failed

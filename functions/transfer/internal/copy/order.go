@@ -9,7 +9,7 @@ import (
 // order is one copy to do. WarmUp 1 marks one that no figure counts.
 type order struct {
 	workorder.Order
-	Way
+	Policy
 	WarmUp     int64
 	Manifest   string // beginning of the slices' keys; "" for the listing mode
 	FirstSlice int64

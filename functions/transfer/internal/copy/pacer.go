@@ -44,14 +44,14 @@ func (c constant) Sent(time.Duration)                                {}
 func (c constant) Answered(time.Duration, time.Duration, bool, bool) {}
 func (c constant) Crowded() bool                                     { return false }
 
-// newPacer makes the pacer of a way.
-func newPacer(way Way, began time.Time) *pacer {
+// newPacer makes the pacer of a policy.
+func newPacer(policy Policy, began time.Time) *pacer {
 	var rate control
 	switch {
-	case way.Pace == Adaptive:
-		rate = newAdaptive(float64(way.CallsPerS))
-	case way.CallsPerS > 0:
-		rate = constant(way.CallsPerS)
+	case policy.Pace == Adaptive:
+		rate = newAdaptive(float64(policy.CallsPerS))
+	case policy.CallsPerS > 0:
+		rate = constant(policy.CallsPerS)
 	default:
 		return nil
 	}

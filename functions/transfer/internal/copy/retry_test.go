@@ -2,11 +2,9 @@ package copy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/s3test"
@@ -115,17 +114,14 @@ func TestTheQuotaGivesBackWhatARetryCostOrOneToken(t *testing.T) {
 }
 
 func TestTheQuotaIsTheOneThatBothLanguagesAgreedOn(t *testing.T) {
-	var agreed struct {
+	var rules struct {
 		Ours     string                    `json:"ours"`
 		Standard map[string]map[string]any `json:"standard"`
 	}
-	text, err := os.ReadFile("../../../agreed/retries.json")
-	if err != nil || json.Unmarshal(text, &agreed) != nil {
-		t.Fatal(err)
-	}
+	agreed.Read(t, "retries.json", &rules)
 	for name, want := range map[string]float64{"tokens": quotaTokens, "retry_cost": retryCost, "throttle_cost": retryCost,
 		"timeout_cost": timeoutCost, "success_gain": unretriedGain, "longest_pause_s": longestPause} {
-		if got := agreed.Standard[agreed.Ours][name]; got != want {
+		if got := rules.Standard[rules.Ours][name]; got != want {
 			t.Errorf("%s is %v, not %v", name, got, want)
 		}
 	}

@@ -16,7 +16,7 @@ const look = 50 * time.Millisecond
 
 // job is one copy to do.
 type job struct {
-	Way
+	Policy
 	from, to     *s3.Client
 	sourceBucket string
 	sameBucket   bool
@@ -54,8 +54,8 @@ func (j *job) run(calls, ctx context.Context, seen *observed) error {
 		return nil
 	}
 	e := &engine{
-		Way: j.Way, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
-		failures: j.failures, finished: j.finished, nameRest: j.nameRest, pacer: newPacer(j.Way, seen.began), quota: newQuota(j.RetryMode),
+		Policy: j.Policy, to: j.to, sources: newSources(j.from), sourceBucket: j.sourceBucket, sameBucket: j.sameBucket, prefix: j.prefix, seen: seen,
+		failures: j.failures, finished: j.finished, nameRest: j.nameRest, pacer: newPacer(j.Policy, seen.began), quota: newQuota(j.RetryMode),
 	}
 	e.lookFirst.Store(j.lookFirst)
 	ended := make(chan struct{})

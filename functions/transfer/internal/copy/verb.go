@@ -27,7 +27,7 @@ var Verbs = []host.Verb{{Name: "copy", Does: "copies the objects of a prefix or 
 // options are those of the verb.
 type options struct {
 	account.Given
-	Way
+	Policy
 	source, sourcePrefix, manifest, destination, prefix, failed string
 	parallel, seconds                                           int64
 	empty                                                       bool
@@ -130,7 +130,7 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	defer closeLog()
 	process.UseOneProcessor()
 	seen := observe()
-	j := &job{Way: o.Way, sourceBucket: o.source, sameBucket: o.source == o.destination, prefix: o.prefix, emptyFirst: o.empty,
+	j := &job{Policy: o.Policy, sourceBucket: o.source, sameBucket: o.source == o.destination, prefix: o.prefix, emptyFirst: o.empty,
 		failures: newFailures(log, "host", "host", 0, 1), notices: stderr}
 	if o.failed == "" {
 		j.failures.most = shownFailures

@@ -199,8 +199,8 @@ func TestMoreCallsThanThisProcessMayOpenFilesAreCappedAndSaid(t *testing.T) {
 	}
 	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &usual) }()
 	var stderr bytes.Buffer
-	j := &job{Way: Way{Parallel: 1000}}
-	(&options{Way: j.Way}).capParallel(j, &stderr)
+	j := &job{Policy: Policy{Parallel: 1000}}
+	(&options{Policy: j.Policy}).capParallel(j, &stderr)
 	if j.Parallel != 256-keptFiles || !strings.HasPrefix(stderr.String(), "--parallel-limit is 224 instead of 1000: ") {
 		t.Error(j.Parallel, stderr.String())
 	}
@@ -352,7 +352,7 @@ func copyBytes(to, from []byte) int { return copy(to, from) }
 func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 	heap := func(rows int) (uint64, int) {
 		seen := observe()
-		e := &engine{Way: Way{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(io.Discard, "r", "c", 0, 1)}
+		e := &engine{Policy: Policy{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(io.Discard, "r", "c", 0, 1)}
 		most := 0
 		err := e.run(context.Background(), context.Background(), func(_ context.Context, take func(row) error) error {
 			return lines(&endless{left: rows}, 0, func(r row) error {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 )
 
@@ -51,5 +52,13 @@ func TestADefectIsAResultAndNotTheEndOfTheProcess(t *testing.T) {
 	err := r.Run(context.Background(), time.Now().Add(time.Minute), nil, func(context.Context) error { panic("oh") })
 	if err == nil || err.Error() != "a defect in the copy: oh" || word(err) != failure.Unexpected {
 		t.Error(err)
+	}
+}
+
+func TestTheMarginIsTheOneThatBothLanguagesAgreedOn(t *testing.T) {
+	var timeouts map[string]float64
+	agreed.Read(t, "timeouts.json", &timeouts)
+	if timeouts["deadline_margin_s"] != Margin.Seconds() || timeouts["deadline_grace_s"] != grace.Seconds() {
+		t.Errorf("%v: the margin is %v and the grace %v", timeouts, Margin, grace)
 	}
 }

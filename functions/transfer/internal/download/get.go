@@ -79,22 +79,22 @@ func get(ctx context.Context, arguments []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	way := Way{Method: o.method, Sink: o.sink, Parallel: o.parallel, PartBytes: o.partMB << 20}
-	outcome, method := o.download(ctx, way), way.name()
+	variant := Variant{Method: o.method, Sink: o.sink, Parallel: o.parallel, PartBytes: o.partMB << 20}
+	outcome, method := o.download(ctx, variant), variant.name()
 	labels := record.Labels{SandboxID: ident.New(), ColdStart: 1, Attempt: 1, Method: &method}
-	if _, err := io.WriteString(stdout, record.Format(labels, outcome.said(&way, 0))+"\n"); err != nil {
+	if _, err := io.WriteString(stdout, record.Format(labels, outcome.said(&variant, 0))+"\n"); err != nil {
 		return failure.OfFile(err)
 	}
 	return outcome.Err
 }
 
-func (o *getOptions) download(ctx context.Context, way Way) Outcome {
+func (o *getOptions) download(ctx context.Context, variant Variant) Outcome {
 	client, err := account.Client(ctx, o.Given, o.bucket)
 	if err != nil {
 		return NotStarted(err)
 	}
 	job := Job{Client: client, Key: o.key, Checksum: ParseChecksum(o.checksum)}
-	if err := way.Check(job.Checksum); err != nil {
+	if err := variant.Check(job.Checksum); err != nil {
 		return NotStarted(err)
 	}
 	if o.objectBytes >= 0 {
@@ -103,11 +103,11 @@ func (o *getOptions) download(ctx context.Context, way Way) Outcome {
 	deadline := time.Now().Add(time.Duration(o.timeoutS) * time.Second)
 	runner := newRunner()
 	if o.sink != Tmp {
-		return timed(ctx, runner, way, job, deadline)
+		return timed(ctx, runner, variant, job, deadline)
 	}
 	// Beside its place and renamed when complete: a broken download leaves what was there before.
 	job.File = filepath.Join(filepath.Dir(o.output), "."+filepath.Base(o.output)+"."+ident.New()[:8]+".part")
-	outcome := timed(ctx, runner, way, job, deadline)
+	outcome := timed(ctx, runner, variant, job, deadline)
 	if outcome.Err == nil {
 		if err := os.Rename(job.File, o.output); err != nil {
 			outcome.Err = failure.OfFile(err)

@@ -129,7 +129,7 @@ func (m *many) fetch(ctx context.Context, listed s3.Listed, buffer []byte) error
 	part := name + "." + ident.New()[:8] + ".part"
 	if listed.Size > smallBytes {
 		job := Job{Client: m.client, Key: listed.Key, File: part, ObjectBytes: &listed.Size}
-		outcome := timed(ctx, newRunner(), Way{Method: Stream, Sink: Tmp}, job, time.Now().Add(time.Hour))
+		outcome := timed(ctx, newRunner(), Variant{Method: Stream, Sink: Tmp}, job, time.Now().Add(time.Hour))
 		m.requests.Add(outcome.Requests)
 		m.retries.Add(outcome.Retries)
 		err = outcome.Err

@@ -43,30 +43,30 @@ func (o *operation) Labels() *environment.Labels {
 
 // Do implements sandbox.Operation.
 func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
-	var way *Way
+	var variant *Variant
 	if o.settings != nil {
-		way = &o.settings.Way
+		variant = &o.settings.Variant
 	}
 	order, err := parse(body)
 	if err != nil {
-		return nil, NotStarted(err).said(way, 0)
+		return nil, NotStarted(err).said(variant, 0)
 	}
-	return &order.Order, o.download(ctx, order, until).said(way, order.WarmUp)
+	return &order.Order, o.download(ctx, order, until).said(variant, order.WarmUp)
 }
 
 func (o *operation) download(ctx context.Context, order *order, until time.Time) Outcome {
 	if o.wrong != nil {
 		return NotStarted(o.wrong)
 	}
-	way := o.settings.Way
-	if err := way.Check(order.Checksum); err != nil {
+	variant := o.settings.Variant
+	if err := variant.Check(order.Checksum); err != nil {
 		return NotStarted(err)
 	}
 	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
 		return NotStarted(err)
 	}
 	job := Job{Client: o.client, Key: o.settings.Key, ObjectBytes: order.ObjectBytes, Checksum: order.Checksum}
-	if way.Sink == Tmp {
+	if variant.Sink == Tmp {
 		folder, err := workfolder.New()
 		if err != nil {
 			return NotStarted(failure.OfFile(err))
@@ -74,5 +74,5 @@ func (o *operation) download(ctx context.Context, order *order, until time.Time)
 		defer folder.Close()
 		job.File = filepath.Join(folder.Path, "object")
 	}
-	return timed(ctx, o.runner, way, job, until)
+	return timed(ctx, o.runner, variant, job, until)
 }

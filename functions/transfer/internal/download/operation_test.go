@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
 )
@@ -27,30 +28,6 @@ const (
 	// Four parts of 16 MiB, the smallest that the settings allow, and a bit.
 	largeBytes = 64*mib + 1000
 )
-
-// The keys that the tests of both languages compare with; "<time>" stands for the experiment's own name of the time.
-func agreedKeys(t *testing.T, isError bool) []string {
-	t.Helper()
-	var agreed struct {
-		Common, Error []string
-		Time          map[string]string
-		Own           map[string][]string
-	}
-	text, err := os.ReadFile("../../../agreed/record.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &agreed); err != nil || len(agreed.Common) == 0 {
-		t.Fatal(err)
-	}
-	keys := append(agreed.Common, agreed.Own["download"]...)
-	place := slices.Index(keys, "<time>")
-	if isError {
-		return append(slices.Delete(keys, place, place+1), agreed.Error...)
-	}
-	keys[place] = agreed.Time["download"]
-	return keys
-}
 
 // function is a sandbox whose records can be read back. Its temporary files go to folder.
 type function struct {
@@ -132,19 +109,19 @@ func expect(t *testing.T, record map[string]any, pairs ...any) {
 
 func TestEveryWayDownloadsEveryByteAndWritesAllKeysInOrder(t *testing.T) {
 	body := s3test.Random(largeBytes)
-	for _, way := range []struct{ method, sink, requests string }{
+	for _, variant := range []struct{ method, sink, requests string }{
 		{"go_stream", "discard", "1"}, {"go_stream", "memory", "1"}, {"go_stream", "tmp", "1"},
 		{"go_ranges", "discard", "5"}, {"go_ranges", "memory", "5"}, {"go_ranges", "tmp", "5"},
 	} {
-		t.Run(way.method+" to "+way.sink, func(t *testing.T) {
+		t.Run(variant.method+" to "+variant.sink, func(t *testing.T) {
 			s3test.Start(t, key, body)
 			checksum := fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))
-			record, keys := start(t, "METHOD="+way.method, "SINK="+way.sink).
+			record, keys := start(t, "METHOD="+variant.method, "SINK="+variant.sink).
 				invoke(ordered(fmt.Sprintf(`"object_bytes": %d, "warm_up": 1`, largeBytes), checksum), time.Minute)
-			if !slices.Equal(keys, agreedKeys(t, false)) {
+			if !slices.Equal(keys, agreed.Keys(t, "download", false)) {
 				t.Errorf("keys %v", keys)
 			}
-			expect(t, record, "status", "ok", "bytes", float64(largeBytes), "method", way.method, "sink", way.sink, "requests", way.requests,
+			expect(t, record, "status", "ok", "bytes", float64(largeBytes), "method", variant.method, "sink", variant.sink, "requests", variant.requests,
 				"retries", 0, "retry_mode", "standard", "retry_attempts", 4, "sdk", "none", "cold_start", 1, "attempt", 2, "seq", 7, "warm_up", 1, "request_id", "request-1")
 			if first := record["first_byte_seconds"].(float64); first <= 0 || first > record["download_time_seconds"].(float64) {
 				t.Errorf("first byte after %v s", first)
@@ -159,9 +136,9 @@ func TestEveryWayDownloadsEveryByteAndWritesAllKeysInOrder(t *testing.T) {
 func TestOverTLSEveryByteArrivesAlsoAfterACut(t *testing.T) {
 	body := s3test.Random(20*mib + 17)
 	server := s3test.StartTLS(t, key, body)
-	for _, way := range []string{"go_stream tmp", "go_stream discard", "go_ranges tmp", "go_ranges memory"} {
+	for _, variant := range []string{"go_stream tmp", "go_stream discard", "go_ranges tmp", "go_ranges memory"} {
 		server.Cuts = 2
-		method, sink, _ := strings.Cut(way, " ")
+		method, sink, _ := strings.Cut(variant, " ")
 		record, _ := start(t, "METHOD="+method, "SINK="+sink).
 			invoke(ordered(fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))), time.Minute)
 		expect(t, record, "status", "ok", "bytes", float64(len(body)), "retries", 2)
@@ -194,12 +171,12 @@ func TestFaultsThatPassAreRetriedAndCounted(t *testing.T) {
 		"a cut body":                 func(s *s3test.Server) { s.Cuts = 2 },
 		"a connection that is reset": func(s *s3test.Server) { s.Resets = 2 },
 	} {
-		for _, way := range []string{"go_stream tmp", "go_stream memory", "go_ranges tmp", "go_ranges discard"} {
-			t.Run(name+", "+way, func(t *testing.T) {
+		for _, variant := range []string{"go_stream tmp", "go_stream memory", "go_ranges tmp", "go_ranges discard"} {
+			t.Run(name+", "+variant, func(t *testing.T) {
 				body := s3test.Random(20 * mib)
 				server := s3test.Start(t, key, body)
 				fault(server)
-				method, sink, _ := strings.Cut(way, " ")
+				method, sink, _ := strings.Cut(variant, " ")
 				record, _ := start(t, "METHOD="+method, "SINK="+sink).
 					invoke(ordered(fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))), time.Minute)
 				expect(t, record, "status", "ok", "bytes", float64(len(body)), "retries", 2, "requests", len(server.Requests()))
@@ -247,7 +224,7 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 			wrong.fault(server)
 			record, keys := start(t).invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, mib)), time.Minute)
 			expect(t, record, "error_type", wrong.word, "requests", wrong.requests)
-			if !slices.Equal(keys, agreedKeys(t, true)) {
+			if !slices.Equal(keys, agreed.Keys(t, "download", true)) {
 				t.Errorf("keys %v", keys)
 			}
 		})

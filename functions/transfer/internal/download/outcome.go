@@ -22,13 +22,13 @@ type Outcome struct {
 // NotStarted returns the outcome of a message that failed before its download began.
 func NotStarted(err error) Outcome { return Outcome{StartedAtMs: time.Now().UnixMilli(), Err: err} }
 
-// said returns what the record says of it; way is nil when it couldn't be read.
-func (o Outcome) said(way *Way, warmUp int64) record.Outcome {
+// said returns what the record says of it; variant is nil when it couldn't be read.
+func (o Outcome) said(variant *Variant, warmUp int64) record.Outcome {
 	var sink, retryMode, sdk *string
 	var retryAttempts *int64
-	if way != nil {
+	if variant != nil {
 		mode, attempts, own := s3.RetryMode, int64(s3.Attempts), s3.SDK // the same for every method
-		sink, retryMode, retryAttempts, sdk = &way.Sink, &mode, &attempts, &own
+		sink, retryMode, retryAttempts, sdk = &variant.Sink, &mode, &attempts, &own
 	}
 	return record.Outcome{
 		TimeKey: "download_time_seconds", StartedAtMs: o.StartedAtMs, ElapsedSeconds: o.ElapsedSeconds, Bytes: o.Bytes, Err: o.Err,

@@ -18,20 +18,20 @@ func (t *transfer) ranges(ctx context.Context) error {
 	var next atomic.Int64 // part 0 is the first worker's
 	work := func() {
 		for ctx.Err() == nil {
-			first := next.Add(1) * t.way.PartBytes
+			first := next.Add(1) * t.variant.PartBytes
 			if first >= t.object.Bytes {
 				return
 			}
-			last := min(first+t.way.PartBytes, t.object.Bytes) - 1
+			last := min(first+t.variant.PartBytes, t.object.Bytes) - 1
 			if err := t.span(ctx, first, last, nil); err != nil {
 				cancel(err) // the first error ends the others; theirs are this one, then
 				return
 			}
 		}
 	}
-	err := t.span(ctx, 0, t.way.PartBytes-1, func() error {
-		parts := (t.object.Bytes + t.way.PartBytes - 1) / t.way.PartBytes
-		for range min(int64(t.way.Parallel), parts) - 1 {
+	err := t.span(ctx, 0, t.variant.PartBytes-1, func() error {
+		parts := (t.object.Bytes + t.variant.PartBytes - 1) / t.variant.PartBytes
+		for range min(int64(t.variant.Parallel), parts) - 1 {
 			workers.Add(1)
 			go func() {
 				defer workers.Done()

@@ -30,10 +30,10 @@ type slot interface {
 	close()
 }
 
-func newSink(way Way, job Job) sink {
-	switch way.Sink {
+func newSink(variant Variant, job Job) sink {
+	switch variant.Sink {
 	case Memory:
-		return &memorySink{limitMB: way.MemoryMB}
+		return &memorySink{limitMB: variant.MemoryMB}
 	case Tmp:
 		return &fileSink{path: job.File}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/sandbox"
 )
 
@@ -48,27 +49,6 @@ func start(t *testing.T, changes ...string) *function {
 	return f
 }
 
-// agreedKeys are the keys that the tests of both languages compare with.
-func agreedKeys(t *testing.T, isError bool) []string {
-	t.Helper()
-	var agreed struct {
-		Common, Error []string
-		Time          map[string]string
-		Own           map[string][]string
-	}
-	text, err := os.ReadFile("../../../agreed/record.json")
-	if err != nil || json.Unmarshal(text, &agreed) != nil || len(agreed.Own["express"]) == 0 {
-		t.Fatal(err)
-	}
-	keys := append(agreed.Common, agreed.Own["express"]...)
-	place := slices.Index(keys, "<time>")
-	if isError {
-		return append(slices.Delete(keys, place, place+1), agreed.Error...)
-	}
-	keys[place] = agreed.Time["express"]
-	return keys
-}
-
 // invoke delivers one message and returns its record. Nothing is left in the temporary folder.
 func (f *function) invoke(body string, remaining ...time.Duration) map[string]any {
 	f.t.Helper()
@@ -93,7 +73,7 @@ func (f *function) record(line string) map[string]any {
 	for _, found := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
 		keys = append(keys, found[1])
 	}
-	if want := agreedKeys(f.t, record["status"] == "error"); !slices.Equal(keys, want) {
+	if want := agreed.Keys(f.t, "express", record["status"] == "error"); !slices.Equal(keys, want) {
 		f.t.Fatalf("%v\nisn't\n%v", keys, want)
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {

@@ -1,14 +1,14 @@
 package failure
 
 import (
-	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
+
+	"stampede/transfer/internal/agreed"
 )
 
 // TestTheWordsAreAgreedOnes reads the constants from the source, so that none can be left out here. Some of the agreed
@@ -18,7 +18,7 @@ func TestTheWordsAreAgreedOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var words, agreed []string
+	var words, vocabulary []string
 	ast.Inspect(source, func(node ast.Node) bool {
 		if spec, ok := node.(*ast.ValueSpec); ok {
 			for _, value := range spec.Values {
@@ -28,15 +28,9 @@ func TestTheWordsAreAgreedOnes(t *testing.T) {
 		}
 		return true
 	})
-	text, err := os.ReadFile("../../../agreed/failures.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &agreed); err != nil {
-		t.Fatal(err)
-	}
-	foreign := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(agreed, word) })
+	agreed.Read(t, "failures.json", &vocabulary)
+	foreign := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(vocabulary, word) })
 	if len(words) < 20 || len(foreign) > 0 {
-		t.Errorf("%v of %v aren't agreed on: %v", foreign, words, agreed)
+		t.Errorf("%v of %v aren't agreed on: %v", foreign, words, vocabulary)
 	}
 }

@@ -1,11 +1,11 @@
 package s3
 
 import (
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"stampede/transfer/internal/agreed"
 )
 
 func TestAnEndpointIsAWSByNameOfTheBucketAndAnyOtherByPath(t *testing.T) {
@@ -27,15 +27,12 @@ func TestAnEndpointIsAWSByNameOfTheBucketAndAnyOtherByPath(t *testing.T) {
 }
 
 func TestEveryPartitionsHostsEndAsBothLanguagesAgreedOn(t *testing.T) {
-	var agreed map[string]string
-	text, err := os.ReadFile("../../../agreed/dns_suffixes.json")
-	if err != nil {
-		t.Fatal(err)
+	var suffixes map[string]string
+	agreed.Read(t, "dns_suffixes.json", &suffixes)
+	if len(suffixes) == 0 {
+		t.Fatal("no region is agreed on")
 	}
-	if err := json.Unmarshal(text, &agreed); err != nil || len(agreed) == 0 {
-		t.Fatalf("%v: %s", err, text)
-	}
-	for region, suffix := range agreed {
+	for region, suffix := range suffixes {
 		where, err := endpointOf("", region, "data")
 		if err != nil || where.dial != "data.s3."+region+"."+suffix+":443" {
 			t.Errorf("%s: %+v, %v", region, where, err)

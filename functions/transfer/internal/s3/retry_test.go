@@ -2,15 +2,14 @@ package s3
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 )
 
@@ -36,7 +35,7 @@ func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {
 }
 
 func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
-	var agreed struct {
+	var rules struct {
 		Mode     string   `json:"mode"`
 		Attempts int      `json:"attempts"`
 		Statuses []int    `json:"statuses"`
@@ -47,28 +46,30 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 			LongestPauseS float64 `json:"longest_pause_s"`
 		} `json:"standard"`
 	}
-	text, err := os.ReadFile("../../../agreed/retries.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &agreed); err != nil {
-		t.Fatal(err)
-	}
-	if agreed.Mode != RetryMode || agreed.Attempts != Attempts || !reflect.DeepEqual(agreed.Codes, passingCodes) {
-		t.Errorf("%+v isn't %s, %d and %v", agreed, RetryMode, Attempts, passingCodes)
+	agreed.Read(t, "retries.json", &rules)
+	if rules.Mode != RetryMode || rules.Attempts != Attempts || !reflect.DeepEqual(rules.Codes, passingCodes) {
+		t.Errorf("%+v isn't %s, %d and %v", rules, RetryMode, Attempts, passingCodes)
 	}
 	for status := 100; status < 600; status++ {
-		if Passing(status, "AccessDenied") != slices.Contains(agreed.Statuses, status) {
+		if Passing(status, "AccessDenied") != slices.Contains(rules.Statuses, status) {
 			t.Errorf("%d is tried again or not, other than agreed", status)
 		}
 	}
-	if ours := agreed.Standard[agreed.Ours]; ours.FirstPauseS != FirstPause.Seconds() || ours.LongestPauseS != longestPause.Seconds() {
-		t.Errorf("%+v: the pauses are %v to %v", agreed, FirstPause, longestPause)
+	if ours := rules.Standard[rules.Ours]; ours.FirstPauseS != FirstPause.Seconds() || ours.LongestPauseS != longestPause.Seconds() {
+		t.Errorf("%+v: the pauses are %v to %v", rules, FirstPause, longestPause)
 	}
-	for _, code := range agreed.Codes {
+	for _, code := range rules.Codes {
 		if !Passing(400, code) {
 			t.Errorf("%s isn't tried again", code)
 		}
+	}
+}
+
+func TestTheTimeoutsAreThoseThatBothLanguagesAgreedOn(t *testing.T) {
+	var timeouts map[string]float64
+	agreed.Read(t, "timeouts.json", &timeouts)
+	if timeouts["connect_s"] != connectTimeout.Seconds() || timeouts["read_s"] != ReadTimeout.Seconds() {
+		t.Errorf("%v: the timeouts are %v and %v", timeouts, connectTimeout, ReadTimeout)
 	}
 }
 

@@ -81,10 +81,10 @@ def _taken(piece: str) -> str:
 @lru_cache(65_536)
 def parse_date(text: str, java: str) -> int | None:
     """Milliseconds since 1970 of a date written as the Java pattern says (UTC without an offset); else None."""
-    found = parse_pattern(java).fullmatch(text)
-    if found is None:
+    match = parse_pattern(java).fullmatch(text)
+    if match is None:
         return None
-    parts = found.groupdict()
+    parts = match.groupdict()
     numbers = [int(parts.get(name) or 0) for name in (*_NEEDED, "hour", "minute", "second")]
     milliseconds = int((parts.get("fraction") or "0").ljust(3, "0")[:3])
     try:
@@ -113,7 +113,7 @@ def strftime_format(written: str) -> str:
     def directive(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in _DIRECTIVES:
-            known = " ".join(f"%{one}" for one in _DIRECTIVES)
+            known = " ".join(f"%{letter}" for letter in _DIRECTIVES)
             raise DateFormatError(f"%{name} in the format isn't supported; known are {known}")
         return _DIRECTIVES[name]
 

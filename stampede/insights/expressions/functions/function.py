@@ -1,4 +1,4 @@
-"""What the compiler knows of one scalar function, and the ways in which most of them are written in SQL."""
+"""One scalar function as the compiler needs it, and how most of them are written in SQL."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -19,10 +19,10 @@ def _parse(args: list[Value]) -> Value:
     return Value(f"TRY(CAST(json({_strict(as_text(args[0]))}) AS VARCHAR))", Kind.MAP)
 
 
-def _strict(given: str) -> str:
+def _strict(text: str) -> str:
     """SQL of text that may be a map or list as RFC 8259 has them; NULL for other text."""
-    may_be = rf"regexp_matches({given}, '^\s*[\[{{]')"
-    return f"CASE WHEN {may_be} THEN CASE WHEN {is_lax(given)} THEN NULL ELSE {given} END END"
+    may_be = rf"regexp_matches({text}, '^\s*[\[{{]')"
+    return f"CASE WHEN {may_be} THEN CASE WHEN {is_lax(text)} THEN NULL ELSE {text} END END"
 
 
 def _stringify(args: list[Value]) -> Value:
@@ -30,10 +30,10 @@ def _stringify(args: list[Value]) -> Value:
 
 
 def _check_stringify(call: Call) -> None:
-    given = call.arguments[0]
-    if not isinstance(given, Name) and not (isinstance(given, Call) and given.function in _MAKERS):
+    argument = call.arguments[0]
+    if not isinstance(argument, Name) and not (isinstance(argument, Call) and argument.function in _MAKERS):
         message = "jsonStringify takes a map or list, such as jsonParse returns"
-        raise QueryError(message, given.span.line, given.span.column)
+        raise QueryError(message, argument.span.line, argument.span.column)
 
 
 def _raw(value: Value) -> str:
@@ -42,21 +42,21 @@ def _raw(value: Value) -> str:
 
 
 def _array_size(args: list[Value]) -> Value:
-    given = f"TRY(json({_raw(args[0])}))"
-    is_array = f"json_type({given}) = 'ARRAY'"
-    return Value(f"CASE WHEN {is_array} THEN CAST(json_array_length({given}) AS BIGINT) END", Kind.INTEGER)
+    parsed = f"TRY(json({_raw(args[0])}))"
+    is_array = f"json_type({parsed}) = 'ARRAY'"
+    return Value(f"CASE WHEN {is_array} THEN CAST(json_array_length({parsed}) AS BIGINT) END", Kind.INTEGER)
 
 
 def _array_contains(args: list[Value]) -> Value:
     list_, sought = args
-    given = f"TRY(json({_raw(list_)}))"
+    parsed = f"TRY(json({_raw(list_)}))"
     # A map or list as the value sought is null, as for any other function on text.
     structures = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
     text = structures[sought.kind] if sought.kind in structures else as_text(sought)
-    texts = items(given, "insights_text(insights_scalar(CAST(item AS VARCHAR)))")
-    found = f"json_type({given}) = 'ARRAY' AND list_contains({texts}, {text})"
+    texts = items(parsed, "insights_text(insights_scalar(CAST(item AS VARCHAR)))")
+    contains = f"json_type({parsed}) = 'ARRAY' AND list_contains({texts}, {text})"
     present = f"{list_.sql} IS NOT NULL AND {text} IS NOT NULL"
-    return Value(f"CASE WHEN {present} THEN coalesce({found}, FALSE) END", Kind.BOOLEAN)
+    return Value(f"CASE WHEN {present} THEN coalesce({contains}, FALSE) END", Kind.BOOLEAN)
 
 
 JSON_FUNCTIONS: dict[str, Function] = {

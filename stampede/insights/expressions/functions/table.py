@@ -21,11 +21,11 @@ def _extreme(function: str) -> Build:
     """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0 on warm starts."""
 
     def build(args: list[Value]) -> Value:
-        sql, known = f"{function}({', '.join(map(as_number, args))})", [one for one in map(exact, args) if one]
+        sql, known = f"{function}({', '.join(map(as_number, args))})", [number for number in map(exact, args) if number]
         if not known:
             return Value(sql, Kind.NUMBER)
-        whole = f"{function}({', '.join(one.whole for one in known)})"
-        reach = f"greatest({', '.join(one.reach for one in known)})"
+        whole = f"{function}({', '.join(number.whole for number in known)})"
+        reach = f"greatest({', '.join(number.reach for number in known)})"
         chosen = f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END"
         return Value(sql, Kind.NUMBER, exact=Exact(chosen, reach))
 
@@ -105,7 +105,7 @@ FUNCTIONS: dict[str, Function] = {
 
 _WINDOW = "isn't supported: exported events have no query window; use the earliest and latest @timestamp"
 _RANGES = "isn't supported: which ranges it covers isn't documented; name them, as in isIpInSubnet(ip, '198.18.0.0/15')"
-# Documented or often tried names that are not evaluated, each with the nearest way.
+# Documented or often tried names that are not evaluated, each with what to write instead.
 UNSUPPORTED = {
     "haversine": "haversine isn't supported: the Earth's radius that it takes isn't documented",
     "querystarttime": f"queryStartTime {_WINDOW}",

@@ -40,8 +40,8 @@ def _trim(function: str) -> Build:
 
 def _substring(args: list[Value]) -> Value:
     """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is "foo"."""
-    given, *counts = as_text(args[0]), *map(_count, args[1:])
-    return Value(f"substring({given}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})", Kind.TEXT)
+    text, *counts = as_text(args[0]), *map(_count, args[1:])
+    return Value(f"substring({text}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})", Kind.TEXT)
 
 
 def _count(value: Value) -> str:
@@ -82,18 +82,18 @@ def _check_replace(call: Call) -> None:
 
 def _url_decode(args: list[Value]) -> Value:
     """DuckDB leaves a % that begins no octet as it is."""
-    given = as_text(args[0])
-    broken = f"regexp_matches({given}, '{_BROKEN_ESCAPE}')"
-    return Value(f"CASE WHEN {broken} THEN NULL ELSE TRY(url_decode({given})) END", Kind.TEXT)
+    text = as_text(args[0])
+    broken = f"regexp_matches({text}, '{_BROKEN_ESCAPE}')"
+    return Value(f"CASE WHEN {broken} THEN NULL ELSE TRY(url_decode({text})) END", Kind.TEXT)
 
 
 def _case_of(sql: str, python: str) -> Function:
     """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of ß."""
 
     def build(args: list[Value]) -> Value:
-        given = as_text(args[0])
-        others = f"regexp_matches({given}, '[^[:ascii:]]')"
-        return Value(f"CASE WHEN {others} THEN {python}({given}) ELSE {sql}({given}) END", Kind.TEXT)
+        text = as_text(args[0])
+        not_ascii = f"regexp_matches({text}, '[^[:ascii:]]')"
+        return Value(f"CASE WHEN {not_ascii} THEN {python}({text}) ELSE {sql}({text}) END", Kind.TEXT)
 
     return Function(1, 1, build, python=python)
 
@@ -120,13 +120,13 @@ def _check_regex_replace(call: Call) -> None:
 
 def _hex_to_ascii(args: list[Value]) -> Value:
     """DuckDB takes an odd number of digits as well."""
-    given = as_text(args[0])
-    return Value(f"TRY(decode(unhex(CASE WHEN length({given}) % 2 = 0 THEN {given} END)))", Kind.TEXT)
+    text = as_text(args[0])
+    return Value(f"TRY(decode(unhex(CASE WHEN length({text}) % 2 = 0 THEN {text} END)))", Kind.TEXT)
 
 
 def _hex_to_dec(args: list[Value]) -> Value:
-    given = as_text(args[0])
-    digits = f"regexp_extract({given}, '^(?:0[xX])?0*([0-9a-fA-F]{{1,16}})$', 1)"
+    text = as_text(args[0])
+    digits = f"regexp_extract({text}, '^(?:0[xX])?0*([0-9a-fA-F]{{1,16}})$', 1)"
     return Value(f"TRY_CAST('0x' || nullif({digits}, '') AS BIGINT)", Kind.INTEGER)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from common.redelivery import Redelivery, _build_client
 from common.sqs_event import Message, read_messages
+from stampede.model.flood import Flood
 from tests.unit.functions.lambda_sandbox import order, set_environment
 from tests.unit.functions.visibility_stub import CUT, SILENCE, SILENCE_S
 
@@ -25,6 +26,7 @@ def test_a_failed_message_comes_back_after_a_time_that_doubles_up_to_32_s(sandbo
             "VisibilityTimeout": delay_s,
         }
     ]
+    assert Flood.redelivery_s[min(attempt, len(Flood.redelivery_s)) - 1] == delay_s
 
 
 def test_sqs_hears_of_the_failed_messages_only_and_after_every_record(start_s3, sandbox, sqs, monkeypatch):

@@ -8,6 +8,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.retries import standard as theirs
 from botocore.retries.quota import RetryQuota
 
+from common.deadline import GRACE_S, MARGIN_S
 from common.environment import SettingsError
 from common.retries import ATTEMPTS, RETRIES
 from common.s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
@@ -170,6 +171,9 @@ def test_retries_and_timeouts_fit_into_the_published_timeout(client_environment)
     config = build_client("us-east-1").meta.config
     assert (config.retries["mode"], config.retries["total_max_attempts"]) == ("standard", ATTEMPTS)
     assert (config.connect_timeout, config.read_timeout) == (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+    agreed = json.loads(AGREED.with_name("timeouts.json").read_text())
+    assert (agreed["connect_s"], agreed["read_s"]) == (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+    assert (agreed["deadline_margin_s"], agreed["deadline_grace_s"]) == (MARGIN_S, GRACE_S)
     assert config.connect_timeout + config.read_timeout < PUBLISHED_TIMEOUT_S
 
 

@@ -1,4 +1,4 @@
-"""The placing function: the data set is on the mount as it is in the bucket, whatever was there before."""
+"""The seeding function: the data set is on the mount as it is in the bucket, whatever was there before."""
 
 import json
 import os
@@ -12,14 +12,14 @@ from tests.unit.functions.lambda_sandbox import Context
 
 @pytest.fixture
 def place(start_s3, mount, monkeypatch):
-    """Return a function that invokes the placing function; gives what it returns."""
+    """Return a function that invokes the seeding function; gives what it returns."""
     for name in ("CONCURRENCY_LIMIT", "MEMORY_SIZE", "EXPERIMENT_TAG", "FILE_NAME"):
         monkeypatch.delenv(name)  # it has no need of them
     monkeypatch.setenv("MOUNT_PATH", str(mount))
-    from filesystem import placing
+    from filesystem import seeding
 
     def place(remaining_s=60):
-        answer = placing.handler({}, Context(remaining_s))
+        answer = seeding.handler({}, Context(remaining_s))
         return json.loads(json.dumps(answer))
 
     return place
@@ -27,9 +27,9 @@ def place(start_s3, mount, monkeypatch):
 
 def refused(place, **changes):
     """Invoke and return the one line that the function fails with."""
-    from filesystem.placing import PlacingError
+    from filesystem.seeding import SeedingError
 
-    with pytest.raises(PlacingError) as caught:
+    with pytest.raises(SeedingError) as caught:
         place(**changes)
     assert str(caught.value).isprintable()
     return str(caught.value)

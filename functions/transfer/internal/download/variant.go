@@ -24,9 +24,9 @@ const (
 	Tmp     = "tmp"     // a file
 )
 
-// Way is how to download. Parallel (connections) and PartBytes are of Ranges only; MemoryMB is what the function has (0:
+// Variant is how to download. Parallel (connections) and PartBytes are of Ranges only; MemoryMB is what the function has (0:
 // not known), of Memory only.
-type Way struct {
+type Variant struct {
 	Method, Sink string
 	Parallel     int
 	PartBytes    int64
@@ -43,11 +43,11 @@ type Job struct {
 }
 
 // name is the record's method.
-func (w Way) name() string { return "go_" + w.Method }
+func (v Variant) name() string { return "go_" + v.Method }
 
-// Check refuses a checksum that this way can't compute.
-func (w Way) Check(checksum *Checksum) error {
-	if checksum != nil && checksum.Algorithm == sha256Name && w.Method == Ranges && w.Sink == Discard {
+// Check refuses a checksum that this variant can't compute.
+func (v Variant) Check(checksum *Checksum) error {
+	if checksum != nil && checksum.Algorithm == sha256Name && v.Method == Ranges && v.Sink == Discard {
 		return failure.New(failure.WorkOrder, "discarded ranges arrive out of order, so only a crc32 can be computed: use a crc32, or set SINK to memory or tmp")
 	}
 	return nil
@@ -56,21 +56,21 @@ func (w Way) Check(checksum *Checksum) error {
 // transfer is one download under way.
 type transfer struct {
 	Job
-	way    Way
-	sink   sink
-	seen   *observed
-	object s3.Object // known from the first answer on
+	variant Variant
+	sink    sink
+	seen    *observed
+	object  s3.Object // known from the first answer on
 }
 
 // newRunner makes what runs the downloads of one process.
 func newRunner() *deadline.Runner { return &deadline.Runner{Operation: "download", Thing: "object"} }
 
 // timed does one download, which is stopped at the deadline: its connections are closed.
-func timed(ctx context.Context, runner *deadline.Runner, way Way, job Job, until time.Time) Outcome {
+func timed(ctx context.Context, runner *deadline.Runner, variant Variant, job Job, until time.Time) Outcome {
 	if err := runner.MakeWay(until); err != nil {
 		return NotStarted(err)
 	}
-	transfer := &transfer{Job: job, way: way, sink: newSink(way, job), seen: observe()}
+	transfer := &transfer{Job: job, variant: variant, sink: newSink(variant, job), seen: observe()}
 	return transfer.seen.outcome(runner.Run(ctx, until, transfer.seen.bytes.Load, transfer.complete))
 }
 
@@ -107,7 +107,7 @@ func (t *transfer) verify() error {
 
 // run brings the object into the sink.
 func (t *transfer) run(ctx context.Context) error {
-	if t.way.Method == Ranges {
+	if t.variant.Method == Ranges {
 		return t.ranges(ctx)
 	}
 	return t.span(ctx, 0, s3.Whole, func() error { return nil })

@@ -26,8 +26,9 @@ const (
 	silence = 90 * time.Second
 )
 
-// Way is how to copy. CallsPerS caps the calls of this worker; 0: no cap.
-type Way struct {
+// Policy is how to call S3: how much at once, how fast, and how often again. CallsPerS caps the calls of this worker; 0: no
+// cap.
+type Policy struct {
 	Parallel  int
 	RetryMode string
 	Attempts  int64 // tries of one call, the first included
@@ -36,8 +37,8 @@ type Way struct {
 }
 
 // lister is the client for what a copy lists and reads besides its copies: as patient with SlowDown as they are.
-func (w Way) lister(client *s3.Client) *s3.Client {
-	if w.Pace == Adaptive {
+func (p Policy) lister(client *s3.Client) *s3.Client {
+	if p.Pace == Adaptive {
 		return client.Patiently()
 	}
 	return client

@@ -1,7 +1,7 @@
-"""The function that puts the data set on the mount: copies it from the bucket, and verifies it by checksum.
+"""The function that seeds the mount: copies the data set from the bucket, and verifies it by checksum.
 
 `handler` is the entry point; what its event says doesn't matter. It may be invoked again at any time: what is there
-already stays, what is missing or was changed is put, and what doesn't belong to the data set is removed. A file that
+already stays, what is missing or was changed is copied, and what doesn't belong to the data set is removed. A file that
 was verified has the time of its object, as tools that synchronize do it: so no list of them is kept.
 """
 
@@ -25,7 +25,7 @@ from common.object_read import ObjectRead
 from common.raw_s3 import RawS3
 from common.slots import FileSlot
 from filesystem.copy_order import LARGE, SMALL
-from filesystem.names import placed
+from filesystem.names import by_path
 from filesystem.pool import fetch_file
 from filesystem.reading import each
 from filesystem.settings import read_mount_path
@@ -38,14 +38,14 @@ _MARGIN_S = 5.0
 _UNVERIFIED = ".stampede-unverified"
 
 
-class PlacingError(Exception):
+class SeedingError(Exception):
     """The data set isn't on the mount; the message is one line that begins with a word of ERROR_TYPES."""
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
-    """Put the data set on the mount; returns files and bytes of it, the seconds taken, and how many were there already.
+    """Seed the mount; returns files and bytes of it, the seconds taken, and how many were there already.
 
-    Raises PlacingError, which the caller of the function sees as its error.
+    Raises SeedingError, which the caller of the function sees as its error.
     """
     measurement = Measurement()
     late = DeadlineExceeded("the time ran out before all files were written: invoke again (those written are kept)")
@@ -53,16 +53,16 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
     alarm.daemon = True
     alarm.start()
     try:
-        return _place(os.environ, measurement)
+        return _seed(os.environ, measurement)
     except OSError as error:  # of the mount, since those of the network have names of their own
-        raise PlacingError(f"FileError: the mount can't be written: {error}") from None
+        raise SeedingError(f"FileError: the mount can't be written: {error}") from None
     except Exception as error:
-        raise PlacingError(": ".join(describe(error))) from None
+        raise SeedingError(": ".join(describe(error))) from None
     finally:
         alarm.cancel()
 
 
-def _place(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any]:
+def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any]:
     began_s = time.perf_counter()
     mount = Path(read_mount_path(environ))
     if not mount.is_dir():
@@ -70,39 +70,39 @@ def _place(environ: Mapping[str, str], measurement: Measurement) -> dict[str, An
     s3 = RawS3(text(environ, "BUCKET_NAME"), read_region(environ), environ)
     objects: dict[str, ListedObject] = {}
     for dataset in (LARGE, SMALL):
-        found = placed(listed_objects(s3, f"{dataset}/", measurement), f"{dataset}/")
-        if not found:
+        listed = by_path(listed_objects(s3, f"{dataset}/", measurement), f"{dataset}/")
+        if not listed:
             raise NoData(f"there is no object under {dataset}/ in the bucket: upload the data set (stampede dataset)")
-        objects |= {f"{dataset}/{path}": one for path, one in found.items()}
+        objects |= {f"{dataset}/{path}": listed_object for path, listed_object in listed.items()}
         _remove_strays(mount, dataset, objects)
-    missing = {path: one for path, one in objects.items() if not _is_there(mount / path, one)}
+    missing = {path: expected for path, expected in objects.items() if not _is_there(mount / path, expected)}
     if missing:
-        _put(mount, s3, missing, measurement)
+        _copy(mount, s3, missing, measurement)
     return {
         "files": len(objects),
-        "bytes": sum(one.size_bytes for one in objects.values()),
+        "bytes": sum(seeded.size_bytes for seeded in objects.values()),
         "seconds": round(time.perf_counter() - began_s, 3),
         "already_there": len(objects) - len(missing),
     }
 
 
-def _put(mount: Path, s3: RawS3, objects: Mapping[str, ListedObject], measurement: Measurement) -> None:
+def _copy(mount: Path, s3: RawS3, objects: Mapping[str, ListedObject], measurement: Measurement) -> None:
     """Copy the objects. A file gets its name once it is verified."""
     unverified, numbers = mount / _UNVERIFIED, itertools.count()
     shutil.rmtree(unverified, ignore_errors=True)  # of one that was killed
     unverified.mkdir()
 
-    def put(path: str) -> None:
-        one, file, slot = objects[path], unverified / str(next(numbers)), _HashingSlot()
-        fetch_file(ObjectRead(s3, one.key, measurement, one.etag, one.size_bytes), slot, file)
+    def copy(path: str) -> None:
+        source, file, slot = objects[path], unverified / str(next(numbers)), _HashingSlot()
+        fetch_file(ObjectRead(s3, source.key, measurement, source.etag, source.size_bytes), slot, file)
         if slot.sha256.hexdigest() != _sha256(file):
             raise ChecksumMismatch(f"{path!a:.100} on the mount differs from the object in S3: invoke again")
-        os.utime(file, (_time_s(one), _time_s(one)))
+        os.utime(file, (_time_s(source), _time_s(source)))
         (mount / path).parent.mkdir(parents=True, exist_ok=True)
         file.replace(mount / path)
 
     try:
-        each(measurement, _THREADS, put, objects)
+        each(measurement, _THREADS, copy, objects)
     finally:
         shutil.rmtree(unverified, ignore_errors=True)
 
@@ -127,20 +127,20 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_there(path: Path, one: ListedObject) -> bool:
+def _is_there(path: Path, expected: ListedObject) -> bool:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
-    return (found.st_size, found.st_mtime) == (one.size_bytes, _time_s(one))
+    return (status.st_size, status.st_mtime) == (expected.size_bytes, _time_s(expected))
 
 
-def _time_s(one: ListedObject) -> int:
-    return int(datetime.fromisoformat(one.modified).timestamp())
+def _time_s(listed: ListedObject) -> int:
+    return int(datetime.fromisoformat(listed.modified).timestamp())
 
 
 def _remove_strays(mount: Path, dataset: str, objects: Mapping[str, ListedObject]) -> None:
-    """Remove every file that no object belongs to, and every link: a file must never be put through one."""
+    """Remove every file that no object belongs to, and every link: no file may be written through one."""
     if (mount / dataset).is_symlink():
         (mount / dataset).unlink()
     for folder, folders, names in os.walk(mount / dataset):
