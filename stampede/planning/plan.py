@@ -15,6 +15,7 @@ from stampede.planning.products import Product, products, replaced, rest
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import declared, refuse_other_owner
+from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
 
@@ -202,11 +203,10 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     if (variable := declared().get(name)) and variable.type == "number":
         _refuse_texts(name, values)
         values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
-    # The experiments' checks have words of their own for what their axes compare.
-    if variable and variable.allowed and name not in {axis.variable for axis in experiment.axes}:
+    if variable and (rule := RULES.get(name)) and rule.choices:
         for value in values:
-            if value is not None and value not in variable.allowed:
-                raise UsageError(f"--set {name}: must be one of {', '.join(map(str, variable.allowed))}, got {value!r}")
+            if value is not None and value not in rule.choices:
+                raise UsageError(f"--set {name}: {rule.rule}, got {value!r}")
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
     return name, values

@@ -242,8 +242,8 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
     cells = demands(plan, defaults)
     rules.refuse_out_of_bounds(cells)
     refuse_too_many(cells)
-    if (no_time := rules.no_time([cell for cell in cells if cell.usage.in_lambda])) is not None:
-        refuse_problems([no_time])
+    if (too_late := rules.late_start([cell for cell in cells if cell.usage.in_lambda])) is not None:
+        refuse_problems([too_late])
     if plan.target != "local":
         refuse_impossible(cells, given.account_concurrency)
     refuse_problems(one for one in experiment.checks([cell.values for cell in cells]) if one.way_out != BUILD)
@@ -265,7 +265,7 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
     working = [cell for cell in cells if cell.usage.in_lambda]
     if not working:
         return
-    refuse_problems([rules.memory(working), rules.trigger(working)])
+    refuse_problems([rules.trigger(working)])
     n = max(cell.concurrency for cell in working)
     if account_concurrency is not None and n > account_concurrency - UNRESERVED:
         raise UsageError(
