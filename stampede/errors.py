@@ -30,7 +30,8 @@ def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
     if not problems:
         return
     more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
-    raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
+    found, way_out = f"{problems[0].check}: {problems[0].found}", problems[0].way_out
+    raise UsageError(found, f"{way_out}{more}") if way_out else UsageError(f"{found}{more}")
 
 
 def one_line(error: BaseException) -> str:

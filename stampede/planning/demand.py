@@ -138,8 +138,8 @@ def _whole(values: Mapping[str, Any], name: str) -> int:
         return int(value)  # as Terraform takes it
     if not _is_whole(value):
         raise UsageError(
-            f"{name}: must be a whole number, got {value!r}; "
-            f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
+            f"{name}: must be a whole number, got {value!r}",
+            f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/",
         )
     return int(value)
 

@@ -170,7 +170,7 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     _refuse_what_is_pinned(given, found)
     plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
-        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run; sweep fewer values")
+        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     for cell in plan.cells():
         n = plan.values(cell).get("concurrency_value", 1)
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
@@ -185,7 +185,7 @@ def _refuse_what_is_pinned(given: Mapping[str, Sequence[Any]], left: Sequence[Pr
         pinned = [one.values[name][0] for one in left if name in one.pinned]
         if len(pinned) == len(left) and any(value not in pinned for value in values):
             always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
-            raise UsageError(f"--set {name}: is always {always} in these cells; leave it out")
+            raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
 
 
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
@@ -193,11 +193,11 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     known = {**declared(), **experiment.order_axes}
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
     if name == "experiment":
-        raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
+        raise UsageError("--set experiment: the experiment isn't a setting of its own plan", "give it as EXPERIMENT")
     if name not in experiment.order_axes:
         refuse_other_owner(name, experiment.name)
     if name in experiment.unused:
-        raise UsageError(f"--set {name}: has no effect on {experiment.name}; leave it out")
+        raise UsageError(f"--set {name}: has no effect on {experiment.name}", "leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
     if (variable := declared().get(name)) and variable.type == "number":
@@ -208,7 +208,7 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
             if value is not None and value not in rule.choices:
                 raise UsageError(f"--set {name}: {rule.rule}, got {value!r}")
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
-        raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
+        raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
     return name, values
 
 
@@ -216,7 +216,7 @@ def _refuse_texts(name: str, values: Sequence[Any]) -> None:
     """Raise UsageError for a number that isn't one, such as the second half of `1,000`; Terraform reads 000 as 0."""
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float | None):
-            raise UsageError(f"--set {name}: must be a number, got {value!r}; write it without separators, like 1000")
+            raise UsageError(f"--set {name}: must be a number, got {value!r}", "write it without separators, like 1000")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
@@ -228,7 +228,7 @@ def split_setting(option: str, text: str, known: Collection[str], has_no: str) -
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
-        raise UsageError(f"{option}: {has_no} {name!r}; {hint}")
+        raise UsageError(f"{option}: {has_no} {name!r}", hint)
     return name, listed
 
 
@@ -242,8 +242,9 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
         values = [_value(part) for part in hcl.split(listed)]
     except HclError as error:
         raise UsageError(
-            f"{option} {name}: {listed!r} can't be read: {error}; write a text with commas, quotes or "
-            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}'
+            f"{option} {name}: {listed!r} can't be read: {error}",
+            "write a text with commas, quotes or "
+            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}',
         ) from None
     for value in values if axis else ():
         if not axis.takes(value):

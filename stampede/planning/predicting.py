@@ -58,7 +58,7 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
             near = difflib.get_close_matches(row.name, parameters, n=1)
             places = ", ".join(f"{path.parent.name}/{path.name}" for path in files(experiment.name, place))
             hint = f"did you mean {near[0]}?" if near else f"its names are in {places}"
-            raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}; {hint}")
+            raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}", hint)
     return parameters.with_rows(given)
 
 
@@ -100,6 +100,11 @@ class Question:
             return self
         share = -(-self.messages // self.rounds)
         return replace(self.varied(messages=share, warm_up=max(self.warm_up, share)), rounds=1)
+
+    @property
+    def floods(self) -> int:
+        """How many such floods the messages are sent in."""
+        return 1 if self.flood is self else self.rounds
 
     def varied(self, **changes: float) -> Question:
         """The same with another number of `messages`, say, or without a `timeout_s`."""
@@ -255,8 +260,8 @@ def refuse_too_many(cells: Sequence[Demand]) -> None:
         for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
             if count > MOST_MESSAGES:
                 raise UsageError(
-                    f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one "
-                    f"flood; use a smaller --{of}-per-concurrency"
+                    f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one flood",
+                    f"use a smaller --{of}-per-concurrency",
                 )
 
 
@@ -270,6 +275,6 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
     if account_concurrency is not None and n > account_concurrency - UNRESERVED:
         raise UsageError(
             f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} can "
-            f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}; sweep "
-            f"a smaller N, or ask AWS for {n + UNRESERVED}"
+            f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}",
+            f"sweep a smaller N, or ask AWS for {n + UNRESERVED}",
         )

@@ -89,8 +89,8 @@ def _parts(url: str) -> Any:
         pass
     without_user = url.rpartition("@")[2]
     raise UsageError(
-        f"AWS_ENDPOINT_URL: {without_user!r} (from the environment, or the profile's endpoint_url) "
-        "isn't a valid URL; write it like http://127.0.0.1:4566"
+        f"AWS_ENDPOINT_URL: {without_user!r} (from the environment, or the profile's endpoint_url) isn't a valid URL",
+        "write it like http://127.0.0.1:4566",
     )
 
 

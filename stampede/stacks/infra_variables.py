@@ -139,7 +139,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{_short(path)} can't be read ({one_line(error)}); correct it or remove it") from None
+        raise UsageError(f"{_short(path)} can't be read ({one_line(error)})", "correct it or remove it") from None
 
 
 @contextlib.contextmanager
@@ -149,7 +149,7 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except HclError as error:
         line = f", line {error.line}" if error.line else ""
-        raise UsageError(f"{_short(path)}{line}: {error}; `terraform validate` has details") from None
+        raise UsageError(f"{_short(path)}{line}: {error}", "`terraform validate` has details") from None
 
 
 def _short(path: Path) -> str:

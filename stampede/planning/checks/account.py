@@ -29,8 +29,8 @@ MOST_FUNCTIONS_LISTED = 200
 
 def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s: float) -> list[Finding]:
     """The checks of the account for a run of `run_s` seconds; where region or credentials are wrong, only that."""
-    if (wrong := regions.unknown(region)) is not None:
-        found, _, hint = wrong.partition("; ")
+    if (unknown := regions.unknown(region)) is not None:
+        found, hint = unknown
         return [Finding("region", PROBLEM, found, f"use --set region=...; {hint}")]
     account = Account(targets.configured({"region": region}))
     who = credentials.identity(account)

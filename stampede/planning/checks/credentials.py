@@ -40,11 +40,10 @@ def identity(account: Account) -> Finding:
     try:
         answer = account.client("sts").get_caller_identity()
     except UsageError as error:
-        found, _, way_out = str(error).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or "correct the region")
+        return Finding("credentials", PROBLEM, error.found, error.way_out or "correct the region")
     except (BotoCoreError, ClientError) as error:
-        found, _, way_out = str(explain(error, "checking the credentials", account.target)).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or HOW_TO_SIGN_IN)
+        failure = explain(error, "checking the credentials", account.target)
+        return Finding("credentials", PROBLEM, failure.found, failure.way_out or HOW_TO_SIGN_IN)
     except NOT_THAT_SERVICE:
         answer = {}
     if not answer.keys() >= {"Account", "Arn"}:

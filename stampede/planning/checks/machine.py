@@ -70,8 +70,7 @@ def terraform() -> Finding:
             return _opentofu_to_build()
         version = _terraform_version(binary)
     except ProviderError as error:
-        found, _, way_out = str(error).partition("; ")
-        return Finding("terraform", PROBLEM, found, way_out)
+        return Finding("terraform", PROBLEM, error.found, error.way_out)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if numbers >= LEAST_TERRAFORM:
         return Finding("terraform", OK, f"{version} ({binary})")
@@ -195,8 +194,8 @@ def _terraform_version(binary: str) -> str:
         return json.loads(reply.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         raise NotReadyError(
-            f"`{binary} version -json` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to "
-            "Terraform or OpenTofu"
+            f"`{binary} version -json` doesn't print what Terraform prints",
+            "set STAMPEDE_TERRAFORM to Terraform or OpenTofu",
         ) from None
 
 

@@ -49,7 +49,7 @@ def with_enough_messages(
     """
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
-        raise UsageError(f"{OPTION}: there is no model of {experiment.name}; use --messages-per-concurrency")
+        raise UsageError(f"{OPTION}: there is no model of {experiment.name}", "use --messages-per-concurrency")
     refuse(plan, defaults, given)
     asked = questions(replace(plan, repeats=1), defaults, plan.target, given)
     found = [_chosen(*one, experiment) for one in asked]
@@ -69,18 +69,18 @@ def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     step = 1
     if experiment.messages is not None:
         step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
-    at_once = cell.concurrency * (1 if question.flood is question else question.rounds)
+    at_once = cell.concurrency * question.floods
     least = -(-max(at_once, LEAST) // step) * step
     try:
         messages = fewest(lambda count: expected(question.varied(messages=count).flood).course, SHARE, least, step)
     except NeverEnoughError as error:
-        raise UsageError(_never(error, cell, question, experiment)) from None
+        raise _never(error, cell, question, experiment) from None
     except UNANSWERED as error:
         raise UsageError(f"{OPTION}: {unanswered(cell, error)}") from None
     return Chosen(cell, question, least, messages)
 
 
-def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
+def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> UsageError:
     """Why no number of messages is enough, and the way out."""
     found, n = error.found, cell.concurrency
     tried = question.varied(messages=error.messages).flood
@@ -94,10 +94,10 @@ def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment
                 f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for N of them to run at the "
                 "same moment"
             )
-    return (
+    return UsageError(
         f"{OPTION}: {cell.alike}: no number of messages reaches {_put(SHARE, experiment)} = {n:,}; "
-        f"with {error.messages:,} {came}, and {why}; sweep a smaller N, or use "
-        "--messages-per-concurrency"
+        f"with {error.messages:,} {came}, and {why}",
+        "sweep a smaller N, or use --messages-per-concurrency",
     )
 
 
@@ -118,15 +118,15 @@ def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], 
     )
     if least_usd > budget_usd:
         raise UsageError(
-            f"{cost}, which is below the least possible cost, {least_usd:.2f} USD; raise --budget-usd, or sweep fewer "
-            "or smaller cells with --set"
+            f"{cost}, which is below the least possible cost, {least_usd:.2f} USD",
+            "raise --budget-usd, or sweep fewer or smaller cells with --set",
         )
     bought = (budget_usd - least_usd) / (enough_usd - least_usd)
     shares = [(one.share_of(int(one.least + bought * (one.messages - one.least))), one.cell.alike) for one in found]
     share, cell = min(shares)
     raise UsageError(
-        f"{cost}; this budget reaches {_percent(share)} in {cell} and at least that in the others; "
-        "raise --budget-usd, or sweep fewer or smaller cells with --set"
+        f"{cost}; this budget reaches {_percent(share)} in {cell} and at least that in the others",
+        "raise --budget-usd, or sweep fewer or smaller cells with --set",
     )
 
 

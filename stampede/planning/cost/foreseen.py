@@ -36,8 +36,7 @@ def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
         rules.refuse_out_of_bounds([demand])
         predicting.refuse_too_many([demand])
         floods = [predicting.expected(one) for one in asked]
-        times = 1 if question.flood is question else question.rounds
-        rounds_s = times * predicting.expected(question.flood).course.drain_s
+        rounds_s = question.floods * predicting.expected(question.flood).course.drain_s
         longest_s = max(_longest_s(one) for one in asked)
     except (UsageError, *predicting.UNANSWERED):
         return demand
