@@ -231,7 +231,7 @@ variable "server_side_proof" {
   nullable    = false
 
   validation {
-    condition     = !var.server_side_proof || !can(regex("^(cn|us-gov)-", var.region))
+    condition     = !var.server_side_proof || !can(regex(local.rules.region.without_access_logs, var.region))
     error_message = "server_side_proof = ${var.server_side_proof}: must be left out in ${var.region}, because S3 in China and GovCloud doesn't deliver server access logs to CloudWatch Logs."
   }
 }

@@ -22,8 +22,8 @@ class Rule:
 
     A number must be whole, from `least` to `most`; a text one of `choices`, or all of it must match `matches`, no part
     of it `never`, within `longest` characters. RE2's syntax, which Terraform takes, is Python's as far as it is used
-    here. `null_means` are values that only null stands for, `shared` the numbers of rules about this and another
-    variable, `attributes` the rules of an object's.
+    here. `null_means` are values that only null stands for, `shared` is what rules about this and another variable
+    compare with, and `attributes` are the rules of an object's.
     """
 
     rule: str = ""
@@ -40,12 +40,17 @@ class Rule:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Rule:
-        """The rule as a file has it: objects are attributes, and keys that no field has are shared numbers."""
-        own = {name: row[name] for name in row if name in {one.name for one in fields(cls)}}
-        attributes = {name: cls.of(value) for name, value in row.items() if isinstance(value, dict)}
-        shared = {name: value for name, value in row.items() if name not in own.keys() | attributes.keys()}
-        lists = {name: tuple(value) for name, value in own.items() if isinstance(value, list)}
-        return cls(**own | lists, shared=shared, attributes=attributes)
+        """The rule as a file has it: objects are attributes, and other keys that no field has are shared."""
+        names = {field.name for field in fields(cls)}
+        own, shared, attributes = {}, {}, {}
+        for name, value in row.items():
+            if name in names:
+                own[name] = tuple(value) if isinstance(value, list) else value
+            elif isinstance(value, dict):
+                attributes[name] = cls.of(value)
+            else:
+                shared[name] = value
+        return cls(**own, shared=shared, attributes=attributes)
 
     def allows(self, value: Any) -> bool:
         """Whether `value` keeps the rule. A value of another kind does: Terraform converts it, or refuses it itself."""

@@ -73,11 +73,10 @@ class Plan:
 
     def blocks(self) -> list[list[Cell]]:
         """The same, together what runs interleaved: the cells of a stack, or a cell alone."""
-        return [
-            block
-            for stack in self.stacks()
-            for block in ([stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack])
-        ]
+        blocks: list[list[Cell]] = []
+        for stack in self.stacks():
+            blocks += [stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack]
+        return blocks
 
     def rounds_of(self, cell: Cell) -> int:
         """In how many rounds a cell sends its messages; 1 for a cell that runs alone."""
@@ -92,8 +91,8 @@ class Plan:
 
     def combinations(self) -> list[dict[str, Any]]:
         """The coordinates of every cell, each once, in the order of the declaration."""
-        found = [one for values in (self.swept, *self.also) for one in Product(values).combinations()]
-        return list({cell_name(one): one for one in found}.values())
+        cells = [cell for values in (self.swept, *self.also) for cell in Product(values).combinations()]
+        return list({cell_name(cell): cell for cell in cells}.values())
 
     def values(self, cell: Cell) -> dict[str, Any]:
         """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
@@ -159,30 +158,30 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     number above 0, or more than MAX_CELLS cells.
     """
     matrix = experiment.matrices[target]
-    found, fixed = products(matrix), dict(matrix.fixed)
-    given = dict(parse_setting(setting, experiment) for setting in settings)
-    for name, values in given.items():
+    parts, fixed = products(matrix), dict(matrix.fixed)
+    given_values = dict(parse_setting(setting, experiment) for setting in settings)
+    for name, values in given_values.items():
         fixed.pop(name, None)
-        if len(values) == 1 and not any(name in one.values for one in found):
+        if len(values) == 1 and not any(name in part.values for part in parts):
             fixed[name] = values[0]
         else:
-            found = replaced(found, name, values)
-    _refuse_what_is_pinned(given, found)
-    plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
+            parts = replaced(parts, name, values)
+    _refuse_what_is_pinned(given_values, parts)
+    plan = Plan(experiment.name, target, parts[0].values, fixed, also=[part.values for part in parts[1:]], **options)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     for cell in plan.cells():
         n = plan.values(cell).get("concurrency_value", 1)
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
-    left = {cell_name(one): rest(experiment, target, {**fixed, **one}) for one in plan.combinations()}
-    return replace(plan, rest={name: values for name, values in left.items() if values})
+    unset = {cell_name(cell): rest(experiment, target, {**fixed, **cell}) for cell in plan.combinations()}
+    return replace(plan, rest={name: values for name, values in unset.items() if values})
 
 
-def _refuse_what_is_pinned(given: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
+def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
     """Raise UsageError for values that no product takes: each that is left has pinned its own."""
-    for name, values in given.items():
-        pinned = [one.values[name][0] for one in left if name in one.pinned]
+    for name, values in given_values.items():
+        pinned = [product.values[name][0] for product in left if name in product.pinned]
         if len(pinned) == len(left) and any(value not in pinned for value in values):
             always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
             raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")

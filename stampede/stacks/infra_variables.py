@@ -80,24 +80,24 @@ def infra_defaults(environ: Mapping[str, str], folder: Path = INFRA) -> dict[str
     """{variable: value} that Terraform uses in `folder` where no -var is given. Raises UsageError."""
     variables = declared(folder)
     values = {name: variable.default for name, variable in variables.items()}
-    for given in (_from_environment(environ, variables), *(_from_file(path, variables) for path in _files(folder))):
+    for source in (_from_environment(environ, variables), *(_from_file(path, variables) for path in _files(folder))):
         # A null for a variable that may not be null stands for its default.
         values |= {
             name: variables[name].default if value is None and not variables[name].nullable else value
-            for name, value in given.items()
+            for name, value in source.items()
         }
     return values
 
 
 def _from_environment(environ: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
-    given = {}
+    values = {}
     for name, variable in variables.items():
         if (text := environ.get(f"TF_VAR_{name}")) is not None:
             try:
-                given[name] = variable.from_environment(text)
+                values[name] = variable.from_environment(text)
             except HclError as error:
                 raise UsageError(f"TF_VAR_{name}: {text!r} isn't a valid value: {error}") from None
-    return given
+    return values
 
 
 def _files(folder: Path) -> list[Path]:

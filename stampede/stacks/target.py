@@ -151,10 +151,10 @@ HOW_TO_SIGN_IN = (
 def _no_profile(name: str) -> UsageError:
     """That the profile which the environment names isn't there, and which ones are."""
     variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
-    there = ", ".join(botocore.session.Session().available_profiles)
-    way_out = f"set it to one of these: {there}" if there else f"create it with `aws configure --profile {name}`"
-    found = f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials"
-    return UsageError(found, f"{way_out}, or unset it")
+    profiles = ", ".join(botocore.session.Session().available_profiles)
+    way_out = f"set it to one of these: {profiles}" if profiles else f"create it with `aws configure --profile {name}`"
+    problem = f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials"
+    return UsageError(problem, f"{way_out}, or unset it")
 
 
 def resolve(arguments: argparse.Namespace) -> Target:
@@ -284,27 +284,27 @@ def aws_terraform() -> Terraform:
 
 def _applied(kind: str | None) -> Target:
     """The stack that is applied; with two of them the user has to say which."""
-    found = []
+    stacks = []
     if kind in (None, "local"):
         emulator = ministack.running(stack.STATE_DIR)
         is_initialised = (stack.FOLDER / "infra" / ".terraform").exists()
         if emulator and is_initialised and (outputs := local_terraform(emulator.endpoint_url).outputs()):
-            found.append(Target("local", outputs, emulator.endpoint_url))
+            stacks.append(Target("local", outputs, emulator.endpoint_url))
     if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
         outputs = aws_terraform().outputs()
         if outputs:
-            found.append(configured(outputs))
-    if len(found) > 1:
+            stacks.append(configured(outputs))
+    if len(stacks) > 1:
         raise UsageError(
             "--target: a local stack and one in infra/ are both applied", "use --target local or --target aws"
         )
-    if not found:
+    if not stacks:
         raise NoStackError(
             "no applied stack found",
             "deploy one on AWS with `terraform -chdir=infra apply`, or a local "
             "one with `stampede emulator start --apply`",
         )
-    return found[0]
+    return stacks[0]
 
 
 def _read_outputs(path: Path) -> dict[str, Any]:

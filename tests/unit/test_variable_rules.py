@@ -23,6 +23,14 @@ def test_a_rule_in_words_has_the_numbers_and_the_choices_that_it_is_checked_by(n
     assert "must be" in rule.rule and not rule.rule.endswith(".")  # Terraform's messages end in one
 
 
+def test_a_description_names_the_bounds_of_the_rule():
+    text = "".join(path.read_text() for path in INFRA.glob("variables*.tf"))
+    descriptions = dict(re.findall(r'(?ms)^variable "(\w+)" \{.*?^  description = "(.*?)"$', text))
+    for name, rule in RULES.items():
+        bounds = [bound for bound in (rule.least, rule.most) if abs(bound) != float("inf")]
+        assert all(f"{bound}" in descriptions[name] for bound in bounds), name
+
+
 def test_every_rule_is_of_a_variable_in_the_file_that_goes_with_its_own():
     for name, variable in declared().items():
         text = (INFRA / f"rules{'_' if variable.experiment else ''}{variable.experiment}.json").read_text()
