@@ -11,9 +11,6 @@ locals {
   # Where each method puts the bytes when nothing is said: as in functions/download/methods.py.
   sink = coalesce(var.sink, endswith(var.method, "stream") ? "discard" : endswith(var.method, "ranges") ? "memory" : "tmp")
 
-  # What a function needs besides the object, when it holds that in memory, in MB: the runtime and its own code.
-  other_memory_mb = 128
-
   download_in_tmp = { mb = local.sink == "tmp" ? var.object_size_mb : 0, what = "object_size_mb" }
 
   download = {

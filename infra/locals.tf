@@ -35,13 +35,16 @@ locals {
     express    = local.express
   }[var.experiment]
 
+  # What a variable must be: variables_<experiment>.tf has its rules in rules_<experiment>.json. Python's checks read them too.
+  rules = merge([for name in fileset(path.module, "rules*.json") : jsondecode(file("${path.module}/${name}"))]...)
+
   memory_size          = coalesce(var.memory_size, local.defaults.memory_size)
   timeout_s            = coalesce(var.timeout_s, local.defaults.timeout_s)
   architecture         = coalesce(var.architecture, local.defaults.architecture)
   ephemeral_storage_mb = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb)
   source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
 
-  visibility_timeout_s = coalesce(var.visibility_timeout_s, 6 * local.timeout_s)
+  visibility_timeout_s = coalesce(var.visibility_timeout_s, local.rules.visibility_timeout_s.timeouts * local.timeout_s)
   # AWS asks for at least 5: a message that stays throttled for its whole visibility timeout counts as received.
   max_receive_count = 5
 

@@ -8,10 +8,10 @@ variable "s3_bucket_name" {
 
   validation {
     condition = var.s3_bucket_name == null ? true : (
-      can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.s3_bucket_name)) &&
-      !can(regex("\\.\\.|\\.-|-\\.|^[0-9]+(\\.[0-9]+){3}$|^xn--|^sthree-|-s3alias$|--ol-s3$", var.s3_bucket_name))
+      can(regex(local.rules.s3_bucket_name.matches, var.s3_bucket_name)) &&
+      !can(regex(local.rules.s3_bucket_name.never, var.s3_bucket_name))
     )
-    error_message = "s3_bucket_name = ${jsonencode(var.s3_bucket_name)}: must be 3 to 63 lower-case letters, digits, hyphens and single dots, begin and end with a letter or digit, not look like an IP address and not use a prefix or suffix that S3 reserves."
+    error_message = "s3_bucket_name = ${jsonencode(var.s3_bucket_name)}: ${local.rules.s3_bucket_name.rule}."
   }
 }
 
@@ -21,17 +21,20 @@ variable "memory_size" {
   default     = null
 
   validation {
-    condition     = var.memory_size == null ? true : var.memory_size >= 128 && var.memory_size <= 10240 && floor(var.memory_size) == var.memory_size
-    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be a whole number of MB from 128 to 10240."
+    condition = var.memory_size == null ? true : (
+      var.memory_size >= local.rules.memory_size.least && var.memory_size <= local.rules.memory_size.most &&
+      floor(var.memory_size) == var.memory_size
+    )
+    error_message = "memory_size = ${jsonencode(var.memory_size)}: ${local.rules.memory_size.rule}."
   }
 
-  # The download's rule. It is here because this is the variable to change.
+  # The download's rule, with room for the runtime and its own code. It is here because this is the variable to change.
   validation {
     condition = (
       var.experiment != "download" || local.sink != "memory" ||
-      coalesce(var.memory_size, local.defaults.memory_size) >= var.object_size_mb + local.other_memory_mb
+      coalesce(var.memory_size, local.defaults.memory_size) >= var.object_size_mb + local.rules.memory_size.beside_object_mb
     )
-    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be at least object_size_mb + ${local.other_memory_mb} = ${var.object_size_mb + local.other_memory_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp; null means ${local.defaults.memory_size}."
+    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be at least object_size_mb + ${local.rules.memory_size.beside_object_mb} = ${var.object_size_mb + local.rules.memory_size.beside_object_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp; null means ${local.defaults.memory_size}."
   }
 }
 
@@ -44,8 +47,8 @@ variable "experiment_tag" {
   # The saved queries read the tag out of the log line with a regular expression: "experiment_tag": "([^"]*)". A quote or a
   # backslash would end it early, and other than ASCII characters are escaped with backslashes in the line.
   validation {
-    condition     = can(regex("^[ !#-\\[\\]-~]{1,256}$", var.experiment_tag))
-    error_message = "experiment_tag = ${jsonencode(var.experiment_tag)}: must be 1 to 256 printable ASCII characters without double quotes and backslashes, because the saved queries read it from the log line."
+    condition     = can(regex(local.rules.experiment_tag.matches, var.experiment_tag))
+    error_message = "experiment_tag = ${jsonencode(var.experiment_tag)}: ${local.rules.experiment_tag.rule}."
   }
 }
 
@@ -56,20 +59,23 @@ variable "concurrency_value" {
   nullable    = false
 
   validation {
-    condition     = var.concurrency_value >= 1 && var.concurrency_value <= 100000 && floor(var.concurrency_value) == var.concurrency_value
-    error_message = "concurrency_value = ${var.concurrency_value}: must be a whole number from 1 to 100000."
+    condition = (
+      var.concurrency_value >= local.rules.concurrency_value.least && var.concurrency_value <= local.rules.concurrency_value.most &&
+      floor(var.concurrency_value) == var.concurrency_value
+    )
+    error_message = "concurrency_value = ${var.concurrency_value}: ${local.rules.concurrency_value.rule}."
   }
 
   validation {
-    condition     = var.concurrency_value <= 1000 || var.provisioned_pollers != null
-    error_message = "concurrency_value = ${var.concurrency_value}: above 1000 an SQS trigger needs provisioned pollers; set provisioned_pollers too."
+    condition     = var.concurrency_value <= local.rules.concurrency_value.without_pollers || var.provisioned_pollers != null
+    error_message = "concurrency_value = ${var.concurrency_value}: above ${local.rules.concurrency_value.without_pollers} an SQS trigger needs provisioned pollers; set provisioned_pollers too."
   }
 
   # Fewer pollers never reach N, and the run would measure something else than it says. The rule stands here and not with
   # provisioned_pollers, because the rules of two variables can't refer to each other.
   validation {
-    condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * 10 >= var.concurrency_value
-    error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / 10)}, because a poller makes at most 10 invocations at once."
+    condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * local.rules.concurrency_value.per_poller >= var.concurrency_value
+    error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / local.rules.concurrency_value.per_poller)}, because a poller makes at most ${local.rules.concurrency_value.per_poller} invocations at once."
   }
 
   # Each message empties the destination first: of two functions at once, one would delete what the other copies.
@@ -86,8 +92,8 @@ variable "experiment" {
   nullable    = false
 
   validation {
-    condition     = contains(["download", "filesystem", "copy", "copy_host", "express"], var.experiment)
-    error_message = "experiment = ${jsonencode(var.experiment)}: must be one of: download, filesystem, copy, copy_host, express."
+    condition     = contains(local.rules.experiment.choices, var.experiment)
+    error_message = "experiment = ${jsonencode(var.experiment)}: ${local.rules.experiment.rule}."
   }
 }
 
@@ -98,8 +104,8 @@ variable "region" {
   nullable    = false
 
   validation {
-    condition     = can(regex("^[a-z]{2,4}(-[a-z]+){1,2}-[0-9]{1,2}$", var.region))
-    error_message = "region = ${jsonencode(var.region)}: must be the code of an AWS region, such as us-east-1."
+    condition     = can(regex(local.rules.region.matches, var.region))
+    error_message = "region = ${jsonencode(var.region)}: ${local.rules.region.rule}."
   }
 }
 
@@ -111,8 +117,8 @@ variable "prefix" {
 
   # 20 characters leave room for experiment, account and region within the 63 of a bucket name.
   validation {
-    condition     = can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", var.prefix)) && !can(regex("^xn--|^sthree-", var.prefix))
-    error_message = "prefix = ${jsonencode(var.prefix)}: must be 2 to 20 lower-case letters, digits and hyphens, begin with a letter, not end with a hyphen and not begin with xn-- or sthree-."
+    condition     = can(regex(local.rules.prefix.matches, var.prefix)) && !can(regex(local.rules.prefix.never, var.prefix))
+    error_message = "prefix = ${jsonencode(var.prefix)}: ${local.rules.prefix.rule}."
   }
 }
 
@@ -122,8 +128,11 @@ variable "timeout_s" {
   default     = null
 
   validation {
-    condition     = var.timeout_s == null ? true : var.timeout_s >= 1 && var.timeout_s <= 900 && floor(var.timeout_s) == var.timeout_s
-    error_message = "timeout_s = ${jsonencode(var.timeout_s)}: must be a whole number of seconds from 1 to 900."
+    condition = var.timeout_s == null ? true : (
+      var.timeout_s >= local.rules.timeout_s.least && var.timeout_s <= local.rules.timeout_s.most &&
+      floor(var.timeout_s) == var.timeout_s
+    )
+    error_message = "timeout_s = ${jsonencode(var.timeout_s)}: ${local.rules.timeout_s.rule}."
   }
 }
 
@@ -135,9 +144,11 @@ variable "visibility_timeout_s" {
   # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
   validation {
     condition = var.visibility_timeout_s == null ? true : (
-      var.visibility_timeout_s >= 6 * local.timeout_s && var.visibility_timeout_s <= 43200 && floor(var.visibility_timeout_s) == var.visibility_timeout_s
+      var.visibility_timeout_s >= local.rules.visibility_timeout_s.timeouts * local.timeout_s &&
+      var.visibility_timeout_s <= local.rules.visibility_timeout_s.most &&
+      floor(var.visibility_timeout_s) == var.visibility_timeout_s
     )
-    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from 6 x timeout_s = ${6 * local.timeout_s} to 43200."
+    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from ${local.rules.visibility_timeout_s.timeouts} x timeout_s = ${local.rules.visibility_timeout_s.timeouts * local.timeout_s} to ${local.rules.visibility_timeout_s.most}."
   }
 }
 
@@ -148,9 +159,10 @@ variable "maximum_concurrency" {
 
   validation {
     condition = var.maximum_concurrency == null ? true : (
-      var.maximum_concurrency >= 2 && var.maximum_concurrency <= 1000 && floor(var.maximum_concurrency) == var.maximum_concurrency
+      var.maximum_concurrency >= local.rules.maximum_concurrency.least && var.maximum_concurrency <= local.rules.maximum_concurrency.most &&
+      floor(var.maximum_concurrency) == var.maximum_concurrency
     )
-    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must be a whole number from 2 to 1000; for one function at a time, leave it out and set concurrency_value = 1."
+    error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: ${local.rules.maximum_concurrency.rule}; ${local.rules.maximum_concurrency.fix}."
   }
 
   # Above the reserved concurrency the surplus would only be throttled: Lambda tries such a message again until its visibility
@@ -176,18 +188,22 @@ variable "provisioned_pollers" {
 
   validation {
     condition = var.provisioned_pollers == null ? true : (
-      var.provisioned_pollers.minimum >= 2 && var.provisioned_pollers.minimum <= 200 && floor(var.provisioned_pollers.minimum) == var.provisioned_pollers.minimum
+      var.provisioned_pollers.minimum >= local.rules.provisioned_pollers.minimum.least &&
+      var.provisioned_pollers.minimum <= local.rules.provisioned_pollers.minimum.most &&
+      floor(var.provisioned_pollers.minimum) == var.provisioned_pollers.minimum
     )
-    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: minimum must be a whole number from 2 to 200."
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.minimum.rule}."
   }
 
   # AWS's limit for SQS since August 2026. Providers that still have the earlier one, 2000, say so at `plan`; what a later
   # one takes, it gets.
   validation {
     condition = var.provisioned_pollers == null ? true : (
-      var.provisioned_pollers.maximum >= 2 && var.provisioned_pollers.maximum <= 10000 && floor(var.provisioned_pollers.maximum) == var.provisioned_pollers.maximum
+      var.provisioned_pollers.maximum >= local.rules.provisioned_pollers.maximum.least &&
+      var.provisioned_pollers.maximum <= local.rules.provisioned_pollers.maximum.most &&
+      floor(var.provisioned_pollers.maximum) == var.provisioned_pollers.maximum
     )
-    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: maximum must be a whole number from 2 to 10000."
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.maximum.rule}."
   }
 
   validation {
@@ -203,8 +219,8 @@ variable "log_retention_days" {
   nullable    = false
 
   validation {
-    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
-    error_message = "log_retention_days = ${var.log_retention_days}: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653."
+    condition     = contains(local.rules.log_retention_days.choices, var.log_retention_days)
+    error_message = "log_retention_days = ${var.log_retention_days}: ${local.rules.log_retention_days.rule}."
   }
 }
 
@@ -215,7 +231,7 @@ variable "server_side_proof" {
   nullable    = false
 
   validation {
-    condition     = !var.server_side_proof || !can(regex("^(cn|us-gov)-", var.region))
+    condition     = !var.server_side_proof || !can(regex(local.rules.region.without_access_logs, var.region))
     error_message = "server_side_proof = ${var.server_side_proof}: must be left out in ${var.region}, because S3 in China and GovCloud doesn't deliver server access logs to CloudWatch Logs."
   }
 }
@@ -226,8 +242,8 @@ variable "architecture" {
   default     = null
 
   validation {
-    condition     = var.architecture == null ? true : contains(["x86_64", "arm64"], var.architecture)
-    error_message = "architecture = ${jsonencode(var.architecture)}: must be x86_64 or arm64."
+    condition     = var.architecture == null ? true : contains(local.rules.architecture.choices, var.architecture)
+    error_message = "architecture = ${jsonencode(var.architecture)}: ${local.rules.architecture.rule}."
   }
 
   validation {
@@ -243,14 +259,15 @@ variable "ephemeral_storage_mb" {
 
   validation {
     condition = var.ephemeral_storage_mb == null ? true : (
-      var.ephemeral_storage_mb >= 512 && var.ephemeral_storage_mb <= 10240 && floor(var.ephemeral_storage_mb) == var.ephemeral_storage_mb
+      var.ephemeral_storage_mb >= local.rules.ephemeral_storage_mb.least && var.ephemeral_storage_mb <= local.rules.ephemeral_storage_mb.most &&
+      floor(var.ephemeral_storage_mb) == var.ephemeral_storage_mb
     )
-    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be a whole number of MB from 512 to 10240."
+    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: ${local.rules.ephemeral_storage_mb.rule}."
   }
 
   # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
   validation {
-    condition     = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb) >= local.in_tmp.mb + 64
-    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be at least ${local.in_tmp.what} + 64 = ${local.in_tmp.mb + 64}, or it doesn't fit into /tmp; null means ${local.defaults.ephemeral_storage_mb}."
+    condition     = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb) >= local.in_tmp.mb + local.rules.ephemeral_storage_mb.beside_contents_mb
+    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be at least ${local.in_tmp.what} + ${local.rules.ephemeral_storage_mb.beside_contents_mb} = ${local.in_tmp.mb + local.rules.ephemeral_storage_mb.beside_contents_mb}, or it doesn't fit into /tmp; null means ${local.defaults.ephemeral_storage_mb}."
   }
 }

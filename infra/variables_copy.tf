@@ -7,9 +7,10 @@ variable "object_count" {
 
   validation {
     condition = var.object_count == null ? true : (
-      var.object_count >= 1 && var.object_count <= 100000000 && floor(var.object_count) == var.object_count
+      var.object_count >= local.rules.object_count.least && var.object_count <= local.rules.object_count.most &&
+      floor(var.object_count) == var.object_count
     )
-    error_message = "object_count = ${jsonencode(var.object_count)}: must be a whole number from 1 to 100000000."
+    error_message = "object_count = ${jsonencode(var.object_count)}: ${local.rules.object_count.rule}."
   }
 
   # One folder an hour. Invalid dates fail in their own variables; more hours than timeadd can count don't fit.
@@ -30,9 +31,10 @@ variable "object_bytes" {
   # The limit of one CopyObject: AWS's pages say 5 GB, S3's error 5368709120 (S3 User Guide, "Copying, moving, and renaming objects").
   validation {
     condition = var.object_bytes == null ? true : (
-      var.object_bytes >= 1 && var.object_bytes <= 5368709120 && floor(var.object_bytes) == var.object_bytes
+      var.object_bytes >= local.rules.object_bytes.least && var.object_bytes <= local.rules.object_bytes.most &&
+      floor(var.object_bytes) == var.object_bytes
     )
-    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: must be a whole number of bytes from 1 to 5368709120, the most that one CopyObject copies (AWS calls it 5 GB); copy a larger object in parts, as `aws s3 cp` does."
+    error_message = "object_bytes = ${jsonencode(var.object_bytes)}: ${local.rules.object_bytes.rule}; ${local.rules.object_bytes.fix}."
   }
 }
 
@@ -55,8 +57,8 @@ variable "date_from" {
   nullable    = false
 
   validation {
-    condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.date_from)) && can(timeadd("${var.date_from}T00:00:00Z", "0s"))
-    error_message = "date_from = ${jsonencode(var.date_from)}: must be a calendar date, such as 2015-01-01."
+    condition     = can(regex(local.rules.date_from.matches, var.date_from)) && can(timeadd("${var.date_from}T00:00:00Z", "0s"))
+    error_message = "date_from = ${jsonencode(var.date_from)}: ${local.rules.date_from.rule}."
   }
 }
 
@@ -67,8 +69,8 @@ variable "date_to" {
   nullable    = false
 
   validation {
-    condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.date_to)) && can(timeadd("${var.date_to}T00:00:00Z", "0s"))
-    error_message = "date_to = ${jsonencode(var.date_to)}: must be a calendar date, such as 2019-12-31."
+    condition     = can(regex(local.rules.date_to.matches, var.date_to)) && can(timeadd("${var.date_to}T00:00:00Z", "0s"))
+    error_message = "date_to = ${jsonencode(var.date_to)}: ${local.rules.date_to.rule}."
   }
 
   validation {
@@ -84,8 +86,11 @@ variable "objects_per_folder" {
   nullable    = false
 
   validation {
-    condition     = var.objects_per_folder >= 1 && var.objects_per_folder <= 1000000 && floor(var.objects_per_folder) == var.objects_per_folder
-    error_message = "objects_per_folder = ${var.objects_per_folder}: must be a whole number from 1 to 1000000."
+    condition = (
+      var.objects_per_folder >= local.rules.objects_per_folder.least && var.objects_per_folder <= local.rules.objects_per_folder.most &&
+      floor(var.objects_per_folder) == var.objects_per_folder
+    )
+    error_message = "objects_per_folder = ${var.objects_per_folder}: ${local.rules.objects_per_folder.rule}."
   }
 }
 
@@ -96,8 +101,8 @@ variable "key_order" {
   nullable    = false
 
   validation {
-    condition     = contains(["straight", "reversed_hash"], var.key_order)
-    error_message = "key_order = ${jsonencode(var.key_order)}: must be straight or reversed_hash."
+    condition     = contains(local.rules.key_order.choices, var.key_order)
+    error_message = "key_order = ${jsonencode(var.key_order)}: ${local.rules.key_order.rule}."
   }
 }
 
@@ -108,8 +113,11 @@ variable "masters" {
   nullable    = false
 
   validation {
-    condition     = var.masters >= 1 && var.masters <= 1000 && floor(var.masters) == var.masters
-    error_message = "masters = ${var.masters}: must be a whole number from 1 to 1000."
+    condition = (
+      var.masters >= local.rules.masters.least && var.masters <= local.rules.masters.most &&
+      floor(var.masters) == var.masters
+    )
+    error_message = "masters = ${var.masters}: ${local.rules.masters.rule}."
   }
 }
 
@@ -119,8 +127,11 @@ variable "slice_rows" {
   default     = null
 
   validation {
-    condition     = var.slice_rows == null ? true : var.slice_rows >= 1 && var.slice_rows <= 100000 && floor(var.slice_rows) == var.slice_rows
-    error_message = "slice_rows = ${jsonencode(var.slice_rows)}: must be a whole number from 1 to 100000."
+    condition = var.slice_rows == null ? true : (
+      var.slice_rows >= local.rules.slice_rows.least && var.slice_rows <= local.rules.slice_rows.most &&
+      floor(var.slice_rows) == var.slice_rows
+    )
+    error_message = "slice_rows = ${jsonencode(var.slice_rows)}: ${local.rules.slice_rows.rule}."
   }
 }
 
@@ -131,7 +142,10 @@ variable "data_seed" {
   nullable    = false
 
   validation {
-    condition     = var.data_seed >= 0 && var.data_seed <= 4294967295 && floor(var.data_seed) == var.data_seed
-    error_message = "data_seed = ${var.data_seed}: must be a whole number from 0 to 4294967295."
+    condition = (
+      var.data_seed >= local.rules.data_seed.least && var.data_seed <= local.rules.data_seed.most &&
+      floor(var.data_seed) == var.data_seed
+    )
+    error_message = "data_seed = ${var.data_seed}: ${local.rules.data_seed.rule}."
   }
 }

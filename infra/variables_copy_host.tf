@@ -7,8 +7,8 @@ variable "instance_type" {
   nullable    = false
 
   validation {
-    condition     = can(regex("^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\\.(nano|micro|small|medium|large|[0-9]*xlarge|metal(-[0-9]+xl)?)$", var.instance_type))
-    error_message = "instance_type = ${jsonencode(var.instance_type)}: must be the name of an EC2 instance type, family.size, such as m5a.8xlarge."
+    condition     = can(regex(local.rules.instance_type.matches, var.instance_type))
+    error_message = "instance_type = ${jsonencode(var.instance_type)}: ${local.rules.instance_type.rule}."
   }
 }
 

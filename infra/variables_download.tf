@@ -9,10 +9,10 @@ variable "s3_file_name" {
   # The key goes into the function's policy, where * ? and $ would widen what it may read.
   validation {
     condition = (
-      can(regex("^[A-Za-z0-9!_.'()-][A-Za-z0-9!_.'()/-]*$", var.s3_file_name)) &&
-      length(var.s3_file_name) <= 1024 && !endswith(var.s3_file_name, "/")
+      can(regex(local.rules.s3_file_name.matches, var.s3_file_name)) &&
+      length(var.s3_file_name) <= local.rules.s3_file_name.longest
     )
-    error_message = "s3_file_name = ${jsonencode(var.s3_file_name)}: must be 1 to 1024 characters out of letters, digits and ! - _ . ' ( ) /, without a slash at either end."
+    error_message = "s3_file_name = ${jsonencode(var.s3_file_name)}: ${local.rules.s3_file_name.rule}."
   }
 }
 
@@ -23,8 +23,8 @@ variable "method" {
   nullable    = false
 
   validation {
-    condition     = contains(["download_file", "stream", "ranges", "crt", "go_stream", "go_ranges"], var.method)
-    error_message = "method = ${jsonencode(var.method)}: must be one of: download_file, stream, ranges, crt, go_stream, go_ranges."
+    condition     = contains(local.rules.method.choices, var.method)
+    error_message = "method = ${jsonencode(var.method)}: ${local.rules.method.rule}."
   }
 }
 
@@ -34,12 +34,12 @@ variable "sink" {
   default     = null
 
   validation {
-    condition     = var.sink == null ? true : contains(["discard", "memory", "tmp"], var.sink)
-    error_message = "sink = ${jsonencode(var.sink)}: must be one of: discard, memory, tmp."
+    condition     = var.sink == null ? true : contains(local.rules.sink.choices, var.sink)
+    error_message = "sink = ${jsonencode(var.sink)}: ${local.rules.sink.rule}."
   }
 
   validation {
-    condition     = !contains(["download_file", "crt"], var.method) || !contains(["discard", "memory"], coalesce(var.sink, "tmp"))
+    condition     = !contains(local.rules.sink.methods_to_tmp, var.method) || !contains(["discard", "memory"], coalesce(var.sink, "tmp"))
     error_message = "sink = ${jsonencode(var.sink)}: must be tmp with method = ${jsonencode(var.method)}, which writes a file."
   }
 }
@@ -51,8 +51,11 @@ variable "range_parallel" {
   nullable    = false
 
   validation {
-    condition     = var.range_parallel >= 1 && var.range_parallel <= 64 && floor(var.range_parallel) == var.range_parallel
-    error_message = "range_parallel = ${var.range_parallel}: must be a whole number of connections from 1 to 64."
+    condition = (
+      var.range_parallel >= local.rules.range_parallel.least && var.range_parallel <= local.rules.range_parallel.most &&
+      floor(var.range_parallel) == var.range_parallel
+    )
+    error_message = "range_parallel = ${var.range_parallel}: ${local.rules.range_parallel.rule}."
   }
 }
 
@@ -64,8 +67,11 @@ variable "range_part_mb" {
 
   # Smaller ones pass the 5,500 GETs a second that S3 grants a prefix, as soon as hundreds of functions ask for them.
   validation {
-    condition     = var.range_part_mb >= 16 && var.range_part_mb <= 64 && floor(var.range_part_mb) == var.range_part_mb
-    error_message = "range_part_mb = ${var.range_part_mb}: must be a whole number of MiB from 16 to 64."
+    condition = (
+      var.range_part_mb >= local.rules.range_part_mb.least && var.range_part_mb <= local.rules.range_part_mb.most &&
+      floor(var.range_part_mb) == var.range_part_mb
+    )
+    error_message = "range_part_mb = ${var.range_part_mb}: ${local.rules.range_part_mb.rule}."
   }
 }
 
@@ -76,7 +82,7 @@ variable "object_size_mb" {
   nullable    = false
 
   validation {
-    condition     = var.object_size_mb >= 1 && floor(var.object_size_mb) == var.object_size_mb
-    error_message = "object_size_mb = ${var.object_size_mb}: must be a whole number of MiB, at least 1."
+    condition     = var.object_size_mb >= local.rules.object_size_mb.least && floor(var.object_size_mb) == var.object_size_mb
+    error_message = "object_size_mb = ${var.object_size_mb}: ${local.rules.object_size_mb.rule}."
   }
 }

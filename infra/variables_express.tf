@@ -7,8 +7,8 @@ variable "operation" {
   nullable    = false
 
   validation {
-    condition     = contains(["upload", "download", "count", "aggregate"], var.operation)
-    error_message = "operation = ${jsonencode(var.operation)}: must be one of: upload, download, count, aggregate."
+    condition     = contains(local.rules.operation.choices, var.operation)
+    error_message = "operation = ${jsonencode(var.operation)}: ${local.rules.operation.rule}."
   }
 }
 
@@ -19,8 +19,8 @@ variable "placement" {
   nullable    = false
 
   validation {
-    condition     = contains(["any_zone", "same_zone"], var.placement)
-    error_message = "placement = ${jsonencode(var.placement)}: must be any_zone or same_zone."
+    condition     = contains(local.rules.placement.choices, var.placement)
+    error_message = "placement = ${jsonencode(var.placement)}: ${local.rules.placement.rule}."
   }
 }
 
@@ -30,8 +30,8 @@ variable "zone_id" {
   default     = null
 
   validation {
-    condition     = var.zone_id == null ? true : can(regex("^[a-z]+[0-9]+-az[0-9]+$", var.zone_id))
-    error_message = "zone_id = ${jsonencode(var.zone_id)}: must be the id of a zone, such as use1-az4. A name such as us-east-1a is another zone in another account."
+    condition     = var.zone_id == null ? true : can(regex(local.rules.zone_id.matches, var.zone_id))
+    error_message = "zone_id = ${jsonencode(var.zone_id)}: ${local.rules.zone_id.rule}."
   }
 
   # Also what null means: a region may have none.
@@ -49,9 +49,10 @@ variable "express_bucket_name" {
   # S3 User Guide, "Directory bucket naming rules".
   validation {
     condition = var.express_bucket_name == null ? true : (
-      can(regex("^[a-z0-9]([a-z0-9-]*[a-z0-9])?--[a-z0-9-]+--x-s3$", var.express_bucket_name)) && length(var.express_bucket_name) <= 63
+      can(regex(local.rules.express_bucket_name.matches, var.express_bucket_name)) &&
+      length(var.express_bucket_name) <= local.rules.express_bucket_name.longest
     )
-    error_message = "express_bucket_name = ${jsonencode(var.express_bucket_name)}: must be at most 63 lower-case letters, digits and hyphens, begin with a letter or digit, and end in the zone's suffix, such as --use1-az4--x-s3; the name of the S3 Standard bucket is s3_bucket_name."
+    error_message = "express_bucket_name = ${jsonencode(var.express_bucket_name)}: ${local.rules.express_bucket_name.rule}; ${local.rules.express_bucket_name.fix}."
   }
 
   validation {
@@ -68,8 +69,11 @@ variable "scan_limit_mb" {
 
   # 10 MiB is Athena's own least; 10 TiB cost about 50 USD.
   validation {
-    condition     = var.scan_limit_mb >= 10 && var.scan_limit_mb <= 10485760 && floor(var.scan_limit_mb) == var.scan_limit_mb
-    error_message = "scan_limit_mb = ${var.scan_limit_mb}: must be a whole number of MiB from 10 to 10485760."
+    condition = (
+      var.scan_limit_mb >= local.rules.scan_limit_mb.least && var.scan_limit_mb <= local.rules.scan_limit_mb.most &&
+      floor(var.scan_limit_mb) == var.scan_limit_mb
+    )
+    error_message = "scan_limit_mb = ${var.scan_limit_mb}: ${local.rules.scan_limit_mb.rule}."
   }
 }
 
@@ -81,7 +85,10 @@ variable "query_limit_s" {
 
   # 1800 is what Athena gives a query unless an account has asked for more (Athena User Guide, "Service Quotas").
   validation {
-    condition     = var.query_limit_s >= 1 && var.query_limit_s <= 1800 && floor(var.query_limit_s) == var.query_limit_s
-    error_message = "query_limit_s = ${var.query_limit_s}: must be a whole number of seconds from 1 to 1800, after which Athena itself cancels a query."
+    condition = (
+      var.query_limit_s >= local.rules.query_limit_s.least && var.query_limit_s <= local.rules.query_limit_s.most &&
+      floor(var.query_limit_s) == var.query_limit_s
+    )
+    error_message = "query_limit_s = ${var.query_limit_s}: ${local.rules.query_limit_s.rule}."
   }
 }

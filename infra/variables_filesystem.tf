@@ -7,8 +7,8 @@ variable "storage" {
   nullable    = false
 
   validation {
-    condition     = contains(["s3", "s3_in_vpc", "efs", "s3files"], var.storage)
-    error_message = "storage = ${jsonencode(var.storage)}: must be one of: s3, s3_in_vpc, efs, s3files."
+    condition     = contains(local.rules.storage.choices, var.storage)
+    error_message = "storage = ${jsonencode(var.storage)}: ${local.rules.storage.rule}."
   }
 
   validation {
@@ -23,8 +23,8 @@ variable "read_method" {
   default     = null
 
   validation {
-    condition     = var.read_method == null ? true : contains(["download_file", "pool"], var.read_method)
-    error_message = "read_method = ${jsonencode(var.read_method)}: must be download_file or pool."
+    condition     = var.read_method == null ? true : contains(local.rules.read_method.choices, var.read_method)
+    error_message = "read_method = ${jsonencode(var.read_method)}: ${local.rules.read_method.rule}."
   }
 }
 
@@ -35,8 +35,8 @@ variable "cache" {
   nullable    = false
 
   validation {
-    condition     = contains(["keep", "drop"], var.cache)
-    error_message = "cache = ${jsonencode(var.cache)}: must be keep or drop."
+    condition     = contains(local.rules.cache.choices, var.cache)
+    error_message = "cache = ${jsonencode(var.cache)}: ${local.rules.cache.rule}."
   }
 }
 
@@ -47,8 +47,8 @@ variable "large_file_mb" {
   nullable    = false
 
   validation {
-    condition     = var.large_file_mb >= 1 && floor(var.large_file_mb) == var.large_file_mb
-    error_message = "large_file_mb = ${var.large_file_mb}: must be a whole number of MiB, at least 1."
+    condition     = var.large_file_mb >= local.rules.large_file_mb.least && floor(var.large_file_mb) == var.large_file_mb
+    error_message = "large_file_mb = ${var.large_file_mb}: ${local.rules.large_file_mb.rule}."
   }
 }
 
@@ -60,8 +60,11 @@ variable "small_files" {
 
   # Their keys have five digits.
   validation {
-    condition     = var.small_files >= 1 && var.small_files <= 100000 && floor(var.small_files) == var.small_files
-    error_message = "small_files = ${var.small_files}: must be a whole number from 1 to 100000."
+    condition = (
+      var.small_files >= local.rules.small_files.least && var.small_files <= local.rules.small_files.most &&
+      floor(var.small_files) == var.small_files
+    )
+    error_message = "small_files = ${var.small_files}: ${local.rules.small_files.rule}."
   }
 }
 
@@ -72,8 +75,11 @@ variable "subnet_count" {
   nullable    = false
 
   validation {
-    condition     = var.subnet_count >= 1 && var.subnet_count <= 6 && floor(var.subnet_count) == var.subnet_count
-    error_message = "subnet_count = ${var.subnet_count}: must be a whole number from 1 to 6."
+    condition = (
+      var.subnet_count >= local.rules.subnet_count.least && var.subnet_count <= local.rules.subnet_count.most &&
+      floor(var.subnet_count) == var.subnet_count
+    )
+    error_message = "subnet_count = ${var.subnet_count}: ${local.rules.subnet_count.rule}."
   }
 }
 
@@ -84,8 +90,8 @@ variable "throughput_mode" {
   nullable    = false
 
   validation {
-    condition     = contains(["elastic", "bursting"], var.throughput_mode)
-    error_message = "throughput_mode = ${jsonencode(var.throughput_mode)}: must be elastic or bursting."
+    condition     = contains(local.rules.throughput_mode.choices, var.throughput_mode)
+    error_message = "throughput_mode = ${jsonencode(var.throughput_mode)}: ${local.rules.throughput_mode.rule}."
   }
 }
 
@@ -108,7 +114,7 @@ variable "direct_s3_read" {
   nullable    = false
 
   validation {
-    condition     = contains(["AUTO", "DISABLED"], var.direct_s3_read)
-    error_message = "direct_s3_read = ${jsonencode(var.direct_s3_read)}: must be AUTO or DISABLED."
+    condition     = contains(local.rules.direct_s3_read.choices, var.direct_s3_read)
+    error_message = "direct_s3_read = ${jsonencode(var.direct_s3_read)}: ${local.rules.direct_s3_read.rule}."
   }
 }

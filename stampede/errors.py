@@ -1,4 +1,4 @@
-"""How a verb ends badly: two errors, which the command line prints as one line each."""
+"""How a verb ends badly: two errors, which the command line prints as one line each, and what they have in common."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from collections.abc import Iterable
 from stampede.finding import PROBLEM, Finding
 
 
-class UsageError(Exception):
+class FixableError(Exception):
+    """What is wrong and, where it is known, the way out: its text is one line, "found; way out"."""
+
+    def __init__(self, found: str, way_out: str = "") -> None:
+        super().__init__(f"{found}; {way_out}" if way_out else found)
+        self.found, self.way_out = found, way_out
+
+
+class UsageError(FixableError):
     """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its objects, a stack that
     no other run uses. Nothing was started. Names it, the rule and the way out. Exit status 2."""
 
 
-class RunError(Exception):
+class RunError(FixableError):
     """What was started failed, or can't account for every message. Exit status 1."""
 
 
@@ -22,7 +30,8 @@ def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
     if not problems:
         return
     more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
-    raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
+    found, way_out = f"{problems[0].check}: {problems[0].found}", problems[0].way_out
+    raise UsageError(found, f"{way_out}{more}") if way_out else UsageError(f"{found}{more}")
 
 
 def one_line(error: BaseException) -> str:

@@ -64,8 +64,8 @@ def key_plan(cells: Cells, *, always: bool = False) -> Finding:
         try:
             KeyPlan(objects=planned, seed=cell["data_seed"], **{name: cell[name] for name in KEY_PLAN})
         except KeyPlanError as error:
-            found, _, way_out = str(error).removeprefix("key plan: ").partition("; ")
-            return Finding("key plan", PROBLEM, found, way_out or "change it with --set")
+            found = error.found.removeprefix("key plan: ")
+            return Finding("key plan", PROBLEM, found, error.way_out or "change it with --set")
     counts = sorted({cell["object_count"] for cell in cells})
     sizes = sorted({cell["object_bytes"] for cell in cells})
     return Finding("key plan", OK, f"{_range(counts)} objects of {_range(sizes)} bytes")

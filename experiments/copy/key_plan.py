@@ -23,14 +23,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from stampede.errors import UsageError
-from stampede.experiment.objects import MOST_COPY_BYTES
+from stampede.variable_rules import RULES
 
-STRAIGHT, REVERSED_HASH = "straight", "reversed_hash"
-KEY_ORDERS = (STRAIGHT, REVERSED_HASH)
-# infra's rules (variables_copy.tf).
-MOST_OBJECTS, MOST_OBJECTS_PER_FOLDER, MOST_MASTERS, MOST_SEED = 100_000_000, 1_000_000, 1000, 2**32 - 1
+STRAIGHT = "straight"
+# The variable of infra/ that sets each parameter, where its name is another one.
+VARIABLES = {"objects": "object_count", "seed": "data_seed"}
 MOST_SLICES = 1_000_000  # slice names have six digits
-MOST_SLICE_ROWS = 100_000
 MOST_KEY_BYTES = 1024  # S3's limit
 HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
@@ -39,7 +37,7 @@ MASTERS_PREFIX, MANIFESTS_PREFIX = "masters/", "manifest/"
 
 
 class KeyPlanError(UsageError):
-    """The parameters of a key plan don't fit together; its text is one line with the way out."""
+    """The parameters of a key plan don't fit together."""
 
 
 class Row(NamedTuple):
@@ -69,43 +67,35 @@ class KeyPlan:
     destination_prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name, variable, least, most in (
-            ("objects", "object_count", 1, MOST_OBJECTS),
-            ("object_bytes", "object_bytes", 1, MOST_COPY_BYTES),
-            ("objects_per_folder", "objects_per_folder", 1, MOST_OBJECTS_PER_FOLDER),
-            ("masters", "masters", 1, MOST_MASTERS),
-            ("slice_rows", "slice_rows", 1, MOST_SLICE_ROWS),
-            ("seed", "data_seed", 0, MOST_SEED),
-        ):
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise KeyPlanError(
-                    f"key plan: {variable} must be a whole number from {least:,} to {most:,}, got {value!r}"
-                )
-        if self.key_order not in KEY_ORDERS:
-            raise KeyPlanError(f"key plan: key_order must be {' or '.join(KEY_ORDERS)}, got {self.key_order!r}")
+        for name in ("objects", "object_bytes", "objects_per_folder", "key_order", "masters", "slice_rows", "seed"):
+            value, variable = getattr(self, name), VARIABLES.get(name, name)
+            rule = RULES[variable]
+            if type(value) not in (int, str) or not rule.allows(value):
+                raise KeyPlanError(f"key plan: {variable} {rule.rule}, got {value!r}", rule.fix)
         self._check_room()
 
     def _check_room(self) -> None:
         """Whether the objects fit into the dates, the slices and the length of a key."""
         hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
         if hours <= 0:
-            raise KeyPlanError(f"key plan: date_to {self.date_to} is before date_from {self.date_from}; swap them")
+            raise KeyPlanError(f"key plan: date_to {self.date_to} is before date_from {self.date_from}", "swap them")
         if self.objects > hours * self.objects_per_folder:
             raise KeyPlanError(
                 f"key plan: {self.objects:,} objects don't fit into {hours:,} hours ({self.date_from} to "
-                f"{self.date_to}) with {self.objects_per_folder:,} per folder; use a later date_to, or "
-                f"objects_per_folder = {-(-self.objects // hours):,}"
+                f"{self.date_to}) with {self.objects_per_folder:,} per folder",
+                f"use a later date_to, or objects_per_folder = {-(-self.objects // hours):,}",
             )
         if self.slice_count > MOST_SLICES:
             raise KeyPlanError(
                 f"key plan: {self.objects:,} objects make {self.slice_count:,} slices of {self.slice_rows:,} rows, "
-                f"more than {MOST_SLICES:,}; use slice_rows = {-(-self.objects // MOST_SLICES):,} or more"
+                f"more than {MOST_SLICES:,}",
+                f"use slice_rows = {-(-self.objects // MOST_SLICES):,} or more",
             )
         if (size := len(next(self.rows()).destination.encode())) > MOST_KEY_BYTES:
             raise KeyPlanError(
                 f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, more than S3's "
-                f"{MOST_KEY_BYTES:,}; use a shorter prefix"
+                f"{MOST_KEY_BYTES:,}",
+                "use a shorter prefix",
             )
 
     @classmethod
@@ -115,7 +105,7 @@ class KeyPlan:
             return cls(**output, destination_prefix=destination_prefix)
         except TypeError as error:
             raise KeyPlanError(
-                f"key plan: the stack's output doesn't fit this version ({error}); apply the stack again"
+                f"key plan: the stack's output doesn't fit this version ({error})", "apply the stack again"
             ) from None
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Checks of how a plan downloads: methods and sinks that there are, what has to be built for them, memory and /tmp.
+"""Checks of how a plan downloads: sinks that the methods have, what has to be built for them, memory and /tmp.
 
 Terraform refuses most of this too, but only when it comes to the cell; that may be the last of many.
 """
@@ -12,31 +12,24 @@ from stampede.checkout import ROOT
 from stampede.experiment import go_program
 from stampede.experiment.usage import TMP_MARGIN_MB
 from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
+from stampede.variable_rules import RULES
 
-# infra's rule: every method writes a file but those that can also throw the bytes away or keep them.
+# Every method writes a file but those that can also throw the bytes away or keep them.
 SINKS = {
-    "download_file": ("tmp",),
-    "crt": ("tmp",),
-    "stream": ("discard", "memory", "tmp"),
-    "ranges": ("discard", "memory", "tmp"),
-    "go_stream": ("discard", "memory", "tmp"),
-    "go_ranges": ("discard", "memory", "tmp"),
+    method: ("tmp",) if method in RULES["sink"].shared["methods_to_tmp"] else RULES["sink"].choices
+    for method in RULES["method"].choices
 }
-# infra's rule; smaller ones pass the rate that S3 grants.
-RANGE_PART_MB = range(16, 64 + 1)
 # What `make functions` builds, by method.
 BUILT = {
     "crt": "functions/download/build/{architecture}/python/awscrt/__init__.py",
     "go_stream": go_program.BUILT,
     "go_ranges": go_program.BUILT,
 }
-# infra's rule: what a function needs besides the object when it holds that in memory.
-OTHER_MEMORY_MB = 128
+# What a function needs besides the object when it holds that in memory.
+OTHER_MEMORY_MB = RULES["memory_size"].shared["beside_object_mb"]
 # The AWS Common Runtime holds ranges until they are written [tried: 330 MiB at most, for 1 GiB in ranges of 16 MiB].
 LEAST_CRT_MEMORY_MB = 512
-MOST_MEMORY_MB = 10_240
-# Lambda's quotas page.
-TMP_MB = range(512, 10_240 + 1)
+TMP_MB = RULES["ephemeral_storage_mb"]
 
 Cells = Sequence[Mapping[str, Any]]
 
@@ -47,17 +40,12 @@ def checks(cells: Cells) -> list[Finding]:
 
 
 def method(cells: Cells) -> Finding:
-    """Every method and sink is one that there is, and what the methods need is built."""
+    """Every method has the sink that it is used with, and what the methods need is built."""
     for cell in cells:
         name, sink = cell["method"], cell["sink"]
-        if name not in SINKS:
-            return Finding("method", PROBLEM, f"unknown method {name!r}", f"choose one of {', '.join(SINKS)}")
         if sink not in SINKS[name]:
             found = f"method {name} doesn't support sink {sink!r}"
             return Finding("method", PROBLEM, found, f"use --set sink={' or '.join(SINKS[name])}, or leave it out")
-        if cell["range_part_mb"] not in RANGE_PART_MB:
-            found = f"range_part_mb {cell['range_part_mb']}: must be from {RANGE_PART_MB[0]} to {RANGE_PART_MB[-1]}"
-            return Finding("method", PROBLEM, found, "change --set range_part_mb=...")
         needed = BUILT.get(name, "").format(architecture=cell["architecture"])
         if needed and not (ROOT / needed).is_file():
             found = f"method {name} on {cell['architecture']} needs {needed}, which isn't built"
@@ -83,31 +71,30 @@ def object_memory(cells: Cells) -> Finding:
         f"{wrong['method']} keeps an object of {wrong['object_size_mb']} MiB in memory, but the function has "
         f"{wrong['memory_size']} MB and needs at least the object's size + {OTHER_MEMORY_MB}"
     )
-    more = f"use --set memory_size={needed} or more, or " if needed <= MOST_MEMORY_MB else "use "
+    more = f"use --set memory_size={needed} or more, or " if RULES["memory_size"].allows(needed) else "use "
     return Finding("object and memory", PROBLEM, found, f"{more}--set sink=discard or tmp")
 
 
 def temporary_storage(cells: Cells) -> Finding:
-    """The object fits into /tmp where it is put there, and /tmp is within Lambda's limits."""
+    """The object fits into /tmp where it is put there."""
     wrong = next((cell for cell in cells if not _fits_into_tmp(cell)), None)
     if wrong is None:
         use = "the object fits" if any(cell["sink"] == "tmp" for cell in cells) else "no method writes there"
         least, most = (pick(cell["ephemeral_storage_mb"] for cell in cells) for pick in (min, max))
         return Finding("object and /tmp", OK, f"{least if least == most else f'{least} to {most}'} MB; {use}")
     object_mb, tmp_mb = wrong["object_size_mb"], wrong["ephemeral_storage_mb"]
-    needed = max(TMP_MB.start, object_mb + TMP_MARGIN_MB)
+    needed = object_mb + TMP_MARGIN_MB
     way_out = (
         f"use --set ephemeral_storage_mb={needed}"
-        if object_mb > 0 and needed in TMP_MB
-        else f"use --set object_size_mb=... from 1 to {TMP_MB[-1] - TMP_MARGIN_MB}"
+        if TMP_MB.allows(needed)
+        else f"use --set object_size_mb=... from 1 to {TMP_MB.most - TMP_MARGIN_MB}"
     )
     found = (
         f"an object of {object_mb} MiB with ephemeral_storage_mb {tmp_mb}: "
-        f"/tmp must have 512 to 10240 MB, and at least the object's size + {TMP_MARGIN_MB}"
+        f"/tmp must have {TMP_MB.least} to {TMP_MB.most} MB, and at least the object's size + {TMP_MARGIN_MB}"
     )
     return Finding("object and /tmp", PROBLEM, found, way_out)
 
 
 def _fits_into_tmp(cell: Mapping[str, Any]) -> bool:
-    object_mb, tmp_mb = cell["object_size_mb"], cell["ephemeral_storage_mb"]
-    return tmp_mb in TMP_MB and object_mb > 0 and (object_mb + TMP_MARGIN_MB <= tmp_mb or cell["sink"] != "tmp")
+    return cell["sink"] != "tmp" or cell["object_size_mb"] + TMP_MARGIN_MB <= cell["ephemeral_storage_mb"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.express.orders import DOWNLOAD, OPERATIONS, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from experiments.express.orders import DOWNLOAD, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.express.usage import tariffs
 from experiments.express.work import alone
 from stampede.checkout import INFRA
@@ -17,17 +16,12 @@ from stampede.experiment.objects import BYTES_IN_A_GB, mebibytes
 from stampede.experiment.parameters import known_parameters
 from stampede.experiment.usage import TMP_MARGIN_MB
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.variable_rules import RULES
 
 Cells = Sequence[Mapping[str, Any]]
 
-PLACEMENTS = ("any_zone", "same_zone")
-MOST_TMP_MB = 10_240  # Lambda's quotas page
-# infra's rules: Athena's own least, and what it gives a query unless an account has asked for more.
-ATHENA_LIMITS = {"scan_limit_mb": range(10, 10_485_760 + 1), "query_limit_s": range(1, 1800 + 1)}
 # infra's list: a region's zones with S3 Express One Zone, of which the first is taken.
 ZONES = INFRA / "express_zones.json"
-# S3 User Guide, "Directory bucket naming rules"; the zone's suffix follows.
-BUCKET_NAME, MOST_BUCKET_NAME = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", 63
 
 
 def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
@@ -46,12 +40,9 @@ def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
 
 
 def checks(cells: Cells) -> list[Finding]:
-    """The operations are ones that there are, a slice has objects and fits into /tmp, and what S3 and Athena refuse."""
-    first = _cases(cells)
-    if first.status == PROBLEM:
-        return [first]
+    """A slice has objects and fits into /tmp, and what S3 and Athena refuse."""
     return [
-        first,
+        _cases(cells),
         _zone(cells),
         _slices(cells),
         _tmp(cells),
@@ -62,12 +53,7 @@ def checks(cells: Cells) -> list[Finding]:
 
 
 def _cases(cells: Cells) -> Finding:
-    """The operations and the placements are known; classes and numbers were looked at before, as axes of the order."""
-    for cell in cells:
-        for name, known in (("operation", OPERATIONS), ("placement", PLACEMENTS)):
-            if cell[name] not in known:
-                found = f"unknown {name} {cell[name]!r}"
-                return Finding("cases", PROBLEM, found, f"choose one of {', '.join(known)} with --set {name}=...")
+    """What the cells do; always ok."""
     cases = ", ".join(dict.fromkeys(cell["operation"] for cell in cells))
     sizes = sorted({cell["object_bytes"] for cell in cells})
     return Finding("cases", OK, f"{cases}; objects of {sizes[0]:,} to {sizes[-1]:,} bytes")
@@ -85,19 +71,15 @@ def _zone(cells: Cells) -> Finding:
             found = f"zone_id {zone!r}: in {region}, S3 Express One Zone is available in {', '.join(zones)}"
             return Finding("zone", PROBLEM, found, "use --set zone_id=... with one of these IDs, or leave it out")
         suffix = f"--{zone or zones[0]}--x-s3"
-        if bucket is not None and not _is_name(bucket, suffix):
-            found = f"express_bucket_name {bucket!r}: must be up to {MOST_BUCKET_NAME} lower-case letters, digits and "
-            return Finding("zone", PROBLEM, f"{found}hyphens, and end in {suffix}", "change it, or leave it out")
+        if bucket is not None and not bucket.endswith(suffix):
+            found = f"express_bucket_name {bucket!r}: must end in {suffix}, the suffix of its zone"
+            return Finding("zone", PROBLEM, found, "change it, or leave it out")
     for name in ("zone_id", "express_bucket_name"):
         # The next cell's apply would delete a bucket full of objects, which the provider may fail to empty.
         if len(values := {cell[name] for cell in cells}) > 1:
             found = f"{len(values)} values of {name}: a sweep keeps one directory bucket"
             return Finding("zone", PROBLEM, found, "run a sweep for each value")
     return Finding("zone", OK, f"S3 Express One Zone in {zone or zones[0]}")
-
-
-def _is_name(bucket: str, suffix: str) -> bool:
-    return len(bucket) <= MOST_BUCKET_NAME and bool(re.fullmatch(BUCKET_NAME + re.escape(suffix), bucket))
 
 
 def _slices(cells: Cells) -> Finding:
@@ -124,7 +106,7 @@ def _tmp(cells: Cells) -> Finding:
         f"{full['parallel_limit']} at a time x {full['object_bytes']:,} bytes need {needed:,} MB of /tmp, and "
         f"ephemeral_storage_mb is {has:,}"
     )
-    more = f"use --set ephemeral_storage_mb={needed}, or " if needed <= MOST_TMP_MB else "use "
+    more = f"use --set ephemeral_storage_mb={needed}, or " if RULES["ephemeral_storage_mb"].allows(needed) else "use "
     return Finding("/tmp", PROBLEM, found, f"{more}a smaller parallel_limit or object_bytes")
 
 
@@ -149,11 +131,7 @@ def _rate(cells: Cells) -> Finding:
 
 
 def _scans(cells: Cells) -> Finding:
-    """The limits are ones that can be set, and each query ends below that of bytes and in its time."""
-    for name, allowed in ATHENA_LIMITS.items():
-        if wrong := next((cell for cell in cells if cell[name] not in allowed), None):
-            found = f"{name} {wrong[name]:,}: must be from {allowed[0]:,} to {allowed[-1]:,}"
-            return Finding("Athena", PROBLEM, found, f"change --set {name}=...")
+    """Each query ends below the limit of bytes and in its time."""
     queries = [cell for cell in cells if cell["operation"] in QUERIES]
     if not queries:
         return Finding("Athena", OK, "no queries")

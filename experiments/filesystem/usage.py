@@ -22,8 +22,7 @@ PROCESS_MB = 44
 THREADS, CONNECTIONS = 30, 10
 # The function's rule for either (functions/filesystem/copy_order.py).
 THREADS_ALLOWED = range(1, 256 + 1)
-DATASETS, STORAGES = ("large", "small"), ("s3", "s3_in_vpc", "efs", "s3files")
-READ_METHODS = ("download_file", "pool", "copy")  # of S3, of S3, of a mounted file system
+DATASETS = ("large", "small")
 
 
 def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
@@ -75,12 +74,11 @@ def usage(values: Mapping[str, Any]) -> Usage:
 
 
 def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    """The storages and data sets are ones that there are, and what is copied fits into /tmp."""
+    """The data sets are ones that there are, the storage is deployed, and what is copied fits into /tmp."""
     for cell in cells:
-        for name, known in (("storage", STORAGES), ("dataset", DATASETS), ("read_method", READ_METHODS)):
-            if cell[name] not in known:
-                found = f"unknown {name} {cell[name]!r}"
-                return [Finding(name, PROBLEM, found, f"choose one of {', '.join(known)}")]
+        if cell["dataset"] not in DATASETS:
+            found = f"unknown dataset {cell['dataset']!r}"
+            return [Finding("dataset", PROBLEM, found, f"choose one of {', '.join(DATASETS)}")]
         if cell["storage"] == "s3files" and not cell["with_s3files"]:
             return [Finding("storage", PROBLEM, "s3files isn't deployed", "use --set with_s3files=true")]
         needed, has = usage(cell).moved_mb + TMP_MARGIN_MB, cell["ephemeral_storage_mb"]

@@ -53,7 +53,7 @@ def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
         lock = (cache / "build.lock").open("w")
     except OSError as error:
         raise NotReadyError(
-            f"cache folder {cache} can't be written ({error.strerror}); set STAMPEDE_CACHE_DIR"
+            f"cache folder {cache} can't be written ({error.strerror})", "set STAMPEDE_CACHE_DIR"
         ) from None
     with lock:
         try:

@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stampede.errors import FixableError
+
 Progress = Callable[[str], None]
 
 REPORT_EVERY_S = 15.0
 GIB = 2**30
 
 
-class ProviderError(RuntimeError):
+class ProviderError(FixableError):
     """Terraform or its providers can't be made ready; the message is one line that says why and what to do."""
 
 
@@ -63,7 +65,7 @@ def download(go: str, pins: Path, copy: Path, programs: Iterable[Program], progr
     # Go adds a missing checksum to go.sum instead of refusing the module, so an incomplete go.sum must not pass.
     if (copy / "go.sum").read_text() != (pins / "go.sum").read_text():
         raise ProviderError(
-            f"stampede/emulator/{pins.name}/go.sum doesn't pin every module of its go.mod; add what is missing"
+            f"stampede/emulator/{pins.name}/go.sum doesn't pin every module of its go.mod", "add what is missing"
         )
     folders, decoder, rest = {}, json.JSONDecoder(), output.strip()
     while rest:
@@ -104,7 +106,7 @@ def find_go(why: str, otherwise: str) -> str:
     """Return the path of `go`; raises ProviderError without one, with why it is needed and what else would do."""
     if go := shutil.which("go"):
         return go
-    raise NotReadyError(f"{why}; install Go >= 1.25 and put it on the PATH, or {otherwise}")
+    raise NotReadyError(why, f"install Go >= 1.25 and put it on the PATH, or {otherwise}")
 
 
 def go_version(go: str) -> str:

@@ -144,6 +144,7 @@ def _keep(text: str, pattern: str, wanted: Iterable[str], file: Path) -> str:
     kept = re.sub(pattern, decide, text, flags=re.DOTALL)
     if missing := sorted(wanted - found):
         raise ProviderError(
-            f"{file.name} of the AWS provider doesn't list {', '.join(missing)}; check whether its version has changed"
+            f"{file.name} of the AWS provider doesn't list {', '.join(missing)}",
+            "check whether its version has changed",
         )
     return kept

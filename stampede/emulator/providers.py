@@ -36,7 +36,7 @@ def terraform_binary() -> str:
     if found := found_terraform():
         return found
     raise NotReadyError(
-        f"{opentofu.NEITHER}; install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu"
+        opentofu.NEITHER, "install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu"
     )
 
 
@@ -49,7 +49,7 @@ def found_terraform() -> str | None:
         if found := shutil.which(chosen):
             return found
         raise NotReadyError(
-            f"STAMPEDE_TERRAFORM={chosen} is not a program; set it to the path of terraform or tofu, or unset it"
+            f"STAMPEDE_TERRAFORM={chosen} is not a program", "set it to the path of terraform or tofu, or unset it"
         )
     for name in ("terraform", "tofu"):
         if found := shutil.which(name):
@@ -198,7 +198,7 @@ def _terraform_identity(binary: str) -> tuple[str, str]:
         return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
     except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
         raise NotReadyError(
-            f"`{binary} version` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
+            f"`{binary} version` doesn't print what Terraform prints", "set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
         ) from None
 
 

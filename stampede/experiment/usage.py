@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stampede.variable_rules import RULES
+
 HOURS_IN_A_MONTH = 730
-# infra's rule: room in /tmp for the file system's own blocks and whatever the runtime puts there.
-TMP_MARGIN_MB = 64
+# Room in /tmp for the file system's own blocks and whatever the runtime puts there.
+TMP_MARGIN_MB = RULES["ephemeral_storage_mb"].shared["beside_contents_mb"]
 
 
 @dataclass(frozen=True)

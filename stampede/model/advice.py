@@ -11,6 +11,7 @@ from stampede.model.bottleneck import MESSAGES, RAMP, REACH, RESERVED, SHARED, S
 from stampede.model.course import Course
 from stampede.model.parameters import Parameters
 from stampede.model.scenario import PROVISIONED, Evaluation, Scenario, enough, evaluate, expect
+from stampede.variable_rules import RULES
 
 # What advice aims at: so much of the operations' time at full N.
 AIM = 0.9
@@ -19,13 +20,14 @@ PER_WORKER = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 3
 MOST_MESSAGES = 200_000
 # About so many attempts are behind a figure in words, where there are more: nobody waits minutes for advice.
 ATTEMPTS = 20_000
-# Lambda's provisioned mode: the least that is kept ready can be 2 to 200 pollers, of ten invocations each.
-POLLERS, INVOKES = range(2, 200 + 1), 10
+# Lambda's provisioned mode: pollers of so many invocations each, some of which are kept ready.
+READY_POLLERS = RULES["provisioned_pollers"].attributes["minimum"]
+INVOKES = RULES["concurrency_value"].shared["per_poller"]
 # Fewer workers are as fast where all of it takes at most so much longer.
 AS_FAST = 1.05
 ROUND = tuple(step * 10**power for power in range(5) for step in (1, 2, 3, 4, 5, 6, 8))
 SUBNETS = (2, 4, 6)
-MOST_TIMEOUT_S = 900
+MOST_TIMEOUT_S = RULES["timeout_s"].most
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class _Search:
         """No more fetched than N take."""
         if self._scenario.pollers is None:
             return
-        most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
+        most = max(READY_POLLERS.least, -(-self._scenario.concurrency // INVOKES))
         pollers = (min(self._scenario.pollers[0], most), most)
         changed = replace(self._scenario, pollers=pollers)
         dead_lettered = self._course(changed).dead_lettered
@@ -133,7 +135,7 @@ class _Search:
     def overlap(self, bottleneck: Bottleneck) -> Iterator[Change]:
         """More of the time at full N: by more messages, by a faster ramp or by both, else by a smaller N."""
         overlaps = [*self._more_messages(self._scenario)]
-        if self._scenario.trigger and self._scenario.concurrency > POLLERS.start:
+        if self._scenario.trigger and self._scenario.concurrency > READY_POLLERS.least:
             for overlap in self._faster_ramp():
                 # Where it needs as many messages, it is no help.
                 if not overlaps or overlap.scenario.messages < overlaps[0].scenario.messages:
@@ -163,8 +165,8 @@ class _Search:
 
     def _faster_ramp(self) -> Iterator[_Overlap]:
         """As many provisioned pollers from the beginning as N takes, and more messages if that isn't enough."""
-        most = max(POLLERS.start, -(-self._scenario.concurrency // INVOKES))
-        pollers = (min(most, POLLERS[-1]), most)
+        most = max(READY_POLLERS.least, -(-self._scenario.concurrency // INVOKES))
+        pollers = (min(most, READY_POLLERS.most), most)
         if pollers == self._scenario.pollers:
             return
         faster = replace(self._scenario, trigger=PROVISIONED, pollers=pollers, maximum_concurrency=None)
@@ -231,7 +233,7 @@ def _with_n(scenario: Scenario, n: int) -> Scenario:
     """The same messages with N = `n`."""
     pollers = scenario.pollers
     if pollers is not None:
-        fitting = max(POLLERS.start, -(-n // INVOKES))
+        fitting = max(READY_POLLERS.least, -(-n // INVOKES))
         pollers = (min(pollers[0], fitting), min(pollers[1], fitting))
     cap = None if scenario.maximum_concurrency is None else max(2, min(scenario.maximum_concurrency, n))
     return replace(scenario, concurrency=n, maximum_concurrency=cap, pollers=pollers)

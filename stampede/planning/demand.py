@@ -15,9 +15,7 @@ from stampede.planning.plan import Cell, Plan, cell_name
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import declared
-
-# Lambda's, each with a price.
-ARCHITECTURES = ("x86_64", "arm64")
+from stampede.variable_rules import RULES
 
 
 @dataclass(frozen=True)
@@ -111,8 +109,8 @@ def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
 def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: bool) -> Demand:
     experiment = EXPERIMENTS[plan.experiment]
     values = complete(experiment, {**defaults, **plan.values(cell)})
-    if values["architecture"] not in ARCHITECTURES:
-        raise UsageError(f"architecture: must be {' or '.join(ARCHITECTURES)}, got {values['architecture']!r}")
+    if not (rule := RULES["architecture"]).allows(values["architecture"]):  # each has a price
+        raise UsageError(f"architecture: {rule.rule}, got {values['architecture']!r}")
     usage = experiment.usage(values)
     return Demand(
         name=cell.name,
@@ -140,8 +138,8 @@ def _whole(values: Mapping[str, Any], name: str) -> int:
         return int(value)  # as Terraform takes it
     if not _is_whole(value):
         raise UsageError(
-            f"{name}: must be a whole number, got {value!r}; "
-            f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
+            f"{name}: must be a whole number, got {value!r}",
+            f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/",
         )
     return int(value)
 

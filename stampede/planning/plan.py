@@ -15,6 +15,7 @@ from stampede.planning.products import Product, products, replaced, rest
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import declared, refuse_other_owner
+from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
 
@@ -72,11 +73,10 @@ class Plan:
 
     def blocks(self) -> list[list[Cell]]:
         """The same, together what runs interleaved: the cells of a stack, or a cell alone."""
-        return [
-            block
-            for stack in self.stacks()
-            for block in ([stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack])
-        ]
+        blocks: list[list[Cell]] = []
+        for stack in self.stacks():
+            blocks += [stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack]
+        return blocks
 
     def rounds_of(self, cell: Cell) -> int:
         """In how many rounds a cell sends its messages; 1 for a cell that runs alone."""
@@ -91,8 +91,8 @@ class Plan:
 
     def combinations(self) -> list[dict[str, Any]]:
         """The coordinates of every cell, each once, in the order of the declaration."""
-        found = [one for values in (self.swept, *self.also) for one in Product(values).combinations()]
-        return list({cell_name(one): one for one in found}.values())
+        cells = [cell for values in (self.swept, *self.also) for cell in Product(values).combinations()]
+        return list({cell_name(cell): cell for cell in cells}.values())
 
     def values(self, cell: Cell) -> dict[str, Any]:
         """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
@@ -158,33 +158,33 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     number above 0, or more than MAX_CELLS cells.
     """
     matrix = experiment.matrices[target]
-    found, fixed = products(matrix), dict(matrix.fixed)
-    given = dict(parse_setting(setting, experiment) for setting in settings)
-    for name, values in given.items():
+    parts, fixed = products(matrix), dict(matrix.fixed)
+    given_values = dict(parse_setting(setting, experiment) for setting in settings)
+    for name, values in given_values.items():
         fixed.pop(name, None)
-        if len(values) == 1 and not any(name in one.values for one in found):
+        if len(values) == 1 and not any(name in part.values for part in parts):
             fixed[name] = values[0]
         else:
-            found = replaced(found, name, values)
-    _refuse_what_is_pinned(given, found)
-    plan = Plan(experiment.name, target, found[0].values, fixed, also=[one.values for one in found[1:]], **options)
+            parts = replaced(parts, name, values)
+    _refuse_what_is_pinned(given_values, parts)
+    plan = Plan(experiment.name, target, parts[0].values, fixed, also=[part.values for part in parts[1:]], **options)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
-        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run; sweep fewer values")
+        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     for cell in plan.cells():
         n = plan.values(cell).get("concurrency_value", 1)
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
-    left = {cell_name(one): rest(experiment, target, {**fixed, **one}) for one in plan.combinations()}
-    return replace(plan, rest={name: values for name, values in left.items() if values})
+    unset = {cell_name(cell): rest(experiment, target, {**fixed, **cell}) for cell in plan.combinations()}
+    return replace(plan, rest={name: values for name, values in unset.items() if values})
 
 
-def _refuse_what_is_pinned(given: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
+def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
     """Raise UsageError for values that no product takes: each that is left has pinned its own."""
-    for name, values in given.items():
-        pinned = [one.values[name][0] for one in left if name in one.pinned]
+    for name, values in given_values.items():
+        pinned = [product.values[name][0] for product in left if name in product.pinned]
         if len(pinned) == len(left) and any(value not in pinned for value in values):
             always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
-            raise UsageError(f"--set {name}: is always {always} in these cells; leave it out")
+            raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
 
 
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
@@ -192,23 +192,22 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     known = {**declared(), **experiment.order_axes}
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
     if name == "experiment":
-        raise UsageError("--set experiment: the experiment isn't a setting of its own plan; give it as EXPERIMENT")
+        raise UsageError("--set experiment: the experiment isn't a setting of its own plan", "give it as EXPERIMENT")
     if name not in experiment.order_axes:
         refuse_other_owner(name, experiment.name)
     if name in experiment.unused:
-        raise UsageError(f"--set {name}: has no effect on {experiment.name}; leave it out")
+        raise UsageError(f"--set {name}: has no effect on {experiment.name}", "leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
     if (variable := declared().get(name)) and variable.type == "number":
         _refuse_texts(name, values)
         values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
-    # The experiments' checks have words of their own for what their axes compare.
-    if variable and variable.allowed and name not in {axis.variable for axis in experiment.axes}:
+    if variable and (rule := RULES.get(name)) and rule.choices:
         for value in values:
-            if value is not None and value not in variable.allowed:
-                raise UsageError(f"--set {name}: must be one of {', '.join(map(str, variable.allowed))}, got {value!r}")
+            if value is not None and value not in rule.choices:
+                raise UsageError(f"--set {name}: {rule.rule}, got {value!r}")
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
-        raise UsageError(f"--set {name}: a value is given twice; use --repeats to run cells again")
+        raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
     return name, values
 
 
@@ -216,7 +215,7 @@ def _refuse_texts(name: str, values: Sequence[Any]) -> None:
     """Raise UsageError for a number that isn't one, such as the second half of `1,000`; Terraform reads 000 as 0."""
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float | None):
-            raise UsageError(f"--set {name}: must be a number, got {value!r}; write it without separators, like 1000")
+            raise UsageError(f"--set {name}: must be a number, got {value!r}", "write it without separators, like 1000")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
@@ -228,7 +227,7 @@ def split_setting(option: str, text: str, known: Collection[str], has_no: str) -
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
-        raise UsageError(f"{option}: {has_no} {name!r}; {hint}")
+        raise UsageError(f"{option}: {has_no} {name!r}", hint)
     return name, listed
 
 
@@ -242,8 +241,9 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
         values = [_value(part) for part in hcl.split(listed)]
     except HclError as error:
         raise UsageError(
-            f"{option} {name}: {listed!r} can't be read: {error}; write a text with commas, quotes or "
-            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}'
+            f"{option} {name}: {listed!r} can't be read: {error}",
+            "write a text with commas, quotes or "
+            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}',
         ) from None
     for value in values if axis else ():
         if not axis.takes(value):

@@ -50,16 +50,16 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
     if file is None:
         return parameters
     try:
-        given = known.read(file)
+        rows = known.read(file)
     except ParameterError as error:
         raise UsageError(f"--parameters: {error}") from None
-    for row in given:
+    for row in rows:
         if row.name not in set(parameters):
             near = difflib.get_close_matches(row.name, parameters, n=1)
             places = ", ".join(f"{path.parent.name}/{path.name}" for path in files(experiment.name, place))
             hint = f"did you mean {near[0]}?" if near else f"its names are in {places}"
-            raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}; {hint}")
-    return parameters.with_rows(given)
+            raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}", hint)
+    return parameters.with_rows(rows)
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ NOTHING = Given()
 @dataclass(frozen=True)
 class Question:
     """What the model is asked about the messages of a cell. Two are the same where all that decides the answer is:
-    `told` has it but for what is varied."""
+    `key` has it but for what is varied."""
 
-    told: tuple[Hashable, ...]
+    key: tuple[Hashable, ...]
     messages: int
     timeout_s: float
     barrier_s: float
@@ -100,6 +100,11 @@ class Question:
             return self
         share = -(-self.messages // self.rounds)
         return replace(self.varied(messages=share, warm_up=max(self.warm_up, share)), rounds=1)
+
+    @property
+    def floods(self) -> int:
+        """How many such floods the messages are sent in."""
+        return 1 if self.flood is self else self.rounds
 
     def varied(self, **changes: float) -> Question:
         """The same with another number of `messages`, say, or without a `timeout_s`."""
@@ -127,10 +132,10 @@ def questions(
     for demand in demands(plan, defaults):
         scenario = scenario_of(experiment, plan, demand, given)
         values = json.dumps(demand.values, sort_keys=True, default=asdict)
-        told = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, given.crashing, rows)
+        key = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, given.crashing, rows)
         varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
         known = {"scenario": scenario, "parameters": parameters, "rounds": demand.rounds}
-        yield demand, Question(told, **varied, seed=plan.seed, **known)
+        yield demand, Question(key, **varied, seed=plan.seed, **known)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -202,7 +207,7 @@ def predictions(
     plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING, ranged: bool = True
 ) -> dict[str, Prediction]:
     """{cell: what the model says of it}, as `predicted_cells`; repeats of a cell have the same."""
-    return {one.cell.name: one.prediction for one in predicted_cells(plan, defaults, given, ranged)}
+    return {row.cell.name: row.prediction for row in predicted_cells(plan, defaults, given, ranged)}
 
 
 def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING) -> Scenario:
@@ -242,11 +247,12 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
     cells = demands(plan, defaults)
     rules.refuse_out_of_bounds(cells)
     refuse_too_many(cells)
-    if (no_time := rules.no_time([cell for cell in cells if cell.usage.in_lambda])) is not None:
-        refuse_problems([no_time])
+    if (too_late := rules.late_start([cell for cell in cells if cell.usage.in_lambda])) is not None:
+        refuse_problems([too_late])
     if plan.target != "local":
         refuse_impossible(cells, given.account_concurrency)
-    refuse_problems(one for one in experiment.checks([cell.values for cell in cells]) if one.way_out != BUILD)
+    findings = experiment.checks([cell.values for cell in cells])
+    refuse_problems(finding for finding in findings if finding.way_out != BUILD)
 
 
 def refuse_too_many(cells: Sequence[Demand]) -> None:
@@ -255,8 +261,8 @@ def refuse_too_many(cells: Sequence[Demand]) -> None:
         for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
             if count > MOST_MESSAGES:
                 raise UsageError(
-                    f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one "
-                    f"flood; use a smaller --{of}-per-concurrency"
+                    f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one flood",
+                    f"use a smaller --{of}-per-concurrency",
                 )
 
 
@@ -265,11 +271,11 @@ def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None =
     working = [cell for cell in cells if cell.usage.in_lambda]
     if not working:
         return
-    refuse_problems([rules.memory(working), rules.trigger(working)])
+    refuse_problems([rules.trigger(working)])
     n = max(cell.concurrency for cell in working)
     if account_concurrency is not None and n > account_concurrency - UNRESERVED:
         raise UsageError(
             f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} can "
-            f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}; sweep "
-            f"a smaller N, or ask AWS for {n + UNRESERVED}"
+            f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}",
+            f"sweep a smaller N, or ask AWS for {n + UNRESERVED}",
         )

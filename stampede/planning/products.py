@@ -19,7 +19,7 @@ class Product:
 
     def combinations(self) -> list[dict[str, Any]]:
         """Each of them, by variable."""
-        return [dict(zip(self.values, one, strict=True)) for one in itertools.product(*self.values.values())]
+        return [dict(zip(self.values, values, strict=True)) for values in itertools.product(*self.values.values())]
 
 
 def products(matrix: Matrix) -> list[Product]:
@@ -29,28 +29,28 @@ def products(matrix: Matrix) -> list[Product]:
 
 def replaced(products: Sequence[Product], name: str, given: Sequence[Any]) -> list[Product]:
     """The products with the values `given` to the variable `name`, in their order; the rule is `make_plan`'s."""
-    if all(isinstance(value, str) for value in given) and all(name in one.values for one in products):
-        known = {value for one in products for value in one.values[name]}
-        own = [[value for value in given if value in one.values[name]] for one in products]
-        own[0] = [value for value in given if value in own[0] or value not in known]
-        return [_with(one, name, values) for one, values in zip(products, own, strict=True) if values]
-    return [_with(one, name, one.values[name] if name in one.pinned else given) for one in products]
+    if all(isinstance(value, str) for value in given) and all(name in product.values for product in products):
+        all_values = {value for product in products for value in product.values[name]}
+        kept = [[value for value in given if value in product.values[name]] for product in products]
+        kept[0] = [value for value in given if value in kept[0] or value not in all_values]
+        return [_with(product, name, values) for product, values in zip(products, kept, strict=True) if values]
+    return [_with(product, name, product.values[name] if name in product.pinned else given) for product in products]
 
 
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the axes of the work
     order that have none there their default."""
     giving = experiment.matrices[target].rest
-    found: dict[str, Any] = {}
+    rest_values: dict[str, Any] = {}
     before: list[Any] = []
     for axis in experiment.axes:
         name = axis.variable
         if values.get(name) is None and (name in giving or axis.in_order):
-            found[name] = giving[name]({**values, **found}) if name in giving else axis.default_of(before)
-        told = {**values, **found}.get(name)
-        before.append(axis.default_of(before) if told is None else told)
-    others = giving.keys() - {axis.variable for axis in experiment.axes} - values.keys()
-    return found | {name: giving[name]({**values, **found}) for name in sorted(others)}
+            rest_values[name] = giving[name]({**values, **rest_values}) if name in giving else axis.default_of(before)
+        value = {**values, **rest_values}.get(name)
+        before.append(axis.default_of(before) if value is None else value)
+    variables = giving.keys() - {axis.variable for axis in experiment.axes} - values.keys()
+    return rest_values | {name: giving[name]({**values, **rest_values}) for name in sorted(variables)}
 
 
 def _over(swept: Mapping[str, Sequence[Any]], also: Mapping[str, Any]) -> Product:
@@ -60,6 +60,7 @@ def _over(swept: Mapping[str, Sequence[Any]], also: Mapping[str, Any]) -> Produc
     return Product({**{name: list(values) for name, values in swept.items()}, **laid_over}, pinned)
 
 
-def _with(one: Product, name: str, values: Sequence[Any]) -> Product:
-    """`one` with other values for a variable, which then stands last, as it was given last."""
-    return replace(one, values={**{key: of for key, of in one.values.items() if key != name}, name: list(values)})
+def _with(product: Product, name: str, values: Sequence[Any]) -> Product:
+    """`product` with other values for a variable, which then stands last, as it was given last."""
+    others = {variable: product.values[variable] for variable in product.values if variable != name}
+    return replace(product, values={**others, name: list(values)})

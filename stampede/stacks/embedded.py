@@ -17,8 +17,8 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
     if (emulator := ministack.running(stack.STATE_DIR)) is not None:
         if not emulator.answers():
             raise UsageError(
-                f"the embedded AWS: process {emulator.pid} doesn't answer (its log: {emulator.log_file}); "
-                "use `stampede emulator stop`, then start it again"
+                f"the embedded AWS: process {emulator.pid} doesn't answer (its log: {emulator.log_file})",
+                "use `stampede emulator stop`, then start it again",
             )
         say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
         if os.environ.get(ministack.MANNERS):

@@ -22,8 +22,21 @@ from stampede.errors import UsageError, one_line
 from stampede.experiment.place import endpoint_words
 
 # All that the stacks consist of and the programs ask while they work.
-SERVICES = ("s3", "s3control", "sqs", "lambda", "logs", "iam", "sts", "athena", "glue", "ec2", "efs", "kms",
-            "cloudformation")  # fmt: skip
+SERVICES = (
+    "s3",
+    "s3control",
+    "sqs",
+    "lambda",
+    "logs",
+    "iam",
+    "sts",
+    "athena",
+    "glue",
+    "ec2",
+    "efs",
+    "kms",
+    "cloudformation",
+)
 
 
 @dataclass(frozen=True)
@@ -60,10 +73,10 @@ def configured() -> Endpoint | None:
         return None  # no client can be made then: told where credentials are looked for
     try:
         # botocore's own, called private there: its public way is a client of each service, which takes seconds.
-        found = {name: ConfiguredEndpointProvider(stored, profile, name).provide() for name in SERVICES}
+        urls_by_name = {name: ConfiguredEndpointProvider(stored, profile, name).provide() for name in SERVICES}
     except InvalidConfigError as error:
         raise UsageError(f"~/.aws/config: {one_line(error)}") from None
-    urls = {name: shown(url) for name, url in found.items() if url and not is_aws(url)}
+    urls = {name: shown(url) for name, url in urls_by_name.items() if url and not is_aws(url)}
     return Endpoint(urls) if urls else None
 
 
@@ -89,13 +102,13 @@ def _parts(url: str) -> Any:
         pass
     without_user = url.rpartition("@")[2]
     raise UsageError(
-        f"AWS_ENDPOINT_URL: {without_user!r} (from the environment, or the profile's endpoint_url) "
-        "isn't a valid URL; write it like http://127.0.0.1:4566"
+        f"AWS_ENDPOINT_URL: {without_user!r} (from the environment, or the profile's endpoint_url) isn't a valid URL",
+        "write it like http://127.0.0.1:4566",
     )
 
 
 @functools.cache
 def _suffixes() -> frozenset[str]:
     """The domains of AWS's partitions, as botocore knows them."""
-    outputs = [one["outputs"] for one in Loader().load_data("partitions")["partitions"]]
-    return frozenset(one[name] for one in outputs for name in ("dnsSuffix", "dualStackDnsSuffix"))
+    outputs = [partition["outputs"] for partition in Loader().load_data("partitions")["partitions"]]
+    return frozenset(output[name] for output in outputs for name in ("dnsSuffix", "dualStackDnsSuffix"))

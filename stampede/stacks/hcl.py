@@ -47,9 +47,9 @@ def value(text: str) -> Any:
 def plain(parsed: Any) -> Any:
     """The Python value of what `read` gives for an attribute. Raises HclError for what has to be worked out."""
     if isinstance(parsed, dict):
-        return {plain(name) if name.startswith('"') else _literal(name): plain(one) for name, one in parsed.items()}
+        return {plain(key) if key.startswith('"') else _literal(key): plain(value) for key, value in parsed.items()}
     if isinstance(parsed, list):
-        return [plain(one) for one in parsed]
+        return [plain(value) for value in parsed]
     if not isinstance(parsed, str):
         return parsed
     if not parsed.startswith('"'):
@@ -95,7 +95,7 @@ def split(text: str) -> list[str]:
 
 def _nested(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = (f"{name if _NAME.fullmatch(name) else _nested(name)}={_nested(one)}" for name, one in value.items())
+        pairs = (f"{key if _NAME.fullmatch(key) else _nested(key)}={_nested(item)}" for key, item in value.items())
         return "{" + ",".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_nested, value)) + "]"

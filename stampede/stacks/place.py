@@ -41,7 +41,7 @@ def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Map
         "aws": "use --target aws, and unset AWS_ENDPOINT_URL and every other setting that names an endpoint",
         "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={begun.get('endpoint_url')} again",
     }.get(begun.get("target"), "use the target in its run.json")
-    raise UsageError(f"{option}: {run_id} was started at {words(begun)}, but this command uses {words(now)}; {way_out}")
+    raise UsageError(f"{option}: {run_id} was started at {words(begun)}, but this command uses {words(now)}", way_out)
 
 
 def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False) -> None:
@@ -54,12 +54,12 @@ def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, ch
     if place["target"] == "aws" and not is_on_aws:
         raise UsageError(
             "--target aws: the stack in infra/ was applied at an endpoint (its queue: "
-            f"{endpoints.shown(queue_url)}), but this command uses AWS; set AWS_ENDPOINT_URL to that "
-            "endpoint again, or, if it no longer exists, remove infra/terraform.tfstate"
+            f"{endpoints.shown(queue_url)}), but this command uses AWS",
+            "set AWS_ENDPOINT_URL to that endpoint again, or, if it no longer exists, remove infra/terraform.tfstate",
         )
     if place["target"] == "endpoint" and is_on_aws and changes:
         raise UsageError(
-            f"--target aws: the stack in infra/ was applied on AWS, but this command uses {words(place)}; "
+            f"--target aws: the stack in infra/ was applied on AWS, but this command uses {words(place)}",
             "unset AWS_ENDPOINT_URL and remove the stack first with `terraform -chdir=infra destroy`: it "
-            "is billed until then"
+            "is billed until then",
         )

@@ -29,7 +29,7 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"{_holder(path, kind)}; {WAIT}") from None
+            raise UsageError(_holder(path, kind), WAIT) from None
 
         def note(run_id: str) -> None:
             file.truncate(0)

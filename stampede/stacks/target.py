@@ -58,7 +58,7 @@ class Target:
         try:
             return self.outputs[name]
         except KeyError:
-            raise UsageError(f"the applied stack has no output {name!r}; apply this version of infra/") from None
+            raise UsageError(f"the applied stack has no output {name!r}", "apply this version of infra/") from None
 
     @property
     def option(self) -> str:
@@ -106,7 +106,7 @@ class Target:
         try:
             return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
-            raise UsageError(_no_profile(error.kwargs["profile"])) from None
+            raise _no_profile(error.kwargs["profile"]) from None
 
     @cached_property
     def _clients(self) -> dict[str, Any]:
@@ -128,9 +128,9 @@ class Target:
         try:
             credentials = session.get_credentials()
         except (PartialCredentialsError, CredentialRetrievalError) as error:
-            raise UsageError(f"{one_line(error)}; {HOW_TO_SIGN_IN}") from None
+            raise UsageError(one_line(error), HOW_TO_SIGN_IN) from None
         if credentials is None:
-            raise UsageError(f"no AWS credentials found; {HOW_TO_SIGN_IN}")
+            raise UsageError("no AWS credentials found", HOW_TO_SIGN_IN)
         settings = {
             "retries": dict(RETRIES),  # botocore takes it apart
             "connect_timeout": 5,
@@ -148,12 +148,13 @@ HOW_TO_SIGN_IN = (
 )
 
 
-def _no_profile(name: str) -> str:
+def _no_profile(name: str) -> UsageError:
     """That the profile which the environment names isn't there, and which ones are."""
     variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
-    there = ", ".join(botocore.session.Session().available_profiles)
-    way_out = f"set it to one of these: {there}" if there else f"create it with `aws configure --profile {name}`"
-    return f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials; {way_out}, or unset it"
+    profiles = ", ".join(botocore.session.Session().available_profiles)
+    way_out = f"set it to one of these: {profiles}" if profiles else f"create it with `aws configure --profile {name}`"
+    problem = f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials"
+    return UsageError(problem, f"{way_out}, or unset it")
 
 
 def resolve(arguments: argparse.Namespace) -> Target:
@@ -229,7 +230,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     name = type(error).__name__
     code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
     if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
-        return RunError(f"{doing}: no AWS credentials found; {HOW_TO_SIGN_IN}")
+        return RunError(f"{doing}: no AWS credentials found", HOW_TO_SIGN_IN)
     if code in (
         "ExpiredToken",
         "ExpiredTokenException",
@@ -238,7 +239,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
         "InvalidAccessKeyId",
     ):
         who = "the endpoint" if target.kind == "endpoint" else "AWS"
-        return RunError(f"{doing}: {who} doesn't accept these credentials ({code}); renew them, e.g. `aws sso login`")
+        return RunError(f"{doing}: {who} doesn't accept these credentials ({code})", "renew them, e.g. `aws sso login`")
     if name in (
         "EndpointConnectionError",
         "ConnectTimeoutError",
@@ -250,14 +251,14 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
             "aws": "check the network and the region (`--set region=...` or --region; AWS_REGION isn't read)",
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
-        return RunError(f"{doing}: no answer {where}; {gone}")
+        return RunError(f"{doing}: no answer {where}", gone)
     if name == "ProxyConnectionError":
         return RunError(
-            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer; check HTTPS_PROXY and the network"
+            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer", "check HTTPS_PROXY and the network"
         )
     if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
         return RunError(
-            f"{doing}: there is no such queue {where}; check --queue-name and --region, or apply the stack first"
+            f"{doing}: there is no such queue {where}", "check --queue-name and --region, or apply the stack first"
         )
     return RunError(f"{doing} {where}: {one_line(error)}")
 
@@ -283,26 +284,27 @@ def aws_terraform() -> Terraform:
 
 def _applied(kind: str | None) -> Target:
     """The stack that is applied; with two of them the user has to say which."""
-    found = []
+    stacks = []
     if kind in (None, "local"):
         emulator = ministack.running(stack.STATE_DIR)
         is_initialised = (stack.FOLDER / "infra" / ".terraform").exists()
         if emulator and is_initialised and (outputs := local_terraform(emulator.endpoint_url).outputs()):
-            found.append(Target("local", outputs, emulator.endpoint_url))
+            stacks.append(Target("local", outputs, emulator.endpoint_url))
     if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
         outputs = aws_terraform().outputs()
         if outputs:
-            found.append(configured(outputs))
-    if len(found) > 1:
+            stacks.append(configured(outputs))
+    if len(stacks) > 1:
         raise UsageError(
-            "--target: a local stack and one in infra/ are both applied; use --target local or --target aws"
+            "--target: a local stack and one in infra/ are both applied", "use --target local or --target aws"
         )
-    if not found:
+    if not stacks:
         raise NoStackError(
-            "no applied stack found; deploy one on AWS with `terraform -chdir=infra apply`, or a local "
-            "one with `stampede emulator start --apply`"
+            "no applied stack found",
+            "deploy one on AWS with `terraform -chdir=infra apply`, or a local "
+            "one with `stampede emulator start --apply`",
         )
-    return found[0]
+    return stacks[0]
 
 
 def _read_outputs(path: Path) -> dict[str, Any]:
@@ -312,12 +314,12 @@ def _read_outputs(path: Path) -> dict[str, Any]:
         raise UsageError(f"--outputs: can't read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(
-            f"--outputs: {path} doesn't hold what `terraform output -json` prints; save that command's output"
+            f"--outputs: {path} doesn't hold what `terraform output -json` prints", "save that command's output"
         ) from None
 
 
 def _local_endpoint() -> str:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None:
-        raise UsageError("--target local: the embedded AWS isn't running; run `stampede emulator start --apply`")
+        raise UsageError("--target local: the embedded AWS isn't running", "run `stampede emulator start --apply`")
     return emulator.endpoint_url

@@ -88,7 +88,7 @@ class Terraform:
             if "No state file was found" in str(error):
                 return []
             raise
-        return [one for one in listed.splitlines() if not re.search(r"(^|\.)data\.", one)]
+        return [address for address in listed.splitlines() if not re.search(r"(^|\.)data\.", address)]
 
     def outputs(self) -> dict[str, Any]:
         """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""

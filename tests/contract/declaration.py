@@ -11,6 +11,7 @@ from experiments import Experiment
 from stampede.phrases import listed
 from stampede.report.objects import COUNTS as OBJECTS
 from stampede.stacks.infra_variables import declared
+from stampede.variable_rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
@@ -39,8 +40,7 @@ def _places(experiment: Experiment) -> Iterator[str]:
     ):
         if not (ROOT / place).exists():
             yield f"{place} isn't there"
-    known = re.search(r"contains\(\[([^]]*)\], var\.experiment\)", (ROOT / "infra/variables.tf").read_text())
-    if f'"{name}"' not in known[1]:
+    if name not in RULES["experiment"].choices:
         yield "the variable experiment of infra/ doesn't take it"
 
 

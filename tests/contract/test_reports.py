@@ -23,6 +23,7 @@ from stampede.runs import cells
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.records import Group, Names, Reader
 from stampede.stacks.infra_variables import infra_defaults
+from stampede.variable_rules import RULES
 from tests.contract import synthetic
 from tests.contract.copies_experiment import COPIES
 from tests.contract.declaration import ROOT, kinds, wrong
@@ -104,7 +105,8 @@ def values(experiment, axis):
     swept = experiment.matrices["local"].swept.get(axis.variable, ())
     before = [values(experiment, one)[0] for one in experiment.axes[: experiment.axes.index(axis)]]
     usual = swept[0] if swept else axis.default_of(before)
-    return usual, next((one for one in swept or axis.allowed if one != usual), "another")
+    choices = swept or axis.allowed or (RULES[axis.variable].choices if axis.variable in RULES else ())
+    return usual, next((one for one in choices if one != usual), "another")
 
 
 # Every further axis would double the cells.

@@ -1,13 +1,18 @@
 """The Terraform files as they stand: formatted, valid, the contract's variables and outputs, clear refusals."""
 
 import json
+import math
 import re
 import shutil
 import zipfile
+from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from stampede.variable_rules import RULES, Rule
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -88,12 +93,64 @@ def _blocks(kind: str) -> dict[str, str]:
     }
 
 
-def _refusals_file() -> str:
-    return (ROOT / "infra/tests/refusals.tftest.hcl").read_text()
+# Their rules look at other variables, too: where one of those breaks its own, Terraform doesn't come to them.
+LOOKED_AT_LAST = {
+    "architecture",
+    "ephemeral_storage_mb",
+    "maximum_concurrency",
+    "memory_size",
+    "object_count",
+    "provisioned_pollers",
+    "sink",
+    "storage",
+    "visibility_timeout_s",
+}
+
+
+def _written_runs() -> dict[str, str]:
+    text = (ROOT / "infra/tests/refusals.tftest.hcl").read_text()
+    return {match[2]: match[1] for match in re.finditer(r'(?ms)^(run "(\w+)" \{$.*?^\}$)', text)}
+
+
+def _bad_values(rule: Rule) -> dict[str, Any]:
+    """A value beyond each bound of `rule`, one between whole numbers, or one that isn't among the choices."""
+    if rule.choices:
+        return {"another": f"{rule.choices[0]}_x" if isinstance(rule.choices[0], str) else max(rule.choices) + 1}
+    if not rule.attributes:
+        bounds = {"small": rule.least - 1, "large": rule.most + 1, "fraction": max(rule.least, 0) + 0.5}
+        return {kind: value for kind, value in bounds.items() if not math.isinf(value)}
+    least = {name: attribute.least for name, attribute in rule.attributes.items()}
+    return {
+        f"{kind}_{name}": least | {name: value}
+        for name, attribute in rule.attributes.items()
+        for kind, value in _bad_values(attribute).items()
+    }
+
+
+def _broken_rules() -> dict[str, dict[str, Any]]:
+    """{run: {variable: value}}: every bound and every choice of infra/rules*.json broken, in as few runs as can be."""
+    runs: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, rule in RULES.items():
+        if not (rule.matches or rule.never):
+            for kind, value in _bad_values(rule).items():
+                runs[f"{kind}_{'last' if name in LOOKED_AT_LAST else 'first'}"][name] = value
+    return runs
+
+
+BROKEN_RULES = _broken_rules()
 
 
 def _refusal_runs() -> dict[str, str]:
-    return {match[2]: match[1] for match in re.finditer(r'(?ms)^(run "(\w+)" \{$.*?^\}$)', _refusals_file())}
+    """The runs of refusals.tftest.hcl, and those that break the rules that are numbers and choices."""
+    runs = _written_runs()
+    for run, values in BROKEN_RULES.items():
+        given = "".join(f"    {name} = {json.dumps(value)}\n" for name, value in values.items())
+        failures = "".join(f"    var.{name},\n" for name in values)
+        runs[run] = (
+            f'run "{run}" {{\n  command = plan\n\n  variables {{\n{given}  }}\n\n'
+            f"  expect_failures = [\n{failures}  ]\n}}"
+        )
+    return runs
 
 
 def _pure_locals() -> str:
@@ -118,7 +175,7 @@ def _pure_locals() -> str:
 
 @pytest.fixture(scope="session")
 def refusals(terraform, tmp_path_factory) -> dict[str, list[dict]]:
-    """Every run of refusals.tftest.hcl without its expect_failures, so that the errors show: {run: errors}.
+    """Every run of `_refusal_runs` without its expect_failures, so that the errors show: {run: errors}.
 
     Over the variables and what is made of them alone: without the resources no run has to wait for the provider.
     """
@@ -162,6 +219,21 @@ def test_a_refusal_gives_name_value_and_rule_in_one_line(refusals, run):
             assert set(json.loads(value)) == {"minimum", "maximum"}
         else:
             assert given[f"var.{name}"] == f"is {value}"
+
+
+def _rules_and_values(rule: Rule, value: Any) -> list[tuple[Rule, Any]]:
+    if not rule.attributes:
+        return [(rule, value)]
+    return [(attribute, value[name]) for name, attribute in rule.attributes.items()]
+
+
+@pytest.mark.parametrize("run", BROKEN_RULES)
+def test_terraform_refuses_what_python_refuses_in_the_same_words(refusals, run):
+    messages = {error["detail"].partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]}
+    for name, value in BROKEN_RULES[run].items():
+        [rule] = [rule for rule, part in _rules_and_values(RULES[name], value) if not rule.allows(part)]
+        given = json.dumps(value, separators=(",", ":"), sort_keys=True)
+        assert f"{name} = {given}: {rule.rule}{'; ' if rule.fix else ''}{rule.fix}." in messages
 
 
 def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):

@@ -61,7 +61,8 @@ def _refuse_unknown_regions(plan: Plan, defaults: Mapping[str, Any]) -> None:
     """Raise UsageError for a region that AWS doesn't have: an estimate would give another region's prices for it."""
     for region in {str({**defaults, **plan.variables(cell)}["region"]) for cell in plan.cells()}:
         if (unknown := regions.unknown(region)) is not None:
-            raise UsageError(f"region: {unknown}")
+            found, way_out = unknown
+            raise UsageError(f"region: {found}", way_out)
 
 
 def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], option: str) -> None:

@@ -31,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the prices on stdout; with --update what was found, and status 1 if a price that was asked for wasn't."""
     region = arguments.region or prices.USUAL_REGION
     if (unknown := regions.unknown(region)) is not None:
-        raise UsageError(f"--region: {unknown}")
+        found, way_out = unknown
+        raise UsageError(f"--region: {found}", way_out)
     if arguments.dry_run and not arguments.update:
         raise UsageError("--dry-run: without --update nothing is changed anyway; leave it out, or add --update")
     if arguments.update:

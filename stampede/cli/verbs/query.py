@@ -28,6 +28,7 @@ from stampede.insights.log_columns import COLUMNS, LINES
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
+from stampede.stacks.infra_variables import family
 from stampede.stacks.place import words
 from stampede.sweep import server_side
 
@@ -80,14 +81,9 @@ def _of_another(name: str, experiment: str | None) -> str:
     path = _path(name, experiment)
     owner = path.parent.name
     is_of_one = path.parent.parent == QUERIES and owner in EXPERIMENTS
-    if experiment is None or not is_of_one or owner in _families(experiment):
+    if experiment is None or not is_of_one or owner in family(experiment):
         return ""
     return f"{path.stem} is a query of {owner}, and the run is of {experiment}; name another run with --run"
-
-
-def _families(experiment: str) -> tuple[str, str]:
-    """The folders of an experiment's queries: `a_b` shares those of `a` (infra/queries.tf)."""
-    return experiment, experiment.partition("_")[0]
 
 
 def _unknown_field(logs: tuple[Path, ...], where: dict[str, str]) -> str:
@@ -122,7 +118,7 @@ def _path(name: str, experiment: str | None) -> Path:
     saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
     namesakes = [one for one in saved if one.partition("/")[2] == name]
     if not (path := Path(name)).is_file():
-        folders = (*_families(experiment or ""), "common")
+        folders = (*family(experiment or ""), "common")
         found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
         meant = found[:1] or namesakes
         if not meant:

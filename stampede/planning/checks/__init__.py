@@ -14,7 +14,7 @@ from pathlib import Path
 from experiments import EXPERIMENTS
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
-from stampede.finding import BUILD, OK, PROBLEM, Finding
+from stampede.finding import OK, PROBLEM, Finding
 from stampede.planning import rules
 from stampede.planning.checks import access_log, account, machine, measurements, share
 from stampede.planning.cost import Estimate, check_budget, estimate
@@ -47,8 +47,6 @@ def run(
     for group in groups:
         if group == PLAN:
             findings += rules.check(cells, experiment, plan.target)
-            if all(one.status != PROBLEM or one.way_out == BUILD for one in findings):
-                findings += rules.bounds(cells)  # of the variables that no check above is about
             findings += access_log.check(cells, plan.target, estimated)
             findings += measurements.check(cells, experiment)
         elif group == SHARE:
@@ -85,8 +83,7 @@ def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
     try:
         check_budget(estimated, budget_usd)
     except UsageError as error:
-        finding, _, way_out = str(error).rpartition("; ")
-        return Finding("budget", PROBLEM, finding, way_out)
+        return Finding("budget", PROBLEM, error.found, error.way_out)
     limit = "no limit given (--budget-usd)" if budget_usd is None else f"within --budget-usd {budget_usd:g}"
     about = f"about {estimated.total_usd:.2f} USD"
     spent = {

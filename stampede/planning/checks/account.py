@@ -29,9 +29,9 @@ MOST_FUNCTIONS_LISTED = 200
 
 def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s: float) -> list[Finding]:
     """The checks of the account for a run of `run_s` seconds; where region or credentials are wrong, only that."""
-    if (wrong := regions.unknown(region)) is not None:
-        found, _, hint = wrong.partition("; ")
-        return [Finding("region", PROBLEM, found, f"use --set region=...; {hint}")]
+    if (unknown := regions.unknown(region)) is not None:
+        problem, hint = unknown
+        return [Finding("region", PROBLEM, problem, f"use --set region=...; {hint}")]
     account = Account(targets.configured({"region": region}))
     who = credentials.identity(account)
     if who.status == PROBLEM:
@@ -50,7 +50,7 @@ def check(cells: list[Demand], region: str, prefix: str, experiment: str, run_s:
     if account.target.kind == "endpoint":
         return [*about_who, *at_an_endpoint(account, cells, experiment, own)]
     own = {"region": lambda: enabled_region(account, region), **own}
-    return [*about_who, *(_told(name, one) for name, one in own.items())]
+    return [*about_who, *(_or_unknown(name, ask) for name, ask in own.items())]
 
 
 def at_an_endpoint(
@@ -60,30 +60,30 @@ def at_an_endpoint(
     where AWS isn't."""
     worker = "ec2" if cells[0].usage.on_hosts else "lambda"
     on_aws = account.target.url_of(worker) is None  # only other services are elsewhere
-    kept = {name: one for name, one in own.items() if on_aws or name in ("concurrency", "leftovers", "instance type")}
-    there = endpoint.checks(account, EXPERIMENTS[experiment], cells)
-    found = [_told(name, one) for name, one in {**there, **kept}.items()]
-    runs = endpoint.runs_there(EXPERIMENTS[experiment], cells, found)
-    return [endpoint.what_it_is(account), *found, runs]
+    kept = {name: ask for name, ask in own.items() if on_aws or name in ("concurrency", "leftovers", "instance type")}
+    offered = endpoint.checks(account, EXPERIMENTS[experiment], cells)
+    findings = [_or_unknown(name, ask) for name, ask in {**offered, **kept}.items()]
+    runs = endpoint.runs_there(EXPERIMENTS[experiment], cells, findings)
+    return [endpoint.what_it_is(account), *findings, runs]
 
 
 def emulator(cells: list[Demand]) -> list[Finding]:
     """The embedded AWS: whether it runs, answers, and takes N functions at once, where functions are used."""
     running, on_hosts = ministack.running(stack.STATE_DIR), cells[0].usage.on_hosts
     if running is None:
-        here = Finding("emulator", OK, "not running; a sweep starts and stops it")
+        state = Finding("emulator", OK, "not running; a sweep starts and stops it")
         limit = ministack.account_concurrency(os.environ)
-        return [here] if on_hosts else [here, _emulator_concurrency(cells, limit)]
+        return [state] if on_hosts else [state, _emulator_concurrency(cells, limit)]
     if not running.answers():
-        found = f"process {running.pid} doesn't answer at {running.endpoint_url}"
-        return [Finding("emulator", PROBLEM, found, "`stampede emulator stop`")]
+        problem = f"process {running.pid} doesn't answer at {running.endpoint_url}"
+        return [Finding("emulator", PROBLEM, problem, "`stampede emulator stop`")]
     account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
-    here = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
+    state = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
     if on_hosts:
-        return [here]
+        return [state]
     return [
-        here,
-        _told("concurrency", lambda: _emulator_concurrency(cells, account.settings()["ConcurrentExecutions"])),
+        state,
+        _or_unknown("concurrency", lambda: _emulator_concurrency(cells, account.settings()["ConcurrentExecutions"])),
     ]
 
 
@@ -104,26 +104,26 @@ def concurrency(account: Account, cells: list[Demand], function_name: str) -> Fi
         own, certain = account.reserved(function_name) or 0, True  # given back when the function gets another N
     except NotTold:
         own, certain = 0, False
-    others = limit - unreserved - own
+    elsewhere = limit - unreserved - own
     needed = max(cell.concurrency for cell in cells)
     possible = max(0, unreserved + own - UNRESERVED)
-    taken = f", {others} reserved by other functions" if others else ""
-    found = (
+    taken = f", {elsewhere} reserved by other functions" if elsewhere else ""
+    need = (
         f"{needed} needed, {possible} can be reserved: the account's concurrency limit is {limit}{taken}, "
         "and 100 must stay unreserved"
     )
     if needed <= possible:
-        return Finding("concurrency", OK, found)
+        return Finding("concurrency", OK, need)
     smaller = f"use --set concurrency_value=... up to {possible}, or " if possible else ""
     if account.target.url_of("lambda") is not None:
-        return Finding("concurrency", PROBLEM, found, f"{smaller}raise the endpoint's limit")
+        return Finding("concurrency", PROBLEM, need, f"{smaller}raise the endpoint's limit")
     way_out = (
         f"{smaller}raise the quota: aws service-quotas request-service-quota-increase --service-code lambda "
-        f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(USUAL_CONCURRENCY, needed + others + UNRESERVED)} "
+        f"--quota-code {CONCURRENCY_QUOTA} --desired-value {max(USUAL_CONCURRENCY, needed + elsewhere + UNRESERVED)} "
         f"--region {account.target.region}"
     )
     hopeless = certain or needed > limit - UNRESERVED
-    return Finding("concurrency", PROBLEM if hopeless else WARNING, found, way_out)
+    return Finding("concurrency", PROBLEM if hopeless else WARNING, need, way_out)
 
 
 def memory_cap(account: Account, cells: list[Demand]) -> Finding:
@@ -157,8 +157,8 @@ def network(account: Account) -> Finding:
         )
     if quota == "default":
         return Finding("network quota", OK, "not raised: about 0.6 Gbit/s for each function")
-    told = f"{quota}; doctor and sweep predict without it, `stampede simulate --bandwidth-quota` predicts with it"
-    return Finding("network quota", OK, told)
+    raised = f"{quota}; doctor and sweep predict without it, `stampede simulate --bandwidth-quota` predicts with it"
+    return Finding("network quota", OK, raised)
 
 
 def leftovers(account: Account, prefix: str) -> Finding:
@@ -180,15 +180,15 @@ def leftovers(account: Account, prefix: str) -> Finding:
 
 def _emulator_concurrency(cells: list[Demand], limit: int) -> Finding:
     needed = max(cell.concurrency for cell in cells)
-    found = f"{needed} needed, the embedded AWS runs {limit} at once"
+    need = f"{needed} needed, the embedded AWS runs {limit} at once"
     if needed <= limit:
-        return Finding("concurrency", OK, found)
-    return Finding("concurrency", PROBLEM, found, f"use --set concurrency_value=... up to {limit}")
+        return Finding("concurrency", OK, need)
+    return Finding("concurrency", PROBLEM, need, f"use --set concurrency_value=... up to {limit}")
 
 
-def _told(name: str, one: Callable[[], Finding]) -> Finding:
+def _or_unknown(name: str, ask: Callable[[], Finding]) -> Finding:
     try:
-        return one()
+        return ask()
     except NotTold as reason:
         return Finding(name, WARNING, f"unknown: {reason}", "check it in the console, or allow this call")
     except KeyError as missing:

@@ -16,8 +16,21 @@ CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
 # Of botocore's parsers, for an answer that isn't the service's: HTML, or a document of another kind.
 NOT_THAT_SERVICE = (ResponseParserError, LookupError, ValueError, TypeError, AttributeError)
 # What says that we may not ask, or not now, and nothing of what is there.
-_NOT_TO_US = ("denied", "unauthorized", "forbidden", "token", "signature", "credential", "accesskey", "optin",
-              "throttl", "toomanyrequests", "slowdown", "unavailable", "timeout")  # fmt: skip
+_NOT_TO_US = (
+    "denied",
+    "unauthorized",
+    "forbidden",
+    "token",
+    "signature",
+    "credential",
+    "accesskey",
+    "optin",
+    "throttl",
+    "toomanyrequests",
+    "slowdown",
+    "unavailable",
+    "timeout",
+)
 
 
 class NotTold(Exception):

@@ -35,21 +35,20 @@ RENEW = "renew it first (`aws sso login`, or whatever gave you the token), or as
 
 def identity(account: Account) -> Finding:
     """Who we are, as STS says. Without that nothing else can be asked."""
-    if (wrong := _unusable_expiration(os.environ)) is not None:
-        return wrong
+    if (unusable := _unusable_expiration(os.environ)) is not None:
+        return unusable
     try:
         answer = account.client("sts").get_caller_identity()
     except UsageError as error:
-        found, _, way_out = str(error).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or "correct the region")
+        return Finding("credentials", PROBLEM, error.found, error.way_out or "correct the region")
     except (BotoCoreError, ClientError) as error:
-        found, _, way_out = str(explain(error, "checking the credentials", account.target)).partition("; ")
-        return Finding("credentials", PROBLEM, found, way_out or HOW_TO_SIGN_IN)
+        failure = explain(error, "checking the credentials", account.target)
+        return Finding("credentials", PROBLEM, failure.found, failure.way_out or HOW_TO_SIGN_IN)
     except NOT_THAT_SERVICE:
         answer = {}
     if not answer.keys() >= {"Account", "Arn"}:
-        found = f"the answer at {account.target.url_of('sts') or 'AWS'} isn't from STS"
-        return Finding("credentials", PROBLEM, found, "correct AWS_ENDPOINT_URL")
+        problem = f"the answer at {account.target.url_of('sts') or 'AWS'} isn't from STS"
+        return Finding("credentials", PROBLEM, problem, "correct AWS_ENDPOINT_URL")
     return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
 
 
@@ -64,8 +63,8 @@ def lifetime(run_s: float) -> Finding:
         return _against(min(ends), now, run_s)
     token_is_held = credentials.method in ("env", "shared-credentials-file", "config-file") and credentials.token
     if token_is_held and run_s > LONG_RUN_S:
-        found = f"a session token without a known expiry, and the run takes about {minutes(run_s)}"
-        return Finding("session", WARNING, found, RENEW)
+        token = f"a session token without a known expiry, and the run takes about {minutes(run_s)}"
+        return Finding("session", WARNING, token, RENEW)
     if token_is_held:
         return Finding("session", OK, "a session token without a known expiry")
     return Finding("session", OK, f"no expiry is known ({credentials.method})")
@@ -74,8 +73,8 @@ def lifetime(run_s: float) -> Finding:
 def _against(end: datetime, now: datetime, run_s: float) -> Finding:
     left_s = (end - now).total_seconds()
     at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    found = f"expires at {at}, in {minutes(left_s)}; the run takes about {minutes(run_s)}"
-    return Finding("session", OK, found) if left_s > run_s else Finding("session", WARNING, found, RENEW)
+    expiry = f"expires at {at}, in {minutes(left_s)}; the run takes about {minutes(run_s)}"
+    return Finding("session", OK, expiry) if left_s > run_s else Finding("session", WARNING, expiry, RENEW)
 
 
 def _given_end(credentials: Any, profiles: list[Mapping[str, Any]], environ: Mapping[str, str]) -> datetime | None:
@@ -128,8 +127,8 @@ def _unusable_expiration(environ: Mapping[str, str]) -> Finding | None:
         return None
     moment = _moment(text, assume_utc=False)
     if moment is None or moment.tzinfo is None:
-        found = f"{name} must be a time with its time zone, such as 2026-11-21T19:00:00Z, got {text!r}"
-        return Finding("credentials", PROBLEM, found, "correct it, or unset it")
+        problem = f"{name} must be a time with its time zone, such as 2026-11-21T19:00:00Z, got {text!r}"
+        return Finding("credentials", PROBLEM, problem, "correct it, or unset it")
     if moment <= datetime.now(UTC):
         return Finding("credentials", PROBLEM, f"this shell's credentials expired at {text} ({name})", "renew them")
     return None

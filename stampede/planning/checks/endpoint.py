@@ -77,26 +77,28 @@ def checks(account: Account, experiment: Experiment, cells: list[Demand]) -> dic
     needed += [HOSTS] if cells[0].usage.on_hosts else []
     needed += [part for name, part in PARTS.items() if name in experiment.needs]
     needed += [ATHENA, CATALOG] if experiment.athena is not None else []
-    found = {one.name: partial(one.finding, account) for one in needed}
+    capabilities = {capability.name: partial(capability.finding, account) for capability in needed}
     if not cells[0].usage.on_hosts:
-        found["functions"] = partial(functions, account)
+        capabilities["functions"] = partial(functions, account)
     if DIRECTORY_BUCKETS in experiment.needs:
-        found[DIRECTORY_BUCKETS] = partial(directory_buckets, account)
-    return found | {"saved queries": partial(saved_queries, account)}
+        capabilities[DIRECTORY_BUCKETS] = partial(directory_buckets, account)
+    return capabilities | {"saved queries": partial(saved_queries, account)}
 
 
 def what_it_is(account: Account) -> Finding:
     """That it isn't AWS, and its name where it has one."""
     product = _localstack(account.target.endpoint_url)
     named = f": LocalStack {product.get('version', '')}".rstrip() if product else ""
-    found = f"{words(account.target.place)}{named}; figures are labelled with it"
-    return Finding("endpoint", OK, found)
+    place = f"{words(account.target.place)}{named}; figures are labelled with it"
+    return Finding("endpoint", OK, place)
 
 
-def runs_there(experiment: Experiment, cells: list[Demand], found: list[Finding]) -> Finding:
-    """What of the experiment will run there, after what was `found`."""
+def runs_there(experiment: Experiment, cells: list[Demand], findings: list[Finding]) -> Finding:
+    """What of the experiment will run there, after the `findings` of what it has."""
     all_cells = f"{'the one cell' if len(cells) == 1 else f'all {len(cells)} cells'} of {experiment.name}"
-    lacking, unsure = ([one.check for one in found if one.status == status] for status in (PROBLEM, WARNING))
+    lacking, unsure = (
+        [finding.check for finding in findings if finding.status == status] for status in (PROBLEM, WARNING)
+    )
     if lacking:
         return Finding(
             "runs there", WARNING, f"{experiment.name} can't run here; missing: {', '.join(lacking)}", HOW_TO
@@ -108,8 +110,8 @@ def runs_there(experiment: Experiment, cells: list[Demand], found: list[Finding]
 
 def functions(account: Account) -> Finding:
     """Whether functions can be made and run."""
-    there = Capability("functions", "lambda", "list_functions", "only a run shows whether they really run")
-    finding, product = there.finding(account), _localstack(account.target.url_of("lambda"))
+    capability = Capability("functions", "lambda", "list_functions", "only a run shows whether they really run")
+    finding, product = capability.finding(account), _localstack(account.target.url_of("lambda"))
     return finding if product is None or finding.status == PROBLEM else _in_docker(account, product)
 
 
@@ -124,8 +126,8 @@ def directory_buckets(account: Account) -> Finding:
     unsure = "only a run shows whether sessions are opened"
     finding = Capability("directory buckets", "s3", "list_directory_buckets", unsure).finding(account)
     if finding.status != PROBLEM and bodies and b"ListAllMyDirectoryBucketsResult" not in bodies[-1]:
-        found = "not available: ListDirectoryBuckets is answered like ListBuckets"
-        return Finding("directory buckets", PROBLEM, found, _OTHERWISE)
+        problem = "not available: ListDirectoryBuckets is answered like ListBuckets"
+        return Finding("directory buckets", PROBLEM, problem, _OTHERWISE)
     return finding
 
 
@@ -145,8 +147,8 @@ def _in_docker(account: Account, product: dict[str, Any]) -> Finding:
     rule = "LocalStack runs functions in Docker containers"
     is_here = urlsplit(account.target.url_of("lambda")).hostname in LOOPBACK
     if not is_here:
-        found = f"{rule}; whether it has Docker isn't visible from this machine"
-        return Finding("functions", WARNING, found, "run one cell first")
+        unknown = f"{rule}; whether it has Docker isn't visible from this machine"
+        return Finding("functions", WARNING, unknown, "run one cell first")
     why_not = _no_docker()
     if why_not is None:
         return Finding("functions", OK, f"{rule}, and Docker answers on this machine")
@@ -174,7 +176,7 @@ def _localstack(url: str | None) -> dict[str, Any] | None:
         return None
     try:
         with urllib.request.urlopen(f"{url}/_localstack/info", timeout=TIMEOUT_S) as response:
-            told = json.load(response)
+            info = json.load(response)
     except (OSError, ValueError, http.client.HTTPException):  # URLError and timeouts are OSErrors
         return None
-    return told if isinstance(told, dict) and "version" in told else None
+    return info if isinstance(info, dict) and "version" in info else None

@@ -27,36 +27,36 @@ def checks(account: Account, cells: list[Demand], prefix: str) -> dict[str, Call
 
 def offered(account: Account, cells: list[Demand]) -> Finding:
     """Every instance type is to be had in the region."""
-    there = _vcpus_by_type(account, cells)
-    missing = sorted({cell.usage.instance_type for cell in cells} - there.keys())
+    vcpus_by_type = _vcpus_by_type(account, cells)
+    missing = sorted({cell.usage.instance_type for cell in cells} - vcpus_by_type.keys())
     if missing:
-        found = f"{missing[0]} isn't available in {account.target.region}"
-        return Finding("instance type", PROBLEM, found, "choose another instance type, or --set region=...")
-    return Finding("instance type", OK, f"{', '.join(sorted(there))} in {account.target.region}")
+        problem = f"{missing[0]} isn't available in {account.target.region}"
+        return Finding("instance type", PROBLEM, problem, "choose another instance type, or --set region=...")
+    return Finding("instance type", OK, f"{', '.join(sorted(vcpus_by_type))} in {account.target.region}")
 
 
 def vcpus(account: Account, cells: list[Demand]) -> Finding:
     """All hosts of a cell at once, against the account's quota of vCPUs, from which what runs already is taken."""
-    there = _vcpus_by_type(account, cells)
-    known = [cell for cell in cells if cell.usage.instance_type in there]
+    vcpus_by_type = _vcpus_by_type(account, cells)
+    known = [cell for cell in cells if cell.usage.instance_type in vcpus_by_type]
     if not known:
         return Finding("vCPUs", WARNING, "unknown: the instance type isn't available", "see instance type above")
-    largest = max(known, key=lambda cell: cell.concurrency * there[cell.usage.instance_type])
-    needed = largest.concurrency * there[largest.usage.instance_type]
-    found = f"{needed} needed for {largest.concurrency} x {largest.usage.instance_type}"
+    largest = max(known, key=lambda cell: cell.concurrency * vcpus_by_type[cell.usage.instance_type])
+    needed = largest.concurrency * vcpus_by_type[largest.usage.instance_type]
+    need = f"{needed} needed for {largest.concurrency} x {largest.usage.instance_type}"
     if not _is_standard(largest.usage.instance_type):
-        return Finding("vCPUs", WARNING, f"{found}; this family has a quota of its own", "check it in the console")
+        return Finding("vCPUs", WARNING, f"{need}; this family has a quota of its own", "check it in the console")
     quota = _quota(account)
     if quota is None:
-        return Finding("vCPUs", WARNING, f"{found}; the quota is unknown", f"check {VCPU_QUOTA} in the console")
-    found = f"{found}; the quota is {quota} for all standard on-demand instances of the account"
+        return Finding("vCPUs", WARNING, f"{need}; the quota is unknown", f"check {VCPU_QUOTA} in the console")
+    need = f"{need}; the quota is {quota} for all standard on-demand instances of the account"
     if needed <= quota:
-        return Finding("vCPUs", OK, found)
+        return Finding("vCPUs", OK, need)
     way_out = (
         "use fewer or smaller hosts, or raise the quota: aws service-quotas request-service-quota-increase "
         f"--service-code ec2 --quota-code {VCPU_QUOTA} --desired-value {needed} --region {account.target.region}"
     )
-    return Finding("vCPUs", PROBLEM, found, way_out)
+    return Finding("vCPUs", PROBLEM, need, way_out)
 
 
 def leftovers(account: Account, prefix: str) -> Finding:
@@ -65,11 +65,13 @@ def leftovers(account: Account, prefix: str) -> Finding:
         {"Name": "tag:Name", "Values": [f"{prefix}*"]},
         {"Name": "instance-state-name", "Values": BILLED_STATES},
     ]
-    told = account.ask("ec2", "describe_instances", Filters=filters)["Reservations"]
-    ours = [instance for reservation in told for instance in reservation["Instances"]]
+    reservations = account.ask("ec2", "describe_instances", Filters=filters)["Reservations"]
+    ours = [instance for reservation in reservations for instance in reservation["Instances"]]
     if not ours:
         return Finding("leftovers", OK, f"there is no instance {prefix}*")
-    held = ", ".join(f"{one['InstanceId']} ({one['InstanceType']}, {one['State']['Name']})" for one in ours[:5])
+    held = ", ".join(
+        f"{instance['InstanceId']} ({instance['InstanceType']}, {instance['State']['Name']})" for instance in ours[:5]
+    )
     return left_over(f"from an earlier deployment, and billed: {held}")
 
 
@@ -87,8 +89,8 @@ def _vcpus_by_type(account: Account, cells: list[Demand]) -> dict[str, int]:
     """vCPUs by instance type, of those that are to be had in the region."""
     types = sorted({cell.usage.instance_type for cell in cells})
     # A filter, as a type that isn't there is an error by its name.
-    told = account.ask("ec2", "describe_instance_types", Filters=[{"Name": "instance-type", "Values": types}])
-    return {one["InstanceType"]: one["VCpuInfo"]["DefaultVCpus"] for one in told["InstanceTypes"]}
+    answer = account.ask("ec2", "describe_instance_types", Filters=[{"Name": "instance-type", "Values": types}])
+    return {row["InstanceType"]: row["VCpuInfo"]["DefaultVCpus"] for row in answer["InstanceTypes"]}
 
 
 def _is_standard(instance_type: str) -> bool:

@@ -37,8 +37,9 @@ REPORT_MB = 50
 
 def tools() -> list[Finding]:
     """Python, Terraform, the providers, Go, and the folder for what has to be built."""
-    found = [python(), terraform(), *provider_and_go()]
-    return [*found, cache(build_cache.cache_folder(), needed=any(one.way_out == BUILD_NOW for one in found))]
+    findings = [python(), terraform(), *provider_and_go()]
+    builds = any(finding.way_out == BUILD_NOW for finding in findings)
+    return [*findings, cache(build_cache.cache_folder(), needed=builds)]
 
 
 def room(cells: list[Demand], target: str, results_dir: Path) -> list[Finding]:
@@ -70,8 +71,7 @@ def terraform() -> Finding:
             return _opentofu_to_build()
         version = _terraform_version(binary)
     except ProviderError as error:
-        found, _, way_out = str(error).partition("; ")
-        return Finding("terraform", PROBLEM, found, way_out)
+        return Finding("terraform", PROBLEM, error.found, error.way_out)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if numbers >= LEAST_TERRAFORM:
         return Finding("terraform", OK, f"{version} ({binary})")
@@ -156,10 +156,10 @@ def results_folder(cells: list[Demand], folder: Path) -> Finding:
     if (reason := _unwritable(folder)) is not None:
         return Finding("results folder", PROBLEM, reason, "name a folder in which you may write with --results-dir")
     needed, free_mb = _results_mb(cells), _free_mb(folder)
-    found = f"{free_mb:,} MB free in {folder}; {needed:,} needed for the results"
+    room = f"{free_mb:,} MB free in {folder}; {needed:,} needed for the results"
     if free_mb >= needed:
-        return Finding("results folder", OK, found)
-    return Finding("results folder", PROBLEM, found, "name a folder on a larger disk with --results-dir")
+        return Finding("results folder", OK, room)
+    return Finding("results folder", PROBLEM, room, "name a folder on a larger disk with --results-dir")
 
 
 def cache(folder: Path, *, needed: bool) -> Finding:
@@ -195,26 +195,26 @@ def _terraform_version(binary: str) -> str:
         return json.loads(reply.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         raise NotReadyError(
-            f"`{binary} version -json` doesn't print what Terraform prints; set STAMPEDE_TERRAFORM to "
-            "Terraform or OpenTofu"
+            f"`{binary} version -json` doesn't print what Terraform prints",
+            "set STAMPEDE_TERRAFORM to Terraform or OpenTofu",
         ) from None
 
 
 def _opentofu_to_build() -> Finding:
     """On a machine with neither `terraform` nor `tofu`: OpenTofu is built where there is Go."""
     if not shutil.which("go"):
-        found = f"{opentofu.NEITHER}, nor `go`, which could build {opentofu.TITLE}"
-        return Finding("terraform", PROBLEM, found, "install Terraform >= 1.9, or Go >= 1.25")
-    found = f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE} from source, {opentofu.BUILD_TAKES}"
-    return Finding("terraform", WARNING, found, BUILD_NOW)
+        missing = f"{opentofu.NEITHER}, nor `go`, which could build {opentofu.TITLE}"
+        return Finding("terraform", PROBLEM, missing, "install Terraform >= 1.9, or Go >= 1.25")
+    missing = f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE} from source, {opentofu.BUILD_TAKES}"
+    return Finding("terraform", WARNING, missing, BUILD_NOW)
 
 
 def _go(*, needed: bool) -> Finding:
-    found = shutil.which("go")
+    program = shutil.which("go")
     if not needed:
-        return Finding("go", OK, f"not needed for the provider{f' (there is {found})' if found else ''}")
-    if found:
-        return Finding("go", OK, f"{found} will build the provider")
+        return Finding("go", OK, f"not needed for the provider{f' (there is {program})' if program else ''}")
+    if program:
+        return Finding("go", OK, f"{program} will build the provider")
     way_out = "install Go, or set TF_CLI_CONFIG_FILE to a configuration with a mirror of the provider"
     return Finding(
         "go", PROBLEM, f"not on the PATH of this {platform.system()}, and the provider has to be built", way_out
@@ -256,10 +256,10 @@ def _free_mb(folder: Path) -> int:
 
 def _unwritable(folder: Path) -> str | None:
     """Why nothing can be written into `folder`, which need not be there yet; None where it can."""
-    there = _existing(folder)
-    if not there.is_dir():
-        return f"{there} is a file, not a folder"
-    return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write into {there}"
+    nearest = _existing(folder)
+    if not nearest.is_dir():
+        return f"{nearest} is a file, not a folder"
+    return None if os.access(nearest, os.W_OK | os.X_OK) else f"no permission to write into {nearest}"
 
 
 def _existing(folder: Path) -> Path:

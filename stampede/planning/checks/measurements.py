@@ -28,5 +28,5 @@ def check(cells: Sequence[Demand], experiment: Experiment) -> list[Finding]:
     least = min(counts.values())
     if least >= MINIMUM_FOR_COMPARISON:
         return [Finding(CHECK, OK, f"{least} or more in each cell; the report needs {MINIMUM_FOR_COMPARISON}")]
-    found = f"{least} in the smallest cell; the report draws a conclusion about a size from {MINIMUM_FOR_COMPARISON} on"
-    return [Finding(CHECK, WARNING, found, "raise --messages-per-concurrency or --repeats")]
+    few = f"{least} in the smallest cell; the report draws a conclusion about a size from {MINIMUM_FOR_COMPARISON} on"
+    return [Finding(CHECK, WARNING, few, "raise --messages-per-concurrency or --repeats")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from experiments import EXPERIMENTS, Experiment
 from stampede.errors import UsageError
@@ -30,83 +31,86 @@ def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) 
 def check(plan: Plan, defaults: Mapping[str, object], each: bool = True) -> list[Finding]:
     """A finding for each cell, repeats of one counted once, or one for all cells of which the same is to be said
     (`each` False); a single one where there is no prediction."""
-    found, why_not = predicted(plan, defaults)
+    by_cell, why_not = predicted(plan, defaults)
     if why_not:
         status = OK if EXPERIMENTS[plan.experiment].work is None else WARNING
         return [Finding(CHECK, status, f"not predicted: {why_not}")]
-    findings = _findings(plan, found)
+    findings = _findings(plan, by_cell)
     return [finding for _, _, finding in findings] if each else _together(plan, findings)
 
 
-def warning(plan: Plan, found: Mapping[str, Prediction], why_not: str) -> str:
+def warning(plan: Plan, by_cell: Mapping[str, Prediction], why_not: str) -> str:
     """One sentence on the cells of which `check` warns, the one with the smallest share by name, or on why there is no
     prediction; empty without any."""
     if why_not:
         return f"{CHECK}: not predicted: {why_not}"
-    low = [(one.share_at_n, finding) for _, one, finding in _findings(plan, found) if finding.status == WARNING]
-    if not low:
+    findings = _findings(plan, by_cell)
+    warnings = [(prediction.share_at_n, finding) for _, prediction, finding in findings if finding.status == WARNING]
+    if not warnings:
         return ""
-    _, lowest = min(low, key=lambda one: one[0])
-    more = f" ({len(low) - 1} more: `stampede doctor` with the same options)" if len(low) > 1 else ""
+    _, lowest = min(warnings, key=itemgetter(0))
+    more = f" ({len(warnings) - 1} more: `stampede doctor` with the same options)" if len(warnings) > 1 else ""
     return f"{CHECK}: {lowest.sentence}{more}"
 
 
-def _findings(plan: Plan, found: Mapping[str, Prediction]) -> list[tuple[str, Prediction, Finding]]:
+def _findings(plan: Plan, by_cell: Mapping[str, Prediction]) -> list[tuple[str, Prediction, Finding]]:
     experiment = EXPERIMENTS[plan.experiment]
-    once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in found}
-    return [
-        (name, found[cell.name], finding(name, plan.concurrency(cell), found[cell.name], experiment))
-        for name, cell in once.items()
-    ]
+    once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in by_cell}
+    findings = []
+    for name, cell in once.items():
+        prediction = by_cell[cell.name]
+        findings.append((name, prediction, finding(name, plan.concurrency(cell), prediction, experiment)))
+    return findings
 
 
 def _together(plan: Plan, findings: Sequence[tuple[str, Prediction, Finding]]) -> list[Finding]:
     """One finding for all cells with the same bottleneck and the same advice, with the ranges of their figures."""
     alike: dict[tuple[object, ...], list[tuple[str, Prediction, Finding]]] = {}
-    for name, one, finding in findings:
+    for name, prediction, finding in findings:
         # Cells that lose messages, or never reach N, are told one by one: that is what their line is about.
-        is_own = one.dead_lettered or one.time_to_n_s is None or one.avg_s is None
-        alike.setdefault((finding.status, one.bottleneck, finding.way_out, name if is_own else ""), []).append(
-            (name, one, finding)
+        is_own = prediction.dead_lettered or prediction.time_to_n_s is None or prediction.avg_s is None
+        alike.setdefault((finding.status, prediction.bottleneck, finding.way_out, name if is_own else ""), []).append(
+            (name, prediction, finding)
         )
     operation, operations = EXPERIMENTS[plan.experiment].operation
     together = []
     for group in alike.values():
         _, first, finding = group[0]
         if len(group) > 1:
-            share = _range(
-                [f"{100 * one.share_at_n:.0f}" for _, one, _ in sorted(group, key=lambda one: one[1].share_at_n)]
-            )
-            own_s = _range([f"{one.avg_s:.3g}" for _, one, _ in sorted(group, key=lambda one: one[1].avg_s)])
-            named = f" ({'; '.join(name for name, _, _ in group)})" if finding.status == WARNING else ""
+            percents = sorted(100 * prediction.share_at_n for _, prediction, _ in group)
+            averages_s = sorted(prediction.avg_s for _, prediction, _ in group)
+            cells = f" ({'; '.join(name for name, _, _ in group)})" if finding.status == WARNING else ""
             words = (
-                f"{len(group)} cells{named}: {share} % of the {operations}' time at full N; "
-                f"one {operation} takes {own_s} s; bottleneck: {first.bottleneck}"
+                f"{len(group)} cells{cells}: {_range(percents, '.0f')} % of the {operations}' time at full N; "
+                f"one {operation} takes {_range(averages_s, '.3g')} s; bottleneck: {first.bottleneck}"
             )
             finding = replace(finding, found=words)
         together.append(finding)
     return together
 
 
-def _range(ascending: Sequence[str]) -> str:
-    """From the least to the most."""
-    least, most = ascending[0], ascending[-1]
+def _range(ascending: Sequence[float], form: str) -> str:
+    """From the least to the most, one number where they look the same."""
+    least, most = f"{ascending[0]:{form}}", f"{ascending[-1]:{form}}"
     return least if least == most else f"{least} to {most}"
 
 
-def finding(cell: str, n: int, one: Prediction, experiment: Experiment) -> Finding:
+def finding(cell: str, n: int, prediction: Prediction, experiment: Experiment) -> Finding:
     """What is to be expected of one cell of concurrency `n`, with the advice where less than half of it is at full N,
     or messages are lost."""
     operation, operations = experiment.operation
-    found = f"{cell}: {100 * one.share_at_n:.0f} % of the {operations}' time at full N = {n:,}"
-    if one.time_to_n_s is None:
-        found += f", which is never reached ({one.most_at_once:,} at most)"
+    words = f"{cell}: {100 * prediction.share_at_n:.0f} % of the {operations}' time at full N = {n:,}"
+    if prediction.time_to_n_s is None:
+        words += f", which is never reached ({prediction.most_at_once:,} at most)"
     else:
-        found += f", reached after {one.time_to_n_s:,.0f} s"
-    found += f"; one {operation} takes {one.avg_s:.3g} s" if one.avg_s is not None else f"; no {operation} succeeds"
-    if one.dead_lettered:
-        found += f"; {one.dead_lettered:,} of {one.count:,} messages end as dead letters"
-    found += f"; bottleneck: {one.bottleneck}"
-    if one.share_at_n >= LEAST_SHARE and not one.dead_lettered:
-        return Finding(CHECK, OK, found)
-    return Finding(CHECK, WARNING, found, one.advice)
+        words += f", reached after {prediction.time_to_n_s:,.0f} s"
+    if prediction.avg_s is None:
+        words += f"; no {operation} succeeds"
+    else:
+        words += f"; one {operation} takes {prediction.avg_s:.3g} s"
+    if prediction.dead_lettered:
+        words += f"; {prediction.dead_lettered:,} of {prediction.count:,} messages end as dead letters"
+    words += f"; bottleneck: {prediction.bottleneck}"
+    if prediction.share_at_n >= LEAST_SHARE and not prediction.dead_lettered:
+        return Finding(CHECK, OK, words)
+    return Finding(CHECK, WARNING, words, prediction.advice)

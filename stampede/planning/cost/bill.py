@@ -5,7 +5,7 @@ Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -67,8 +67,8 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
     """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them."""
 
     def item(service: str, what: str, price: str, quantity: float) -> Item:
-        found = prices[price]
-        return Item(service, what, quantity, found.unit, found.usd, price, found.region)
+        known = prices[price]
+        return Item(service, what, quantity, known.unit, known.usd, price, known.region)
 
     messages = sum(cell.all_messages for cell in cells)
     requests = sum(_queue_requests(cell) for cell in cells if not cell.usage.in_athena)
@@ -152,10 +152,11 @@ def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], fl
             quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
             lines.setdefault(use.line, []).append((quantity, use))
     services = list(dict.fromkeys(service for service, _, _ in lines))
-    return {
-        line: sum(quantity for quantity, _ in uses) + _once(sum(hours), [use for _, use in uses])
-        for line, uses in sorted(lines.items(), key=lambda one: services.index(one[0][0]))
-    }
+    used = {}
+    for line in sorted(lines, key=lambda line: services.index(line[0])):
+        quantities, uses = zip(*lines[line], strict=True)
+        used[line] = sum(quantities) + _once(sum(hours), uses)
+    return used
 
 
 def _logged_lines(cells: list[Demand]) -> float:
@@ -167,7 +168,7 @@ def _logged_lines(cells: list[Demand]) -> float:
     return sum(used[line] * log_lines for line, log_lines in requests.items())
 
 
-def _once(hours: float, uses: list[Use]) -> float:
+def _once(hours: float, uses: Sequence[Use]) -> float:
     """What is used once for all cells, and while a stack is up: the largest of each thing that it is of."""
     most: dict[str, float] = {}
     for use in uses:

@@ -51,11 +51,11 @@ def around_s(cells: Sequence[Demand], target: str) -> float:
     """Expected seconds that stand beside the cells: what only the first apply makes, upload, what is placed for several
     of them, the wait for S3's access logs (a stack that is kept isn't waited for), destroy."""
     around, usages = SURROUNDINGS[target], [cell.usage for cell in cells]
-    stack_s = max(one.stack_s for one in usages) if target == "aws" else 0
-    upload_s = max(one.data_mb for one in usages) / around.upload_mib_per_s
+    stack_s = max(usage.stack_s for usage in usages) if target == "aws" else 0
+    upload_s = max(usage.data_mb for usage in usages) / around.upload_mib_per_s
     seeding_s: dict[str, float] = {}
-    for one in usages:
-        seeding_s[one.seeded] = max(seeding_s.get(one.seeded, 0.0), one.seeding_s.get(target, 0.0))
+    for usage in usages:
+        seeding_s[usage.seeded] = max(seeding_s.get(usage.seeded, 0.0), usage.seeding_s.get(target, 0.0))
     waits = target == "aws" and any(access_log.is_on(cell.values) for cell in cells)
-    told_s = access_log.WAIT_S if waits else 0
-    return around.first_apply_extra_s + upload_s + sum(seeding_s.values()) + told_s + around.destroy_s + stack_s
+    logs_s = access_log.WAIT_S if waits else 0
+    return around.first_apply_extra_s + upload_s + sum(seeding_s.values()) + logs_s + around.destroy_s + stack_s

@@ -49,17 +49,17 @@ def with_enough_messages(
     """
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
-        raise UsageError(f"{OPTION}: there is no model of {experiment.name}; use --messages-per-concurrency")
+        raise UsageError(f"{OPTION}: there is no model of {experiment.name}", "use --messages-per-concurrency")
     refuse(plan, defaults, given)
-    asked = questions(replace(plan, repeats=1), defaults, plan.target, given)
-    found = [_chosen(*one, experiment) for one in asked]
-    enough = replace(plan, counts={one.cell.alike: one.messages for one in found})
+    pairs = questions(replace(plan, repeats=1), defaults, plan.target, given)
+    choices = [_chosen(cell, question, experiment) for cell, question in pairs]
+    enough = replace(plan, counts={choice.cell.alike: choice.messages for choice in choices})
     if budget_usd is not None and kind != "local":
-        _refuse_beyond(budget_usd, plan, lambda plan: estimate(plan, defaults, kind, given).total_usd, found)
-    for one in found:
+        _refuse_beyond(budget_usd, plan, lambda plan: estimate(plan, defaults, kind, given).total_usd, choices)
+    for choice in choices:
         say(
-            f"{OPTION}: {one.cell.alike}: {one.messages:,} messages, with "
-            f"{_put(one.share_of(one.messages), experiment)}"
+            f"{OPTION}: {choice.cell.alike}: {choice.messages:,} messages, with "
+            f"{_put(choice.share_of(choice.messages), experiment)}"
         )
     return enough
 
@@ -67,64 +67,67 @@ def with_enough_messages(
 def _chosen(cell: Demand, question: Question, experiment: Experiment) -> Chosen:
     """The search for one cell. Raises UsageError."""
     step = experiment.messages({**cell.values, "messages_per_concurrency": 1}) or 1
-    at_once = cell.concurrency * (1 if question.flood is question else question.rounds)
+    at_once = cell.concurrency * question.floods
     least = -(-max(at_once, LEAST) // step) * step
     try:
         messages = fewest(lambda count: expected(question.varied(messages=count).flood).course, SHARE, least, step)
     except NeverEnoughError as error:
-        raise UsageError(_never(error, cell, question, experiment)) from None
+        raise _never(error, cell, question, experiment) from None
     except UNANSWERED as error:
         raise UsageError(f"{OPTION}: {unanswered(cell, error)}") from None
     return Chosen(cell, question, least, messages)
 
 
-def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> str:
+def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment: Experiment) -> UsageError:
     """Why no number of messages is enough, and the way out."""
-    found, n = error.figures, cell.concurrency
+    course, n = error.figures, cell.concurrency
     tried = question.varied(messages=error.messages).flood
     why = f"the bottleneck is {listed(bottlenecks(tried.scenario, expected(tried), tried.seed))}"
-    if found.time_to_n_s is not None:
-        came = f"it is {_put(found.share_at_n, experiment)}"
+    if course.time_to_n_s is not None:
+        reached = f"it is {_put(course.share_at_n, experiment)}"
     else:
-        came = f"at most {found.most_at_once:,} run at once"
-        if found.most_at_once >= NEARLY_FULL * n:
+        reached = f"at most {course.most_at_once:,} run at once"
+        if course.most_at_once >= NEARLY_FULL * n:
             why = (
-                f"{experiment.operation[1]} of {found.avg_s:.2g} s are too short for N of them to run at the "
+                f"{experiment.operation[1]} of {course.avg_s:.2g} s are too short for N of them to run at the "
                 "same moment"
             )
-    return (
+    return UsageError(
         f"{OPTION}: {cell.alike}: no number of messages reaches {_put(SHARE, experiment)} = {n:,}; "
-        f"with {error.messages:,} {came}, and {why}; sweep a smaller N, or use "
-        "--messages-per-concurrency"
+        f"with {error.messages:,} {reached}, and {why}",
+        "sweep a smaller N, or use --messages-per-concurrency",
     )
 
 
-def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], found: list[Chosen]) -> None:
+def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], choices: list[Chosen]) -> None:
     """Raise UsageError where the chosen messages cost more than the budget, with the share that it does buy.
 
     A bill grows in a straight line with the messages, from the least on; what an unknown price hides is refused by
     `check_budget`.
     """
-    enough_usd = usd(replace(plan, counts={one.cell.alike: one.messages for one in found}))
+    enough_usd = usd(replace(plan, counts={choice.cell.alike: choice.messages for choice in choices}))
     if enough_usd <= budget_usd:
         return
     experiment = EXPERIMENTS[plan.experiment]
-    least_usd = usd(replace(plan, counts={one.cell.alike: one.least for one in found}))
+    least_usd = usd(replace(plan, counts={choice.cell.alike: choice.least for choice in choices}))
     cost = (
         f"{OPTION}: {_percent(SHARE)} of the {experiment.operation[1]}' time at full N would cost "
         f"about {enough_usd:.2f} USD, but --budget-usd is {budget_usd:g}"
     )
     if least_usd > budget_usd:
         raise UsageError(
-            f"{cost}, which is below the least possible cost, {least_usd:.2f} USD; raise --budget-usd, or sweep fewer "
-            "or smaller cells with --set"
+            f"{cost}, which is below the least possible cost, {least_usd:.2f} USD",
+            "raise --budget-usd, or sweep fewer or smaller cells with --set",
         )
-    bought = (budget_usd - least_usd) / (enough_usd - least_usd)
-    shares = [(one.share_of(int(one.least + bought * (one.messages - one.least))), one.cell.alike) for one in found]
+    affordable = (budget_usd - least_usd) / (enough_usd - least_usd)
+    shares = [
+        (choice.share_of(int(choice.least + affordable * (choice.messages - choice.least))), choice.cell.alike)
+        for choice in choices
+    ]
     share, cell = min(shares)
     raise UsageError(
-        f"{cost}; this budget reaches {_percent(share)} in {cell} and at least that in the others; "
-        "raise --budget-usd, or sweep fewer or smaller cells with --set"
+        f"{cost}; this budget reaches {_percent(share)} in {cell} and at least that in the others",
+        "raise --budget-usd, or sweep fewer or smaller cells with --set",
     )
 
 

@@ -177,18 +177,19 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
     if estimate.unpriced:
         what = ", ".join(item.what for item in estimate.unpriced)
         raise UsageError(
-            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the price of {what} is unknown; "
-            "use settings whose price is known, or leave --budget-usd out"
+            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the price of {what} is unknown",
+            "use settings whose price is known, or leave --budget-usd out",
         )
     if not all(cell.is_foreseen for cell in estimate.cells):
         raise UsageError(
             f"--budget-usd {budget_usd:g}: can't be guaranteed, because the model can't predict how long "
-            "the operations take; `stampede doctor` checks the settings, or leave --budget-usd out"
+            "the operations take",
+            "`stampede doctor` checks the settings, or leave --budget-usd out",
         )
     if estimate.total_usd > budget_usd:
         unlike = " on AWS" if estimate.target == "endpoint" else ""
         raise UsageError(
             f"--budget-usd {budget_usd:g}: the sweep's estimated cost is {estimate.total_usd:.2f} USD{unlike} "
-            f"({estimate.services_text()}; {estimate.prices_text()}); raise --budget-usd, or sweep fewer or smaller "
-            "cells with --set"
+            f"({estimate.services_text()}; {estimate.prices_text()})",
+            "raise --budget-usd, or sweep fewer or smaller cells with --set",
         )

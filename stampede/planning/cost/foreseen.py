@@ -25,20 +25,19 @@ def foreseen(
     UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
         return demands(plan, defaults)
-    asked = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
-    return [_foreseen(demand, question) for demand, question in asked]
+    questions = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
+    return [_foreseen(demand, question) for demand, question in questions]
 
 
 def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
     warm_up = demand.warm_up_messages
-    asked = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
+    questions = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
     try:
         rules.refuse_out_of_bounds([demand])
         predicting.refuse_too_many([demand])
-        floods = [predicting.expected(one) for one in asked]
-        times = 1 if question.flood is question else question.rounds
-        rounds_s = times * predicting.expected(question.flood).course.drain_s
-        longest_s = max(_longest_s(one) for one in asked)
+        floods = [predicting.expected(part) for part in questions]
+        rounds_s = question.floods * predicting.expected(question.flood).course.drain_s
+        longest_s = max(_longest_s(part) for part in questions)
     except (UsageError, *predicting.UNANSWERED):
         return demand
     return replace(

@@ -37,7 +37,8 @@ def with_rounds(plan: Plan, defaults: Mapping[str, Any], asked: int | None = Non
     if asked is not None and asked > 1 and not found:
         raise UsageError(
             f"{OPTION} {asked}: no cells of this sweep can be interleaved: that takes two on one stack, each with at "
-            "least 2 x N messages that share no list of keys; leave it out, and use --repeats for more runs"
+            "least 2 x N messages that share no list of keys",
+            "leave it out, and use --repeats for more runs",
         )
     return replace(plan, rounds=found)
 

@@ -232,7 +232,10 @@ def test_what_could_not_start_is_2_and_what_failed_is_1(error, status, stampede,
         (["sweep", "downlod"], "argument EXPERIMENT: invalid choice: 'downlod' (did you mean download?); see"),
         (["sweep"], "EXPERIMENT: none given; choose download, filesystem, copy"),
         (["sweep", "--resume", "nope"], "--resume: there is no run 'nope' in results"),
-        (["sweep", "filesystem", "--set", "storage=ebs", "--dry-run"], "storage: unknown storage 'ebs'; choose"),
+        (
+            ["sweep", "filesystem", "--set", "storage=ebs", "--dry-run"],
+            "--set storage: must be one of: s3, s3_in_vpc, efs, s3files, got 'ebs'",
+        ),
         (
             ["sweep", "download", "--set", "region=eu-central-9", "--dry-run"],
             "no region 'eu-central-9'; did you mean eu-",

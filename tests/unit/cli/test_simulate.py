@@ -200,7 +200,7 @@ REFUSED = {
     ),
     "processors that aren't there": (
         ["download", "--set", "architecture=mips"],
-        "--set architecture: must be one of x86_64, arm64, got 'mips'",
+        "--set architecture: must be x86_64 or arm64, got 'mips'",
     ),
     "a seed below 0": (["download", "--seed", "-1"], "must be a whole number of 0 or more, got '-1'"),
     "a barrier that outlasts the timeout": (
@@ -224,9 +224,18 @@ REFUSED = {
         ["download", "--account-concurrency", "10"],
         "--account-concurrency 10: 0 can be reserved, because 100 must stay unreserved, but concurrency_value is 500",
     ),
-    "memory of 0": (["download", "--set", "memory_size=0"], "memory_size: must be 128 to 10,240, got 0"),
-    "an object of nothing": (["download", "--set", "object_size_mb=0"], "object_size_mb: must be 1 or more, got 0"),
-    "a timeout below 0": (["download", "--set", "timeout_s=-1"], "timeout_s: must be 1 to 900, got -1"),
+    "memory of 0": (
+        ["download", "--set", "memory_size=0"],
+        "memory_size: must be a whole number of MB from 128 to 10240, got 0",
+    ),
+    "an object of nothing": (
+        ["download", "--set", "object_size_mb=0"],
+        "object_size_mb: must be a whole number of MiB, at least 1, got 0",
+    ),
+    "a timeout below 0": (
+        ["download", "--set", "timeout_s=-1"],
+        "timeout_s: must be a whole number of seconds from 1 to 900, got -1",
+    ),
     "a bool that isn't one": (
         ["copy", "--set", "from_manifest=maybe"],
         "from_manifest: must be true or false, got maybe",
@@ -242,7 +251,7 @@ REFUSED = {
     "one value in two forms": (["download", "--set", "memory_size=1024,1024.0"], "a value is given twice"),
     "the seed of a key plan": (
         ["copy", "--set", "from_manifest=true", "--set", "data_seed=-1"],
-        "data_seed: must be 0 to",
+        "data_seed: must be a whole number from 0 to",
     ),
     "a prefix that infra/ refuses": (
         ["download", "--set", "prefix=Stampede_X"],
@@ -258,7 +267,7 @@ REFUSED = {
     ),
     "N beyond all pollers": (
         ["download", "--set", "concurrency_value=100001"],
-        "concurrency_value: must be 1 to 100,000, got 100001",
+        "concurrency_value: must be a whole number from 1 to 100000, got 100001",
     ),
     "N beyond the pollers there are": (
         ["download", "--set", "concurrency_value=500", "--set", "provisioned_pollers={minimum=2,maximum=20}"],

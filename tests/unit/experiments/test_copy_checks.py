@@ -29,7 +29,7 @@ def test_the_published_plans_keep_all_rules():
 @pytest.mark.parametrize(
     ("changes", "check", "words"),
     [
-        ({"object_bytes": 6 * 2**30}, "key plan", "object_bytes must be a whole number from 1 to 5,368,709,120"),
+        ({"object_bytes": 6 * 2**30}, "key plan", "object_bytes must be a whole number of bytes from 1 to 5368709120"),
         ({"key_order": "shuffled"}, "key plan", "key_order must be straight or reversed_hash"),
     ],
 )

@@ -333,8 +333,10 @@ def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
 
 
 def test_hosts_begin_together_and_every_new_instance_takes_its_time():
-    one_type, two = (of("copy_host", f"instance_type={types}", "parallel_limit=800", "concurrency_value=20")
-                     for types in ("m5a.8xlarge", "m5a.8xlarge,m5a.4xlarge"))  # fmt: skip
+    one_type, two = (
+        of("copy_host", f"instance_type={types}", "parallel_limit=800", "concurrency_value=20")
+        for types in ("m5a.8xlarge", "m5a.8xlarge,m5a.4xlarge")
+    )
     [seconds] = one_type.cells_s.values()
     assert seconds == pytest.approx(30 + 90 + 219_120 / 3500 + 0.2 + ONE_S + 15)  # 219,120 keys are emptied first
     assert list(two.cells_s.values()) == [pytest.approx(seconds)] * 2

@@ -20,9 +20,10 @@ from stampede.planning import checks, predicting
 from stampede.planning import rules as checks_plan
 from stampede.planning.checks import account as checks_account
 from stampede.planning.checks import machine as checks_machine
-from stampede.planning.demand import Pollers
+from stampede.planning.demand import Pollers, demands
 from stampede.planning.plan import make_plan
 from stampede.stacks import endpoints
+from stampede.stacks.infra_variables import infra_defaults
 from tests.unit.loader.download_cells import a_cell
 from tests.unit.loader.foreseen_floods import each_takes
 from tests.unit.loader.predicted_cells import AT_HALF
@@ -128,15 +129,31 @@ def test_the_published_matrix_keeps_all_rules():
     assert {one.status for one in checks.run(plan(), [checks.PLAN])} == {OK}
 
 
-def test_a_number_that_only_infra_has_a_rule_for_is_a_problem_before_the_sweep_begins():
-    one = make_plan(EXPERIMENTS["copy"], "local", ["object_count=0"], messages_per_concurrency=5)
-    [found] = [found for found in checks.run(one, [checks.PLAN]) if found.check == "variables"]
-    assert (found.status, found.found) == (PROBLEM, "object_count: must be 1 to 100,000,000, got 0")
+@pytest.mark.parametrize(
+    ("experiment", "setting", "words"),
+    [
+        ("copy", "object_count=0", "object_count: must be a whole number from 1 to 100000000, got 0; correct --set"),
+        ("download", "memory_size=20000", "memory_size: must be a whole number of MB from 128 to 10240, got 20000; "),
+        ("download", "timeout_s=901", "timeout_s: must be a whole number of seconds from 1 to 900, got 901; correct"),
+        ("download", "range_part_mb=65", "range_part_mb: must be a whole number of MiB from 16 to 64, got 65; correct"),
+        ("download", "visibility_timeout_s=60", "visibility_timeout_s: must be at least 6 x timeout_s = 360, got 60"),
+        ("express", "scan_limit_mb=9", "scan_limit_mb: must be a whole number of MiB from 10 to 10485760, got 9; "),
+        ("express", "express_bucket_name=mine", "; correct --set express_bucket_name=...; the name of the S3 Standard"),
+    ],
+)
+def test_what_infra_takes_from_nobody_is_a_problem_before_the_sweep_begins_and_nothing_else_is_looked_at(
+    experiment, setting, words
+):
+    one = make_plan(EXPERIMENTS[experiment], "local", [setting], messages_per_concurrency=5)
+    matrix, problem = checks_plan.check(demands(one, infra_defaults({})), EXPERIMENTS[experiment], "local")
+    assert (matrix.check, problem.status) == ("matrix", PROBLEM)
+    assert words in f"{problem.check}: {problem.sentence}"
 
 
-def test_memory_that_lambda_does_not_have_is_a_problem():
-    found = checks_plan.memory([cell(), cell(memory_mb=20_000)])
-    assert (found.status, found.found) == (PROBLEM, "memory_size 20000 MB: must be 128 to 10240")
+def test_every_variable_out_of_bounds_is_named():
+    one = make_plan(EXPERIMENTS["download"], "aws", ["memory_size=1", "timeout_s=0"], messages_per_concurrency=5)
+    problems = checks_plan.out_of_bounds(demands(one, infra_defaults({})))
+    assert [problem.check for problem in problems] == ["memory_size", "timeout_s"]
 
 
 def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warning():
@@ -146,12 +163,6 @@ def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warnin
     assert checks_plan.time_limit([cell(timeout_s=17)], "download", "aws").status == WARNING
     found = checks_plan.time_limit([cell(timeout_s=16)], "download", "aws")  # 13.24 s and 3 s to write the record
     assert (found.status, found.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")
-
-
-@pytest.mark.parametrize("timeout_s", [0, 901])
-def test_a_timeout_that_lambda_does_not_have_is_a_problem(timeout_s):
-    found = checks_plan.time_limit([cell(timeout_s=timeout_s)], "download", "local")
-    assert (found.status, found.found) == (PROBLEM, f"timeout_s {timeout_s}: must be 1 to 900")
 
 
 def test_the_wait_at_the_barrier_counts_against_the_timeout():

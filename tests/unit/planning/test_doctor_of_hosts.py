@@ -51,8 +51,11 @@ class StubEc2:
                 "</vCpuInfo></item>"
                 for one in types
             )
-            return "types", f"<DescribeInstanceTypesResponse><instanceTypeSet>{items}</instanceTypeSet>" \
-                "</DescribeInstanceTypesResponse>"  # fmt: skip
+            return (
+                "types",
+                f"<DescribeInstanceTypesResponse><instanceTypeSet>{items}</instanceTypeSet>"
+                "</DescribeInstanceTypesResponse>",
+            )
         if action == "DescribeInstances":
             items = "".join(
                 f"<item><instanceId>{one}</instanceId><instanceType>m5a.8xlarge</instanceType>"
@@ -60,8 +63,10 @@ class StubEc2:
                 for one in (self.instances if asked == ["stampede-*"] else [])
             )
             inner = f"<item><instancesSet>{items}</instancesSet></item>" if items else ""
-            return "instances", f"<DescribeInstancesResponse><reservationSet>{inner}</reservationSet>" \
-                "</DescribeInstancesResponse>"  # fmt: skip
+            return (
+                "instances",
+                f"<DescribeInstancesResponse><reservationSet>{inner}</reservationSet></DescribeInstancesResponse>",
+            )
         return "sts", f"<R><GetCallerIdentityResult>{WHO}</GetCallerIdentityResult></R>"
 
     def __enter__(self):
@@ -74,8 +79,11 @@ class StubEc2:
                 stub.asked.append(operation)
                 status = 200
                 if operation in stub.refuse:
-                    status, answer = 403, "<Response><Errors><Error><Code>UnauthorizedOperation</Code>" \
-                        "<Message>no</Message></Error></Errors></Response>"  # fmt: skip
+                    status, answer = (
+                        403,
+                        "<Response><Errors><Error><Code>UnauthorizedOperation</Code>"
+                        "<Message>no</Message></Error></Errors></Response>",
+                    )
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
@@ -192,8 +200,9 @@ def test_a_host_may_work_for_12_hours_on_one_message():
     assert checks_plan.hold([fits], "copy run").status == OK
     found = checks_plan.hold([too_long], "copy run")
     assert (found.status, found.way_out) == (
-        PROBLEM, "use a smaller object_count, more hosts, or a larger parallel_limit"
-    )  # fmt: skip
+        PROBLEM,
+        "use a smaller object_count, more hosts, or a larger parallel_limit",
+    )
 
 
 # The machine

@@ -102,8 +102,8 @@ def test_an_experiment_without_a_model_and_messages_that_are_shares_of_one_list_
 
 
 def test_settings_that_the_checks_refuse_are_refused_as_they_say_it():
-    with pytest.raises(UsageError, match=r"^method: unknown method 'strem'; choose one of "):
-        enough("concurrency_value=1", "method=strem,stream")
+    with pytest.raises(UsageError, match=r"^range_part_mb: must be a whole number of MiB from 16 to 64"):
+        enough("concurrency_value=1", "method=ranges", "range_part_mb=65")
 
 
 def test_a_number_and_auto_exclude_each_other_in_one_line(capsys):

@@ -50,7 +50,7 @@ def test_repeats_of_a_cell_are_foreseen_alike():
 
 
 def test_cells_that_cannot_be_are_not_foreseen_and_the_estimate_says_so_and_no_budget_is_promised():
-    impossible = plan("concurrency_value=1", "method=strem,stream")
+    impossible = plan("concurrency_value=1", "method=stream", "range_part_mb=65,16")
     assert [cell.is_foreseen for cell in foreseen(impossible, DEFAULTS, "aws")].count(False) == 1
     estimated = cost.estimate(impossible, defaults=DEFAULTS)
     assert estimated.sentences()[-1] == (

@@ -253,8 +253,9 @@ def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkey
 
 def foreseen(*settings, asked=None):
     """What the model says of the first cell of a local sweep, and what the sweep is expected to take."""
-    plan = make_plan(EXPERIMENTS["filesystem"], "local", ["dataset=small", "threads=1,30", *settings],
-                     messages_per_concurrency=10)  # fmt: skip
+    plan = make_plan(
+        EXPERIMENTS["filesystem"], "local", ["dataset=small", "threads=1,30", *settings], messages_per_concurrency=10
+    )
     plan = with_rounds(plan, infra_defaults({}), asked)
     one = next(iter(predictions(plan, infra_defaults({}), ranged=False).values()))
     return one, estimate(plan).total_s

@@ -62,7 +62,7 @@ def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (["method=strem"], "method: unknown method 'strem'; choose one of "),
+        (["range_part_mb=65"], "range_part_mb: must be a whole number of MiB from 16 to 64, got 65; correct --set"),
         (
             ["concurrency_value=1001"],
             "trigger: concurrency_value 1001: an SQS trigger in standard mode reaches 1000 at most",

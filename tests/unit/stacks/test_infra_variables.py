@@ -5,8 +5,7 @@ import json
 import pytest
 
 from stampede.errors import UsageError
-from stampede.stacks import hcl
-from stampede.stacks.infra_variables import INFRA, declared, infra_defaults
+from stampede.stacks.infra_variables import INFRA, declared, family, infra_defaults
 
 
 @pytest.fixture
@@ -66,20 +65,8 @@ def test_the_variables_of_infra_are_those_of_terraform_with_their_types():
     assert (variables["object_size_mb"].nullable, variables["sink"].nullable) == (False, True)
 
 
-def test_what_breaks_a_rule_of_infra_by_itself_is_known_without_terraform():
-    """The values are those that Terraform's own tests refuse and accept."""
-    tests = "\n".join(path.read_text() for path in (INFRA / "tests").glob("*.tftest.hcl"))
-    variables = declared()
-    known = 0
-    for run in hcl.read(tests)["run"]:
-        for body in run.values():
-            refused = " ".join(map(str, body.get("expect_failures", [])))
-            for name, written in body.get("variables", [{}])[0].items():
-                if name in variables and "%{" not in str(written):
-                    rule = variables[name].broken_rule(value := hcl.plain(written))
-                    assert rule is None or f"var.{name}" in refused, (run, value, rule)
-                    known += rule is not None and isinstance(value, str)
-    assert known > 15
+def test_an_experiment_that_is_a_kind_of_another_shares_what_that_has():
+    assert (family("copy_host"), family("copy")) == (("copy_host", "copy"), ("copy", "copy"))
 
 
 SOURCES = ("environment", "terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto.tfvars.json")
