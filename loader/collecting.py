@@ -131,7 +131,7 @@ class Collecting:
                 "bodies weren't valid"
             )
         if self._target.option == "aws":
-            evidence.write(self._target, self._folder, self._events.seen)
+            evidence.note_lines(self._folder, self._events.seen)
         self._letters.show_again()
         return accounts
 

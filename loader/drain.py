@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from loader import evidence
 from loader.collecting import Collecting
 from loader.patience import Patience, State
 from stampede.errors import RunError
@@ -82,6 +83,8 @@ def drain(
             say(one.sentence(), style="red" if one.is_open else None)
     if not quiet:
         log_columns.store(folder, at_end=not cells)
+        if target.option == "aws":
+            evidence.check_run(target, folder)
     return Drained(accounts, waiting.left(), waiting.ended_early)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from loader import evidence
 from loader.cell_load import CellLoad, prepare
 from loader.collecting import Collecting, message_counts
 from loader.dataset import put_objects
@@ -289,6 +290,8 @@ class SweepRun:
         try:
             collecting.look_again()
             accounts = collecting.close()
+            if target.option == "aws":
+                evidence.check_run(target, self._folder)
         except (BotoCoreError, ClientError) as error:
             say(f"{targets.explain(error, 'looking for late log lines', target)}", style="yellow")
             accounts = collecting.accounts()
