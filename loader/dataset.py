@@ -30,6 +30,7 @@ from stampede.experiment.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObj
 from stampede.phrases import size_words
 from stampede.progress import bar, say
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
 UPLOADS_AT_ONCE = 8
@@ -199,7 +200,7 @@ def abort(s3: Any, upload: dict[str, str]) -> None:
 
 
 def _is_gone(error: ClientError) -> bool:
-    return error.response["Error"].get("Code") == "NoSuchUpload"
+    return code_of(error) == "NoSuchUpload"
 
 
 class _Upload:

@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader.athena import PATIENCE_S, Query, QueryFailure, patiently
 from stampede.errors import RunError
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import RETRIES, Target
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
@@ -111,7 +112,7 @@ class ExecutionRecords:
             try:
                 self._logs.create_log_stream(**self._place)
             except ClientError as error:
-                if error.response["Error"].get("Code") != "ResourceAlreadyExistsException":
+                if code_of(error) != "ResourceAlreadyExistsException":
                     raise
             self._has_stream = True
         answer = self._logs.put_log_events(**self._place, logEvents=[event])

@@ -14,8 +14,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import RunError
 from stampede.phrases import decimal_size
+from stampede.polling import looks
 from stampede.progress import say
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import AFTER_APPLY, code_of
 from stampede.stacks.target import Target
 
 # Lambda's longest invocation, and a little for the answer. Once: a second invocation would write beside the first.
@@ -26,9 +28,7 @@ PROBES = (
     (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)), 60),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
 )
-# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
-# target is reached as late. The others are refused before the function runs (Invoke in the Lambda API reference).
-PASSING = ("AccessDenied", "EFSMount", "TooManyRequestsException", "ResourceConflictException", "ServiceException")
+# Between attempts at what AFTER_APPLY says passes by itself.
 PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)
 
 
@@ -68,17 +68,15 @@ def _invoke(
     target: Target, name: str, event: Mapping[str, Any], of_several: str, sleep: Callable[[float], None]
 ) -> dict[str, Any]:
     say(f"{name}: seeding what is missing{of_several}")
-    for number, pause_s in enumerate([*PAUSES_S, None]):
+    for number in looks(PAUSES_S, sleep=sleep):
         result, why = _answer(target, name, event)
         if not why:
             say(f"{name}: {_words(result) or result}", style="dim")
             return result
-        passes = any(word in why for word in PASSING)
-        if pause_s is None or (number > 0 and not passes):
+        if number > 0 and not any(word in why for word in AFTER_APPLY):
             break
         if number == 0:
             say(f"{name}: {why}; trying again, what is there stays", style="yellow")
-        sleep(pause_s if passes else 0)
     raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
 
 
@@ -105,7 +103,7 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
         told = answer["Payload"].read()
     except (BotoCoreError, ClientError) as error:
         told = error.response["Error"] if isinstance(error, ClientError) else {}
-        if str(told.get("Code")).startswith(PASSING[1:]):  # AccessDeniedException says that we may not invoke it
+        if code_of(error).startswith(AFTER_APPLY[1:]):
             return {}, f"{told['Code']}: {told.get('Message')}"
         raise targets.explain(error, f"invoking {name}", target) from None
     try:

@@ -8,6 +8,7 @@ answer that tells as much.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from stampede.errors import RunError, UsageError
 from stampede.insights.backends import Answer, LinesGoneError, Service, time_range_ms
 from stampede.phrases import minutes
 from stampede.planning.cost.access_log import POLL_S, WAIT_S
+from stampede.polling import looks
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
@@ -120,14 +122,11 @@ def _until_told(
 ) -> None:  # fmt: skip
     """Ask until the worker's requests are as many as `expected`, or the deadline has come."""
     text = (SAVED / "server_side.cwli").read_text()
-    while True:
+    for _ in looks(itertools.repeat(POLL_S), deadline_s, clock=clock, sleep=sleep):
         answer = ask(target, folder, text)
         store(target, folder, answer)
-        found = requests(answer.rows, target["worker_role_name"])
-        left_s = deadline_s - clock()
-        if found >= expected or left_s <= 0:
+        if requests(answer.rows, target["worker_role_name"]) >= expected:
             return
-        sleep(min(POLL_S, left_s))
 
 
 def _said(target: Target, folder: RunFolder) -> int:

@@ -41,6 +41,7 @@ from stampede.progress import say
 from stampede.runs.accounting import CellAccount, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import words
 from stampede.stacks.target import Target
@@ -372,7 +373,7 @@ def _purge(target: Target) -> None:
     try:
         sqs.purge_queue(QueueUrl=url)
     except ClientError as error:
-        if not error.response["Error"].get("Code", "").endswith("PurgeQueueInProgress"):
+        if not code_of(error).endswith("PurgeQueueInProgress"):
             raise
         pause_s = PURGE_S[target.option]
         say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")
