@@ -16,10 +16,10 @@ from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
 from loader.unfinished_cell import abandoned_keys
 from stampede.errors import UsageError
 from stampede.progress import say
-from stampede.runs.accounting import UNANSWERED_FILE, CellAccount, Ledger
+from stampede.runs.accounting import CellAccount, Ledger
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
-from stampede.runs.folder import RunFolder
+from stampede.runs.folder import UNANSWERED_FILE, RunFolder
 from stampede.runs.message_marks import DEAD, ERRED, OK, UNANSWERED
 from stampede.runs.objects_account import ObjectsLedger
 from stampede.stacks.target import Target

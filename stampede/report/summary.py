@@ -9,7 +9,7 @@ from stampede import insights
 from stampede.checkout import QUERIES
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
-from stampede.runs import cells, jsonl
+from stampede.runs import cells, stored_json
 from stampede.runs.cell_key import SETTINGS, Key
 from stampede.runs.run import Run
 
@@ -86,6 +86,6 @@ def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
         return insights.evaluate(text, events).rows
     except insights.EventsError:
         found: list[str] = []
-        rows = insights.evaluate(text, [row for _, row in jsonl.read(events, found)]).rows
+        rows = insights.evaluate(text, [row for _, row in stored_json.rows(events, found)]).rows
         warnings += [one for one in found if one not in warnings]
         return rows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stampede.report.statistics.selection import cells
-from stampede.runs import jsonl
+from stampede.runs import stored_json
 from stampede.runs.cell_key import Key
 from stampede.runs.run import Run
 
@@ -57,7 +57,7 @@ def trajectories(run: Run) -> list[Trajectory]:
     }
     found: dict[Key, Trajectory] = {}
     try:
-        for _, row in jsonl.read(run.directory / "records.jsonl", []) if wanted else ():
+        for _, row in stored_json.rows(run.directory / "records.jsonl", []) if wanted else ():
             cell = run.names.cell(row.get("cell"))
             key = wanted.get(run.names.message(cell, row)) if row.get("status") == "ok" else None
             if key is not None and key not in found and (one := _parsed(key, row)):

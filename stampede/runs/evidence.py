@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stampede.phrases import listed
-from stampede.runs.run import read_json
+from stampede.runs import stored_json
 
 FILE = "evidence.json"
 CONTRADICTED, HELD, NOT_MET = "contradicted", "held", "not met"
@@ -52,7 +52,7 @@ def _row(name: str, assumption: str, check: Mapping[str, Any]) -> dict[str, Any]
 
 def stored(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     """What a run's evidence.json holds; empty where it has none."""
-    return read_json(run_dir / FILE, dict, warnings) or {} if (run_dir / FILE).exists() else {}
+    return stored_json.value_or_warning(run_dir / FILE, dict, warnings, is_optional=True) or {}
 
 
 def contradictions(run_dir: Path) -> list[str]:

@@ -1,6 +1,5 @@
 """Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a warning."""
 
-import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,13 @@ from experiments import EXPERIMENTS, Experiment, of_run
 from stampede.experiment.declaration import StandIn
 from stampede.experiment.place import IGNORED_LOCALLY, endpoint_words
 from stampede.phrases import listed
-from stampede.runs import cells, jsonl, prediction
+from stampede.runs import cells, prediction, stored_json
 from stampede.runs.cell_key import Key, as_emulated
 from stampede.runs.cell_settings import CellSettings, Difference
+from stampede.runs.folder import FORMAT, UNANSWERED_FILE
 from stampede.runs.prediction import Prediction
 from stampede.runs.records import UNKNOWN, Group, Names, Reader, Records
 
-FORMAT = 1
 FILES = (
     "run.json",
     "records.jsonl",
@@ -218,7 +217,7 @@ def load(run_dir: Path) -> Run:
         sdks=sorted(reader.sdks),
         sent=_sent(run_dir / "sent.jsonl", names, warnings),
         dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
-        unanswered=_unanswered(run_dir / "unanswered.jsonl", warnings),
+        unanswered=_unanswered(run_dir / UNANSWERED_FILE, warnings),
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, experiment, warnings),
         prediction=prediction.read(manifest, warnings),
@@ -227,7 +226,7 @@ def load(run_dir: Path) -> Run:
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
-    manifest = read_json(run_dir / "run.json", dict, warnings)
+    manifest = stored_json.value_or_warning(run_dir / "run.json", dict, warnings)
     if manifest is None:
         return {}, of_run({})
     wrote_it = f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
@@ -250,7 +249,7 @@ def _unanswered(path: Path, warnings: list[str]) -> list[dict[str, Any]]:
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
-    rows = read_json(run_dir / "accounting.json", list, warnings)
+    rows = stored_json.value_or_warning(run_dir / "accounting.json", list, warnings)
     return None if rows is None else [row for row in rows if isinstance(row, dict)]
 
 
@@ -263,23 +262,6 @@ def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> 
     except (OSError, ValueError) as error:
         warnings.append(f"cells.csv can't be read: {error}")
         return None
-
-
-def read_json(path: Path, kind: type, warnings: list[str]) -> Any:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        warnings.append(f"{path.name} is missing.")
-        return None
-    except (OSError, ValueError) as error:
-        warnings.append(f"{path.name} can't be read: {error}")
-        return None
-    if not isinstance(value, kind):
-        warnings.append(
-            f"{path.name} contains a JSON {type(value).__name__} where a {kind.__name__} is needed; left out."
-        )
-        return None
-    return value
 
 
 def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
@@ -304,4 +286,4 @@ def _rows(path: Path, warnings: list[str]) -> Iterator[tuple[int, dict[str, Any]
     except OSError as error:
         warnings.append(f"{path.name} can't be read: {error}")
         return None
-    return jsonl.read(path, warnings)
+    return stored_json.rows(path, warnings)
