@@ -148,7 +148,7 @@ class Query:
             answer = self._patiently(self._result, self._clock() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             raise failure_of(error) from None
-        rows = [[one.get("VarCharValue") for one in row["Data"]] for row in answer["ResultSet"]["Rows"]]
+        rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
             got = "; ".join(map(_words, rows[1:])) or "no row"
             why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"

@@ -77,9 +77,9 @@ def drain(
     if waiting.ended_early:
         say(waiting.ended_early, style="yellow")
     accounts = _close(waiting.collecting)
-    for one in accounts:
-        if (not cells or one.cell in cells) and (one.is_open or not quiet):
-            say(one.sentence(), style="red" if one.is_open else None)
+    for account in accounts:
+        if (not cells or account.cell in cells) and (account.is_open or not quiet):
+            say(account.sentence(), style="red" if account.is_open else None)
     if not quiet:
         log_columns.store(folder, at_end=not cells)
         if target.option == "aws":
@@ -143,9 +143,9 @@ class _Waiting:
             may_lack_lines = state.is_empty and self._clock() >= self._again
             if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
                 began = self._clock()
-                found = self.collecting.look_again()
+                has_news = self.collecting.look_again() > 0
                 self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
-                state = self.collecting.look() if found else state
+                state = self.collecting.look() if has_news else state
         except (BotoCoreError, ClientError) as error:
             self._note_error(error)
             return None

@@ -56,7 +56,7 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
 def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
     """The keys of one listing, page by page; a page may be empty and not the last."""
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        if keys := [one["Key"] for one in page.get("Contents", [])]:
+        if keys := [stored["Key"] for stored in page.get("Contents", [])]:
             yield keys
 
 

@@ -102,14 +102,14 @@ def _of_records(target: Target, folder: RunFolder) -> dict[str, Check]:
         cell.first_sent_ms = min(cell.first_sent_ms, row["sent_at_ms"])
     for record in folder.rows("records.jsonl"):
         cells[record["cell"]].add(record)
-    told, seen = target.outputs, list(cells.values())
+    outputs, seen = target.outputs, list(cells.values())
     timed = [cell for cell in seen if cell.starts and cell.n]
     # Where some cells have provisioned pollers, no cell's ramp is judged.
     has_pollers = "provisioned_pollers" in str(folder.read_json("run.json", {}).get("plan"))
-    is_standard = told.get("function_name") and told.get("provisioned_pollers") is None and not has_pollers
+    is_standard = outputs.get("function_name") and outputs.get("provisioned_pollers") is None and not has_pollers
     return {
-        "receive-counts": _deliveries(seen, told.get("max_receive_count")),
-        "redelivery": _redeliveries(seen, told.get("visibility_timeout_s")),
+        "receive-counts": _deliveries(seen, outputs.get("max_receive_count")),
+        "redelivery": _redeliveries(seen, outputs.get("visibility_timeout_s")),
         "duplicates": Check(held=sum(row["duplicates"] for row in folder.read_json("accounting.json", []))),
         "concurrency": _concurrency(timed),
         "trigger-ramp": _ramp(timed if is_standard else []),
@@ -151,8 +151,8 @@ class _CellSeen:
 def _words(record: Mapping[str, Any]) -> str:
     """Our word for a failure, and status and code of the answer: whatever isn't of their form stays out."""
     kind = str(record.get("error_type"))
-    found = _CODE.match(str(record.get("error_message")))
-    parts = [kind if kind in KINDS else "other", *(filter(None, found.groups()) if found else ())]
+    code = _CODE.match(str(record.get("error_message")))
+    parts = [kind if kind in KINDS else "other", *(filter(None, code.groups()) if code else ())]
     return " ".join(parts)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import botocore
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from loader.athena import PATIENCE_S, Query, QueryFailure, patiently
 from stampede.errors import RunError
@@ -102,10 +102,8 @@ class ExecutionRecords:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
-        try:
+        with targets.explained(f"writing a record to {self._place['logGroupName']}", self._target):
             patiently(lambda: self._put(event), self._target, time.monotonic() + PATIENCE_S)
-        except (BotoCoreError, ClientError) as error:
-            raise targets.explain(error, f"writing a record to {self._place['logGroupName']}", self._target) from None
 
     def _put(self, event: dict[str, Any]) -> None:
         if not self._has_stream:
@@ -130,9 +128,9 @@ def now_ms() -> int:
 
 def _axes(target: Target, order: Mapping[str, Any]) -> dict[str, Any]:
     """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
-    told, values, fields = {**target.outputs, **order}, [], {}
+    settings, values, fields = {**target.outputs, **order}, [], {}
     for axis in target.experiment.axes:
-        value = told.get(axis.variable)
+        value = settings.get(axis.variable)
         values.append(axis.default_of(values) if value is None else value)
         fields[axis.record_field] = values[-1]
     return fields

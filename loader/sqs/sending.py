@@ -85,8 +85,8 @@ class Outcome:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        some = f"{self.sent} message{'' if self.sent == 1 else 's'}"
-        text = f"sent {some}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
+        messages = f"{self.sent} message{'' if self.sent == 1 else 's'}"
+        text = f"sent {messages}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
         if self.possible_duplicates:
             text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
         if self.maybe_sent:
@@ -284,7 +284,7 @@ class _Flood:
         accepted = [Accepted(order.seq, name, now_ms, int(order.seq in unknown)) for order, name in confirmed]
         self.outcome.sent += len(accepted)
         if unknown:
-            self.outcome.possible_duplicates += sum(one.possible_duplicate for one in accepted)
+            self.outcome.possible_duplicates += sum(message.possible_duplicate for message in accepted)
         self._on_accepted(accepted)
 
     def _give_up(self, batch: _Batch, reason: str) -> None:

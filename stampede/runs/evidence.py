@@ -29,11 +29,11 @@ ASSUMPTIONS = {
 }
 
 
-def rows(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The checks of an evidence.json: id, assumption, outcome, how often it held and was contradicted, and figures."""
-    checks = told.get("checks")
-    known = [one for one in checks if isinstance(one, dict)] if isinstance(checks, list) else []
-    by_id = {one.get("id"): one for one in known}
+    checks = evidence.get("checks")
+    checks = checks if isinstance(checks, list) else []
+    by_id = {check.get("id"): check for check in checks if isinstance(check, dict)}
     return [_row(name, assumption, by_id.get(name, {})) for name, assumption in ASSUMPTIONS.items()]
 
 
@@ -57,11 +57,11 @@ def stored(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
 
 def contradictions(run_dir: Path) -> list[str]:
     """What must be said at the top of a report: the assumptions that the run contradicts."""
-    told = stored(run_dir, [])
-    wrong = [one["assumption"] for one in rows(told) if one["outcome"] == CONTRADICTED]
+    evidence = stored(run_dir, [])
+    wrong = [row["assumption"] for row in rows(evidence) if row["outcome"] == CONTRADICTED]
     if not wrong:
         return []
-    who = "The endpoint doesn’t do" if told.get("target") == "endpoint" else "This run contradicts"
+    who = "The endpoint doesn’t do" if evidence.get("target") == "endpoint" else "This run contradicts"
     return [f"{who} what Stampede assumes of AWS: {listed(wrong)}. See “Evidence” below."]
 
 

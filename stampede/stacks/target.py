@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -201,6 +202,15 @@ def place(option: str) -> dict[str, Any]:
 def is_gone(target: Target) -> bool:
     """Whether the embedded AWS of `target` has ended, so that nothing there answers any more."""
     return target.kind == "local" and ministack.running(stack.STATE_DIR) is None
+
+
+@contextmanager
+def explained(doing: str, target: Target) -> Iterator[None]:
+    """In the block, whatever boto3 raises becomes a RunError: one line with the way out."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise explain(error, doing, target) from None
 
 
 def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
