@@ -102,7 +102,8 @@ class Query:
             failure = failure_of(error)
             self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
             raise failure from None
-        self.execution_id, self.request_id = answer["QueryExecutionId"], _request_id(answer)
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
 
     def _start(self) -> dict[str, Any]:
         return self._client.start_query_execution(
@@ -127,7 +128,9 @@ class Query:
                     ) from None
                 raise failure_of(error) from None
             waited_s = self._clock() - begun_s
-            self.words = f"{status['State']}, {waited_s:.1f} s{self._scanned()}"
+            self.words = f"{status['State']}, {waited_s:.1f} s"
+            if (scanned := self.statistics.get("DataScannedInBytes")) is not None:
+                self.words += f", {scanned:,} bytes scanned"
             note(self.words)
             if self._is_over:
                 return _raise_unless_succeeded(status)
@@ -139,13 +142,10 @@ class Query:
         self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
         return answer["Status"]
 
-    def _scanned(self) -> str:
-        scanned = self.statistics.get("DataScannedInBytes")
-        return "" if scanned is None else f", {scanned:,} bytes scanned"
-
     def _check_result(self) -> None:
+        asked = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
         try:
-            answer = self._patiently(self._result, self._clock() + PATIENCE_S)
+            answer = self._patiently(lambda: self._client.get_query_results(**asked), self._clock() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             raise failure_of(error) from None
         rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
@@ -153,9 +153,6 @@ class Query:
             got = "; ".join(map(_words, rows[1:])) or "no row"
             why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
-
-    def _result(self) -> dict[str, Any]:
-        return self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
 
     def _patiently(self, call: Callable[[], Answer], until_s: float) -> Answer:
         return patiently(call, self._target, until_s, self._clock, self._sleep)
@@ -192,10 +189,6 @@ def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:
         raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
     if status["State"] == "FAILED":
         raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
-
-
-def _request_id(answer: Mapping[str, Any]) -> str:
-    return answer.get("ResponseMetadata", {}).get("RequestId", "")
 
 
 def _words(row: Sequence[Any]) -> str:

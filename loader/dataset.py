@@ -242,17 +242,17 @@ class _Upload:
             )
 
     def _parts(self, upload: dict[str, str]) -> list[dict[str, Any]]:
+        def put_part(index: int) -> dict[str, Any]:
+            body = part(self._seed, index, self._object.size_bytes)
+            described = {"PartNumber": index + 1, "ChecksumCRC32": crc32(body)}
+            answer = self._s3.upload_part(**upload, **described, Body=body)
+            return described | {"ETag": answer["ETag"]}
+
         parts: list[dict[str, Any]] = []
         total = part_count(self._object.size_bytes)
         with bar() as progress:
             task = progress.add_task("upload", total=total, note="parts of 16 MiB")
-            for uploaded in in_flight(lambda index: self._put_part(upload, index), range(total), UPLOADS_AT_ONCE):
+            for uploaded in in_flight(put_part, range(total), UPLOADS_AT_ONCE):
                 parts.append(uploaded)
                 progress.advance(task)
         return sorted(parts, key=lambda uploaded: uploaded["PartNumber"])
-
-    def _put_part(self, upload: dict[str, str], index: int) -> dict[str, Any]:
-        body = part(self._seed, index, self._object.size_bytes)
-        named = {"PartNumber": index + 1, "ChecksumCRC32": crc32(body)}
-        answer = self._s3.upload_part(**upload, **named, Body=body)
-        return named | {"ETag": answer["ETag"]}

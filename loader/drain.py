@@ -152,7 +152,12 @@ class _Waiting:
         if self._error is not None:
             say("AWS answers again")
             self._error = None
-        self._note(state)
+        now = self._clock()
+        if state != self._state:
+            self._changed = now
+        if self.patience.is_moving(state, self._state):
+            self._moved = now
+        self._state = state
         return state
 
     def is_at_rest(self, state: State) -> bool:
@@ -193,14 +198,6 @@ class _Waiting:
             return ""
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error is not None else ""
         return f"{self.patience.deadline_words()}: {self._state.words()}{no_answer}"
-
-    def _note(self, state: State) -> None:
-        now = self._clock()
-        if self._state is None or state != self._state:
-            self._changed = now
-        if self.patience.is_moving(state, self._state):
-            self._moved = now
-        self._state = state
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once; one that no waiting mends ends the drain."""

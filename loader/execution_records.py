@@ -84,7 +84,13 @@ class ExecutionRecords:
         )
         record = {"concurrency_limit": self._target["concurrency_value"], **elapsed, **common}
         record |= {name: value for name, value in self._axes.items() if name not in record}
-        self._write(record | self._own(query, elapsed_s, objects) | _error(failure))
+        record |= self._own(query, elapsed_s, objects)
+        if failure is not None:
+            message = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+            record |= {"error_type": failure.error_type, "error_message": message}
+        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
+        with targets.explained(f"writing a record to {self._place['logGroupName']}", self._target):
+            patiently(lambda: self._put(event), self._target, time.monotonic() + PATIENCE_S)
 
     def _own(self, query: Query, elapsed_s: float | None, objects: int | None) -> dict[str, Any]:
         return {
@@ -99,11 +105,6 @@ class ExecutionRecords:
             "sdk": f"botocore {botocore.__version__}",
             "experiment": self._target["experiment"],
         }
-
-    def _write(self, record: Mapping[str, Any]) -> None:
-        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
-        with targets.explained(f"writing a record to {self._place['logGroupName']}", self._target):
-            patiently(lambda: self._put(event), self._target, time.monotonic() + PATIENCE_S)
 
     def _put(self, event: dict[str, Any]) -> None:
         if not self._has_stream:
@@ -134,12 +135,6 @@ def _axes(target: Target, order: Mapping[str, Any]) -> dict[str, Any]:
         values.append(axis.default_of(values) if value is None else value)
         fields[axis.record_field] = values[-1]
     return fields
-
-
-def _error(failure: QueryFailure | None) -> dict[str, str]:
-    if failure is None:
-        return {}
-    return {"error_type": failure.error_type, "error_message": str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]}
 
 
 def _seconds(statistics: Mapping[str, Any], name: str) -> float | None:

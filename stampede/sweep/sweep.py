@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -196,8 +196,10 @@ class SweepRun:
                     self._wait_for_round(target, cell, loads[cell], number)
                     check_flood(outcomes[-1])
         self._drain(target, block)
-        if target.kind == "local":
-            self._note_memory({cell.name for cell in block})
+        if target.kind == "local":  # while the functions are there, see what each takes, for the next plan's checks
+            names = {cell.name for cell in block}
+            for usage in [demand.usage for demand in self._estimate.cells if demand.name in names]:
+                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
         for outcome in outcomes:
             check_flood(outcome)
         self._description.finished_cells(block, started_at)
@@ -258,14 +260,6 @@ class SweepRun:
             return  # Athena has carried them all out
         if left := wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s):
             raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {left}")
-
-    def _note_memory(self, names: Collection[str]) -> None:
-        """While the functions of these cells are still there, see what each takes: the next plan is counted with
-        that."""
-        for demand in self._estimate.cells:
-            if demand.name in names:
-                usage = demand.usage
-                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
         if load.execution is not None:

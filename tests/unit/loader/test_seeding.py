@@ -173,16 +173,25 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
-         "could not seed the data set: NoSpace: the file system is full"),
-        ({"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
-         "could not seed the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs"),
-        ({"payload": json.dumps({"errorMessage": '{"error_type": "NoSpace", "error_message": "full"}'}).encode(),
-          "function_error": "Unhandled"}, "could not seed the data set: NoSpace: full; its log is"),
+        (
+            {"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
+            "could not seed the data set: NoSpace: the file system is full",
+        ),
+        (
+            {"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
+            "could not seed the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs",
+        ),
+        (
+            {
+                "payload": json.dumps({"errorMessage": '{"error_type": "NoSpace", "error_message": "full"}'}).encode(),
+                "function_error": "Unhandled",
+            },
+            "could not seed the data set: NoSpace: full; its log is",
+        ),
         ({"payload": b"not JSON"}, "could not seed the data set: b'not JSON'"),
         ({"error": EndpointConnectionError(endpoint_url="http://nowhere")}, "invoking stampede-filesystem-placing-efs"),
     ],
-)  # fmt: skip
+)
 def test_a_failure_is_one_line_that_names_the_function(placed, answer, words):
     with pytest.raises(RunError) as error:
         placed(**answer)
