@@ -12,8 +12,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import one_line
 from stampede.experiment.capabilities import Execution
+from stampede.polling import growing, looks
 from stampede.progress import say
-from stampede.stacks.target import Target, is_final, is_gone
+from stampede.stacks.aws_errors import Kind, kind_of
+from stampede.stacks.target import Target, is_gone
 
 Answer = TypeVar("Answer")
 
@@ -21,8 +23,13 @@ Answer = TypeVar("Answer")
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
 # For how long a call that isn't answered is made again where no query's limit says it; botocore tries 5 times each.
 PATIENCE_S = 60.0
-_THROTTLED = frozenset({"TooManyRequestsException", "ThrottlingException", "Throttling", "RequestLimitExceeded"})
-_DENIED = frozenset({"AccessDenied", "AccessDeniedException"})
+# The record's word for a call that failed; any other is QueryFailed.
+_ERROR_TYPES = {
+    Kind.DENIED: "AccessDenied",
+    Kind.THROTTLED: "SlowDown",
+    Kind.FAULT: "NoConnection",
+    Kind.CREDENTIALS: "NoCredentials",
+}
 # Athena gives a reason in words; S3's and Glue's refusals stand in it.
 _DENIED_WORDS = re.compile(r"access ?denied|permission", re.I)
 
@@ -95,7 +102,8 @@ class Query:
             failure = failure_of(error)
             self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
             raise failure from None
-        self.execution_id, self.request_id = answer["QueryExecutionId"], _request_id(answer)
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
 
     def _start(self) -> dict[str, Any]:
         return self._client.start_query_execution(
@@ -107,28 +115,26 @@ class Query:
         )
 
     def _wait(self, note: Callable[[str], None]) -> None:
-        begun_s, pause_s, limit_s = self._clock(), FIRST_POLL_S, self._execution.limit_s
-        while True:
+        begun_s, limit_s = self._clock(), self._execution.limit_s
+        pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
+        for _ in looks(pauses_s, begun_s + limit_s, clock=self._clock, sleep=self._sleep):
             try:
                 status = self._patiently(self._look, begun_s + limit_s)
             except (BotoCoreError, ClientError) as error:
-                if may_pass(error):
+                if kind_of(error).passes:
                     waited_s = self._clock() - begun_s
                     raise QueryFailure(
                         "QueryTimedOut", f"no answer in {waited_s:.0f} s of {limit_s:g}: {one_line(error)}"
                     ) from None
                 raise failure_of(error) from None
             waited_s = self._clock() - begun_s
-            self.words = f"{status['State']}, {waited_s:.1f} s{self._scanned()}"
+            self.words = f"{status['State']}, {waited_s:.1f} s"
+            if (scanned := self.statistics.get("DataScannedInBytes")) is not None:
+                self.words += f", {scanned:,} bytes scanned"
             note(self.words)
             if self._is_over:
                 return _raise_unless_succeeded(status)
-            if waited_s >= limit_s:
-                raise QueryFailure(
-                    "QueryTimedOut", f"{status['State']} at the limit of {limit_s:g} s, so it was cancelled"
-                )
-            self._sleep(min(pause_s, max(0.0, limit_s - waited_s)))
-            pause_s = min(pause_s * SLOWER, LONGEST_POLL_S)
+        raise QueryFailure("QueryTimedOut", f"{status['State']} at the limit of {limit_s:g} s, so it was cancelled")
 
     def _look(self) -> dict[str, Any]:
         answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
@@ -136,23 +142,17 @@ class Query:
         self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
         return answer["Status"]
 
-    def _scanned(self) -> str:
-        scanned = self.statistics.get("DataScannedInBytes")
-        return "" if scanned is None else f", {scanned:,} bytes scanned"
-
     def _check_result(self) -> None:
+        asked = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
         try:
-            answer = self._patiently(self._result, self._clock() + PATIENCE_S)
+            answer = self._patiently(lambda: self._client.get_query_results(**asked), self._clock() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             raise failure_of(error) from None
-        rows = [[one.get("VarCharValue") for one in row["Data"]] for row in answer["ResultSet"]["Rows"]]
+        rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
             got = "; ".join(map(_words, rows[1:])) or "no row"
             why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
-
-    def _result(self) -> dict[str, Any]:
-        return self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
 
     def _patiently(self, call: Callable[[], Answer], until_s: float) -> Answer:
         return patiently(call, self._target, until_s, self._clock, self._sleep)
@@ -166,44 +166,21 @@ def patiently(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
     """What `call` answers, made again until `until_s` on the clock while its error may pass; raises the last one."""
-    pause_s, is_said = 0.5, False
-    while True:
+    for number in looks(growing(0.5, 2, LONGEST_POLL_S), until_s, clock=clock, sleep=sleep):
         try:
             return call()
         except (BotoCoreError, ClientError) as error:
-            if not may_pass(error) or clock() + pause_s > until_s or is_gone(target):
+            if not kind_of(error).passes or is_gone(target):
                 raise
-            if not is_said:
+            if number == 0:
                 say(f"{one_line(error)}; trying again", style="yellow")
-        is_said = True
-        sleep(pause_s)
-        pause_s = min(2 * pause_s, LONGEST_POLL_S)
-
-
-def may_pass(error: BotoCoreError | ClientError) -> bool:
-    """Whether the same call may be answered later: a throttle, a fault of the service, a connection."""
-    if is_final(error):
-        return False
-    if not isinstance(error, ClientError):
-        return True
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return error.response["Error"].get("Code", "") in _THROTTLED or status >= 500
+            last_error = error
+    raise last_error
 
 
 def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:
     """A call's error as the failure of the query, in the words that records have."""
-    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else type(error).__name__
-    if code in _DENIED:
-        kind = "AccessDenied"
-    elif code in _THROTTLED:
-        kind = "SlowDown"
-    elif may_pass(error):
-        kind = "NoConnection"
-    elif "Credentials" in code or "Token" in code:
-        kind = "NoCredentials"
-    else:
-        kind = "QueryFailed"
-    return QueryFailure(kind, one_line(error))
+    return QueryFailure(_ERROR_TYPES.get(kind_of(error), "QueryFailed"), one_line(error))
 
 
 def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:
@@ -212,10 +189,6 @@ def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:
         raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
     if status["State"] == "FAILED":
         raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
-
-
-def _request_id(answer: Mapping[str, Any]) -> str:
-    return answer.get("ResponseMetadata", {}).get("RequestId", "")
 
 
 def _words(row: Sequence[Any]) -> str:

@@ -16,10 +16,10 @@ from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
 from loader.unfinished_cell import abandoned_keys
 from stampede.errors import UsageError
 from stampede.progress import say
-from stampede.runs.accounting import UNANSWERED_FILE, CellAccount, Ledger
+from stampede.runs.accounting import CellAccount, Ledger
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
-from stampede.runs.folder import RunFolder
+from stampede.runs.folder import UNANSWERED_FILE, RunFolder
 from stampede.runs.message_marks import DEAD, ERRED, OK, UNANSWERED
 from stampede.runs.objects_account import ObjectsLedger
 from stampede.stacks.target import Target
@@ -40,7 +40,7 @@ class Collecting:
         self._ledger = Ledger(self._objects)
         self._abandoned = abandoned_keys(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
-        self._strangers = self._record_count = 0
+        self._unattributed = self._record_count = 0
         self._is_full_said = False
         self._first_sent_ms: dict[str, int] = {}
         self._read_sent()
@@ -57,7 +57,7 @@ class Collecting:
     @property
     def sent_count(self) -> int:
         """Messages to wait for."""
-        return sum(one.sent for one in self._ledger.accounts(self._cells))
+        return sum(account.sent for account in self._ledger.accounts(self._cells))
 
     def look(self) -> State:
         """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
@@ -68,13 +68,13 @@ class Collecting:
         self._read_dead_letters(dead_count)
         accounts = self._ledger.accounts(self._cells)
         return State(
-            sent=sum(one.sent for one in accounts),
-            finished=sum(self._finished(one) for one in accounts),
-            failed=sum(one.failed for one in accounts),
-            without_record=sum(one.owing for one in accounts),
+            sent=sum(account.sent for account in accounts),
+            finished=sum(self._finished(account) for account in accounts),
+            failed=sum(account.failed for account in accounts),
+            without_record=sum(account.owing for account in accounts),
             pending=pending,
             in_flight=in_flight,
-            dead=sum(one.dead_lettered for one in accounts),
+            dead=sum(account.dead_lettered for account in accounts),
             records=self._record_count,
         )
 
@@ -83,15 +83,15 @@ class Collecting:
 
         CloudWatch may show a line minutes after its time, where `look` doesn't ask any more. Raises what boto3 raises.
         """
-        owing = [one.cell for one in self._ledger.accounts(self._cells) if one.owing]
+        owing = [account.cell for account in self._ledger.accounts(self._cells) if account.owing]
         if not owing:
             return 0
         since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
-        found = 0
+        count = 0
         for page in self._events.fetch_again(since_ms, self._folder.rows("log_events.jsonl")):
             self._store(page)
-            found += len(page)
-        return found
+            count += len(page)
+        return count
 
     def is_long_past(self, seconds: float) -> bool:
         """Whether the newest message and the newest record known are older than `seconds`."""
@@ -124,14 +124,14 @@ class Collecting:
     def close(self) -> list[CellAccount]:
         """Write the account, show the dead letters again, and return it. Raises what boto3 raises, afterwards."""
         accounts = self._ledger.accounts()
-        self._folder.write_json("accounting.json", [one.as_dict() for one in accounts])
-        if self._strangers:
+        self._folder.write_json("accounting.json", [account.as_dict() for account in accounts])
+        if self._unattributed:
             say(
-                f"{self._strangers} error records of this time belong to no message of a run: their message "
+                f"{self._unattributed} error records of this time belong to no message of a run: their message "
                 "bodies weren't valid"
             )
         if self._target.option == "aws":
-            evidence.write(self._target, self._folder, self._events.seen)
+            evidence.note_lines(self._folder, self._events.seen)
         self._letters.show_again()
         return accounts
 
@@ -196,17 +196,15 @@ class Collecting:
 
     def _read_dead_letters(self, count: int) -> None:
         for letters in self._letters.look(count):
-            own = [one for one in letters if one["run_id"] == self._folder.run_id and not self._is_abandoned(one)]
+            own = [row for row in letters if row["run_id"] == self._folder.run_id and not self._is_abandoned(row)]
             self._folder.append("dead_letters.jsonl", own)
             for letter in own:
                 self._ledger.dead_letter(letter)
         if self._letters.is_full and not self._is_full_said:
             self._is_full_said = True
             say(
-                (
-                    f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS can hide no "
-                    "more at a time"
-                ),
+                f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS can hide no more at "
+                "a time",
                 style="yellow",
             )
 
@@ -220,7 +218,7 @@ class Collecting:
     def _store(self, fresh: list[dict[str, Any]]) -> None:
         if self._target.option == "aws":
             self._events.seen.note(fresh)
-        self._strangers += sum(record["run_id"] is None for record in records(fresh))
+        self._unattributed += sum(record["run_id"] is None for record in records(fresh))
         if self._abandoned:
             fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]
         self._folder.append("log_events.jsonl", fresh)

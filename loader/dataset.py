@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +35,7 @@ from stampede.experiment.objects import (
 from stampede.phrases import size_words
 from stampede.progress import bar, say
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
 UPLOADS_AT_ONCE = 8
@@ -52,37 +52,37 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
     Raises UsageError for a size S3 can't take in parts, or can't copy, RunError when S3 refuses.
     """
     _check_sizes(objects)
-    copies = {"max_attempts": COPY_ATTEMPTS, "mode": "standard"}
-    s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=copies), target["bucket_name"]
-    are_there = _each(target, "checking", objects, lambda one: _is_there(s3, bucket, one, seed), CALLS_AT_ONCE)
-    there = [one for one, is_there in zip(objects, are_there, strict=True) if is_there]
-    missing = [one for one, is_there in zip(objects, are_there, strict=True) if not is_there]
+    retries = {"max_attempts": COPY_ATTEMPTS, "mode": "standard"}
+    s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=retries), target["bucket_name"]
+    are_there = _each(target, "checking", objects, lambda item: _is_there(s3, bucket, item, seed), CALLS_AT_ONCE)
+    there = [item for item, is_there in zip(objects, are_there, strict=True) if is_there]
+    missing = [item for item, is_there in zip(objects, are_there, strict=True) if not is_there]
     if there:
         say(f"{_words(bucket, there)}, seed {seed}: already there")
-    made = [one for one in missing if not one.copy_of]
-    copied = [one for one in missing if one.copy_of]
-    for doing, some in (("would upload", made), ("would copy", copied)):
-        if some and dry_run:
-            say(f"{doing} {_words(bucket, some)}, seed {seed}")
+    originals = [item for item in missing if not item.copy_of]
+    copies = [item for item in missing if item.copy_of]
     if dry_run:
+        for doing, planned in (("would upload", originals), ("would copy", copies)):
+            if planned:
+                say(f"{doing} {_words(bucket, planned)}, seed {seed}")
         return 0
-    if made:
-        say(f"uploading {_words(bucket, made)}, seed {seed}")
-        _upload(target, s3, made, seed)
-    if copied:
-        say(f"copying {_words(bucket, copied)} in S3, {CALLS_AT_ONCE} at once")
-        _each(target, "copying to", copied, lambda one: _copy(s3, bucket, one), CALLS_AT_ONCE)
+    if originals:
+        say(f"uploading {_words(bucket, originals)}, seed {seed}")
+        _upload(target, s3, originals, seed)
+    if copies:
+        say(f"copying {_words(bucket, copies)} in S3, {CALLS_AT_ONCE} at once")
+        _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item), CALLS_AT_ONCE)
     return len(missing)
 
 
 def _check_sizes(objects: Sequence[DataObject]) -> None:
-    for one in objects:
-        if part_count(one.size_bytes) > MAX_PARTS:
-            size_mb = one.size_bytes // MEBIBYTE
+    for item in objects:
+        if part_count(item.size_bytes) > MAX_PARTS:
+            size_mb = item.size_bytes // MEBIBYTE
             raise UsageError(f"--size-mb: {size_mb} MiB needs more than S3's {MAX_PARTS:,} parts; use at most 160000")
-        if one.copy_of and one.size_bytes > MOST_COPY_BYTES:
+        if item.copy_of and item.size_bytes > MOST_COPY_BYTES:
             raise UsageError(
-                f"{one.key}: {one.size_bytes:,} bytes are more than the {MOST_COPY_BYTES:,} that S3 copies in "
+                f"{item.key}: {item.size_bytes:,} bytes are more than the {MOST_COPY_BYTES:,} that S3 copies in "
                 "one request; apply the stack with smaller objects"
             )
 
@@ -91,13 +91,13 @@ def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -
     """Put objects of bytes that are made here."""
     bucket = target["bucket_name"]
     checksum_type = "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
-    small = [one for one in objects if one.size_bytes < LEAST_MULTIPART_BYTES]
-    _each(target, "putting", small, lambda one: _put_whole(s3, bucket, one, seed))
-    for one in objects:
-        if one.size_bytes >= LEAST_MULTIPART_BYTES:
-            with _explained(target, "putting", one):
-                _abort_leftovers(s3, bucket, one.key)
-                _Upload(s3, bucket, one, seed, checksum_type).put()
+    small = [item for item in objects if item.size_bytes < LEAST_MULTIPART_BYTES]
+    _each(target, "putting", small, lambda item: _put_whole(s3, bucket, item, seed))
+    for item in objects:
+        if item.size_bytes >= LEAST_MULTIPART_BYTES:
+            with targets.explained(f"putting s3://{bucket}/{item.key}", target):
+                _abort_leftovers(s3, bucket, item.key)
+                _Upload(s3, bucket, item, seed, checksum_type).put()
 
 
 def _are_copied(target: Target) -> bool:
@@ -109,10 +109,10 @@ def stored_objects(target: Target) -> list[DataObject]:
     """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one isn't there."""
     s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE), target["bucket_name"]
 
-    def stored(one: DataObject) -> DataObject:
-        if (found := head(s3, bucket, one.key)) is None:
-            raise UsageError(f"there is no object s3://{bucket}/{one.key}; `stampede dataset` uploads it")
-        return replace(one, size_bytes=found["ContentLength"])
+    def stored(item: DataObject) -> DataObject:
+        if (answer := head(s3, bucket, item.key)) is None:
+            raise UsageError(f"there is no object s3://{bucket}/{item.key}; `stampede dataset` uploads it")
+        return replace(item, size_bytes=answer["ContentLength"])
 
     return _each(target, "checking", target.experiment.objects(target), stored, CALLS_AT_ONCE)
 
@@ -131,25 +131,17 @@ def _each(
 ) -> list[Any]:
     """What `work` gives for every object, several at once."""
 
-    def one_of_them(one: DataObject) -> Any:
-        with _explained(target, doing, one):
-            return work(one)
+    def explained(item: DataObject) -> Any:
+        with targets.explained(f"{doing} s3://{target['bucket_name']}/{item.key}", target):
+            return work(item)
 
     with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(one_of_them, objects))
-
-
-@contextmanager
-def _explained(target: Target, doing: str, one: DataObject) -> Iterator[None]:
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, f"{doing} s3://{target['bucket_name']}/{one.key}", target) from None
+        return list(pool.map(explained, objects))
 
 
 def _words(bucket: str, objects: Sequence[DataObject]) -> str:
     which = f"s3://{bucket}/{objects[0].key}" if len(objects) == 1 else f"{len(objects):,} objects in s3://{bucket}"
-    return f"{which}, {size_words(sum(one.size_bytes for one in objects))}"
+    return f"{which}, {size_words(sum(item.size_bytes for item in objects))}"
 
 
 def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
@@ -162,23 +154,23 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
         raise
 
 
-def _is_there(s3: Any, bucket: str, one: DataObject, seed: int) -> bool:
-    found = head(s3, bucket, one.key)
-    if found is None or found["ContentLength"] != one.size_bytes:
+def _is_there(s3: Any, bucket: str, item: DataObject, seed: int) -> bool:
+    answer = head(s3, bucket, item.key)
+    if answer is None or answer["ContentLength"] != item.size_bytes:
         return False
-    return found["Metadata"].get(METADATA_KEY) == content_name(one.size_bytes, seed)
+    return answer["Metadata"].get(METADATA_KEY) == content_name(item.size_bytes, seed)
 
 
-def _put_whole(s3: Any, bucket: str, one: DataObject, seed: int) -> None:
-    body = part(seed, 0, one.size_bytes)
-    metadata = {METADATA_KEY: content_name(one.size_bytes, seed)}
-    s3.put_object(Bucket=bucket, Key=one.key, Body=body, Metadata=metadata, ChecksumCRC32=crc32(body))
+def _put_whole(s3: Any, bucket: str, item: DataObject, seed: int) -> None:
+    body = part(seed, 0, item.size_bytes)
+    metadata = {METADATA_KEY: content_name(item.size_bytes, seed)}
+    s3.put_object(Bucket=bucket, Key=item.key, Body=body, Metadata=metadata, ChecksumCRC32=crc32(body))
 
 
-def _copy(s3: Any, bucket: str, one: DataObject) -> None:
+def _copy(s3: Any, bucket: str, item: DataObject) -> None:
     """Copy in S3, metadata included, which says what the content is."""
-    source = {"Bucket": bucket, "Key": one.copy_of}
-    s3.copy_object(Bucket=bucket, Key=one.key, CopySource=source, MetadataDirective="COPY")
+    source = {"Bucket": bucket, "Key": item.copy_of}
+    s3.copy_object(Bucket=bucket, Key=item.key, CopySource=source, MetadataDirective="COPY")
 
 
 def crc32(body: bytes) -> str:
@@ -205,15 +197,15 @@ def abort(s3: Any, upload: dict[str, str]) -> None:
 
 
 def _is_gone(error: ClientError) -> bool:
-    return error.response["Error"].get("Code") == "NoSuchUpload"
+    return code_of(error) == "NoSuchUpload"
 
 
 class _Upload:
     """One multipart upload with a bounded number of parts in memory."""
 
-    def __init__(self, s3: Any, bucket: str, one: DataObject, seed: int, checksum_type: str) -> None:
-        self._s3, self._object, self._seed, self._checksum_type = s3, one, seed, checksum_type
-        self._where = {"Bucket": bucket, "Key": one.key}
+    def __init__(self, s3: Any, bucket: str, item: DataObject, seed: int, checksum_type: str) -> None:
+        self._s3, self._object, self._seed, self._checksum_type = s3, item, seed, checksum_type
+        self._where = {"Bucket": bucket, "Key": item.key}
 
     def put(self) -> None:
         created = self._s3.create_multipart_upload(
@@ -256,17 +248,17 @@ class _Upload:
             )
 
     def _parts(self, upload: dict[str, str]) -> list[dict[str, Any]]:
+        def put_part(index: int) -> dict[str, Any]:
+            body = part(self._seed, index, self._object.size_bytes)
+            described = {"PartNumber": index + 1, "ChecksumCRC32": crc32(body)}
+            answer = self._s3.upload_part(**upload, **described, Body=body)
+            return described | {"ETag": answer["ETag"]}
+
         parts: list[dict[str, Any]] = []
         total = part_count(self._object.size_bytes)
         with bar() as progress:
             task = progress.add_task("upload", total=total, note="parts of 16 MiB")
-            for one in in_flight(lambda index: self._put_part(upload, index), range(total), UPLOADS_AT_ONCE):
-                parts.append(one)
+            for uploaded in in_flight(put_part, range(total), UPLOADS_AT_ONCE):
+                parts.append(uploaded)
                 progress.advance(task)
-        return sorted(parts, key=lambda one: one["PartNumber"])
-
-    def _put_part(self, upload: dict[str, str], index: int) -> dict[str, Any]:
-        body = part(self._seed, index, self._object.size_bytes)
-        named = {"PartNumber": index + 1, "ChecksumCRC32": crc32(body)}
-        answer = self._s3.upload_part(**upload, **named, Body=body)
-        return named | {"ETag": answer["ETag"]}
+        return sorted(parts, key=lambda uploaded: uploaded["PartNumber"])

@@ -8,11 +8,12 @@ never answered is hidden for hours, several times: nobody waits for that, and it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from loader import evidence
 from loader.collecting import Collecting
 from loader.patience import Patience, State
 from stampede.errors import RunError
@@ -21,6 +22,7 @@ from stampede.progress import bar, say
 from stampede.runs.accounting import CellAccount, check
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import kind_of
 from stampede.stacks.target import Target
 
 Clock = Callable[[], float]
@@ -65,23 +67,23 @@ def drain(
     with bar() as progress:
         what = " ".join(cells) if len(cells) == 1 else folder.run_id
         task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
-        while not waiting.is_over():
-            if (state := waiting.look()) is not None:
-                progress.update(task, completed=state.finished, note=state.words())
-                if waiting.is_at_rest(state):
-                    break
-                if not waits_for_redelivery and waiting.is_stuck(state):
-                    waiting.give_up(state)
-                    break
-            sleep(waiting.patience.poll_s)
+        for state in waiting.states(sleep):
+            progress.update(task, completed=state.finished, note=state.words())
+            if waiting.is_at_rest(state):
+                break
+            if not waits_for_redelivery and waiting.is_stuck(state):
+                waiting.give_up(state)
+                break
     if waiting.ended_early:
         say(waiting.ended_early, style="yellow")
     accounts = _close(waiting.collecting)
-    for one in accounts:
-        if (not cells or one.cell in cells) and (one.is_open or not quiet):
-            say(one.sentence(), style="red" if one.is_open else None)
+    for account in accounts:
+        if (not cells or account.cell in cells) and (account.is_open or not quiet):
+            say(account.sentence(), style="red" if account.is_open else None)
     if not quiet:
         log_columns.store(folder, at_end=not cells)
+        if target.option == "aws":
+            evidence.check_run(target, folder)
     return Drained(accounts, waiting.left(), waiting.ended_early)
 
 
@@ -103,12 +105,10 @@ def wait_for_round(
     messages = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell and row.get("round") == number]
     patience = Patience.of_a_round(target, deadline_s)
     waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
-    while not waiting.is_over():
-        state = waiting.look()
-        if state is not None and (waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state)):
+    for state in waiting.states(sleep):
+        if waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state):
             left = ""
             break
-        sleep(patience.poll_s)
     else:
         left = waiting.left()
     _close(waiting.collecting)
@@ -128,23 +128,36 @@ class _Waiting:
         self._is_at_rest = False
         self.ended_early = ""
 
-    def look(self) -> State | None:
+    def states(self, sleep: Callable[[float], None]) -> Iterator[State]:
+        """What each look shows, until the deadline, which progress puts off. Raises RunError where AWS hadn't answered
+        before it, or refuses for good."""
+        while not self._is_over():
+            if (state := self._look()) is not None:
+                yield state
+            sleep(self.patience.poll_s)
+
+    def _look(self) -> State | None:
         """How things stand; None where AWS doesn't answer, which may pass. Raises RunError where it won't."""
         try:
             state = self.collecting.look()
             may_lack_lines = state.is_empty and self._clock() >= self._again
             if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
                 began = self._clock()
-                found = self.collecting.look_again()
+                has_news = self.collecting.look_again() > 0
                 self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
-                state = self.collecting.look() if found else state
+                state = self.collecting.look() if has_news else state
         except (BotoCoreError, ClientError) as error:
             self._note_error(error)
             return None
         if self._error is not None:
             say("AWS answers again")
             self._error = None
-        self._note(state)
+        now = self._clock()
+        if state != self._state:
+            self._changed = now
+        if self.patience.is_moving(state, self._state):
+            self._moved = now
+        self._state = state
         return state
 
     def is_at_rest(self, state: State) -> bool:
@@ -170,7 +183,7 @@ class _Waiting:
         self.collecting.give_up(state.in_flight)
         self._is_at_rest, self.ended_early = True, self.patience.stuck_words(state)
 
-    def is_over(self) -> bool:
+    def _is_over(self) -> bool:
         """Whether the deadline has passed. Raises RunError where AWS hadn't answered before it."""
         now = self._clock()
         if not self.patience.is_over(now - self._started, now - self._moved):
@@ -186,18 +199,10 @@ class _Waiting:
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error is not None else ""
         return f"{self.patience.deadline_words()}: {self._state.words()}{no_answer}"
 
-    def _note(self, state: State) -> None:
-        now = self._clock()
-        if self._state is None or state != self._state:
-            self._changed = now
-        if self.patience.is_moving(state, self._state):
-            self._moved = now
-        self._state = state
-
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once; one that no waiting mends ends the drain."""
         explained = targets.explain(error, "draining the queue", self._target)
-        if targets.is_gone(self._target) or targets.is_final(error):
+        if targets.is_gone(self._target) or kind_of(error).is_final:
             raise explained from None
         if self._error is None:
             say(f"{explained}; trying again until the deadline", style="yellow")

@@ -18,6 +18,7 @@ from loader.in_flight import in_flight
 from stampede.errors import RunError
 from stampede.progress import say
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
 # Requests of 1,000 keys each, DeleteObjects' most.
@@ -43,11 +44,9 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
             if not deleted:  # the same error again for all that is left; one that passes, S3 says of single keys too
                 raise RunError(f"s3://{bucket}: {answers[0][1]}")
         aborted = _abort_uploads(s3, bucket)
-    except ClientError as error:
-        if error.response["Error"].get("Code") == "NoSuchBucket":
+    except (BotoCoreError, ClientError) as error:
+        if code_of(error) == "NoSuchBucket":
             return 0
-        raise targets.explain(error, f"emptying s3://{bucket}", target) from None
-    except BotoCoreError as error:
         raise targets.explain(error, f"emptying s3://{bucket}", target) from None
     uploads = f", and aborted {aborted} unfinished uploads" if aborted else ""
     say(f"deleted {count:,} objects in s3://{bucket}{uploads}")
@@ -57,7 +56,7 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
 def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
     """The keys of one listing, page by page; a page may be empty and not the last."""
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        if keys := [one["Key"] for one in page.get("Contents", [])]:
+        if keys := [stored["Key"] for stored in page.get("Contents", [])]:
             yield keys
 
 

@@ -21,6 +21,7 @@ from loader.log_events import MOST_EVENTS_IN_A_PAGE, MOST_REPEATS, LinesSeen
 from loader.patience import LATE_S
 from stampede.checkout import FUNCTIONS
 from stampede.progress import say
+from stampede.runs import overlap
 from stampede.runs.evidence import FILE
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
@@ -48,14 +49,21 @@ class Check:
         self.contradicted += count * (not holds)
 
 
-def write(target: Target, folder: RunFolder, seen: LinesSeen) -> None:
-    """Check all records of the run, and the lines `seen` in this drain and earlier ones, and store what came of it. No
-    run fails for it: where records make no sense, that is said."""
-    before = folder.read_json(FILE, {}).get("lines", {})
+def note_lines(folder: RunFolder, seen: LinesSeen) -> None:
+    """Add the lines `seen` in a drain to those of earlier ones. It reads no records, so every round may do it."""
+    stored = folder.read_json(FILE, {})
+    before = stored.get("lines", {})
     lines = {
         name: max(value, before.get(name, 0)) if name.startswith("most_") else value + before.get(name, 0)
         for name, value in asdict(seen).items()
     }
+    folder.write_json(FILE, {**stored, "lines": lines})
+
+
+def check_run(target: Target, folder: RunFolder) -> None:
+    """Check all records of the run, and the lines seen in all its drains, and store the outcome. No run fails for it:
+    where records make no sense, that is said."""
+    lines = folder.read_json(FILE, {}).get("lines", {})
     try:
         checks = _of_lines(LinesSeen(**lines)) | _of_records(target, folder)
     except (LookupError, TypeError, ValueError) as error:
@@ -67,7 +75,7 @@ def write(target: Target, folder: RunFolder, seen: LinesSeen) -> None:
         "experiment": target.experiment.name if "experiment" in target.outputs else None,
         "target": target.kind,
     }
-    listed = [{"id": name, **asdict(one)} for name, one in checks.items()]
+    listed = [{"id": name, **asdict(check)} for name, check in checks.items()]
     folder.write_json(FILE, {**described, "checks": listed, "lines": lines})
 
 
@@ -94,14 +102,14 @@ def _of_records(target: Target, folder: RunFolder) -> dict[str, Check]:
         cell.first_sent_ms = min(cell.first_sent_ms, row["sent_at_ms"])
     for record in folder.rows("records.jsonl"):
         cells[record["cell"]].add(record)
-    told, seen = target.outputs, list(cells.values())
+    outputs, seen = target.outputs, list(cells.values())
     timed = [cell for cell in seen if cell.starts and cell.n]
     # Where some cells have provisioned pollers, no cell's ramp is judged.
     has_pollers = "provisioned_pollers" in str(folder.read_json("run.json", {}).get("plan"))
-    is_standard = told.get("function_name") and told.get("provisioned_pollers") is None and not has_pollers
+    is_standard = outputs.get("function_name") and outputs.get("provisioned_pollers") is None and not has_pollers
     return {
-        "receive-counts": _deliveries(seen, told.get("max_receive_count")),
-        "redelivery": _redeliveries(seen, told.get("visibility_timeout_s")),
+        "receive-counts": _deliveries(seen, outputs.get("max_receive_count")),
+        "redelivery": _redeliveries(seen, outputs.get("visibility_timeout_s")),
         "duplicates": Check(held=sum(row["duplicates"] for row in folder.read_json("accounting.json", []))),
         "concurrency": _concurrency(timed),
         "trigger-ramp": _ramp(timed if is_standard else []),
@@ -135,19 +143,16 @@ class _CellSeen:
         if failed:
             self.errors[_words(record)] += 1
 
-    def running(self) -> tuple[np.ndarray, np.ndarray]:
-        """When the number of operations at once changed, and to what; an end comes before a start of the same time."""
-        at = np.concatenate([self.ends, self.starts])
-        order = np.argsort(at, kind="stable")
-        change = np.repeat([-1, 1], len(self.ends))
-        return at[order], np.cumsum(change[order])
+    def timeline(self) -> tuple[np.ndarray, np.ndarray]:
+        """When the number of operations at once changed (epoch ms), and to what."""
+        return overlap.timeline(np.array(self.starts), np.array(self.ends))
 
 
 def _words(record: Mapping[str, Any]) -> str:
     """Our word for a failure, and status and code of the answer: whatever isn't of their form stays out."""
     kind = str(record.get("error_type"))
-    found = _CODE.match(str(record.get("error_message")))
-    parts = [kind if kind in KINDS else "other", *(filter(None, found.groups()) if found else ())]
+    code = _CODE.match(str(record.get("error_message")))
+    parts = [kind if kind in KINDS else "other", *(filter(None, code.groups()) if code else ())]
     return " ".join(parts)
 
 
@@ -179,7 +184,7 @@ def _concurrency(cells: Iterable[_CellSeen]) -> Check:
     """Clocks of functions differ a little, so that one more than N, or 2 %, contradicts nothing."""
     check = Check()
     for cell in cells:
-        peak = int(cell.running()[1].max())
+        peak = int(cell.timeline()[1].max(initial=0))
         check.note(peak <= cell.n + max(1, cell.n // 50))
         check.values["most_at_once"] = max(peak, check.values.get("most_at_once", 0))
     return check
@@ -189,9 +194,9 @@ def _ramp(cells: Iterable[_CellSeen]) -> Check:
     """Whether the first minute is as documented, in cells that ask for more and last longer."""
     check = Check()
     for cell in cells:
-        at, running = cell.running()
-        if cell.n > AFTER_A_MINUTE and at[-1] - at[0] > MINUTE_MS:
-            peak = int(running[at <= at[0] + MINUTE_MS].max())
+        at_ms, running = cell.timeline()
+        if cell.n > AFTER_A_MINUTE and len(at_ms) and at_ms[-1] - at_ms[0] > MINUTE_MS:
+            peak = int(running[at_ms <= at_ms[0] + MINUTE_MS].max())
             check.note(AFTER_A_MINUTE / 2 <= peak <= AFTER_A_MINUTE * 1.1)
             check.values["at_once_after_a_minute"] = max(peak, check.values.get("at_once_after_a_minute", 0))
     return check

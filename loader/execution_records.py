@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import botocore
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from loader.athena import PATIENCE_S, Query, QueryFailure, patiently
 from stampede.errors import RunError
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import RETRIES, Target
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
@@ -83,7 +84,13 @@ class ExecutionRecords:
         )
         record = {"concurrency_limit": self._target["concurrency_value"], **elapsed, **common}
         record |= {name: value for name, value in self._axes.items() if name not in record}
-        self._write(record | self._own(query, elapsed_s, objects) | _error(failure))
+        record |= self._own(query, elapsed_s, objects)
+        if failure is not None:
+            message = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+            record |= {"error_type": failure.error_type, "error_message": message}
+        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
+        with targets.explained(f"writing a record to {self._place['logGroupName']}", self._target):
+            patiently(lambda: self._put(event), self._target, time.monotonic() + PATIENCE_S)
 
     def _own(self, query: Query, elapsed_s: float | None, objects: int | None) -> dict[str, Any]:
         return {
@@ -99,19 +106,12 @@ class ExecutionRecords:
             "experiment": self._target["experiment"],
         }
 
-    def _write(self, record: Mapping[str, Any]) -> None:
-        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
-        try:
-            patiently(lambda: self._put(event), self._target, time.monotonic() + PATIENCE_S)
-        except (BotoCoreError, ClientError) as error:
-            raise targets.explain(error, f"writing a record to {self._place['logGroupName']}", self._target) from None
-
     def _put(self, event: dict[str, Any]) -> None:
         if not self._has_stream:
             try:
                 self._logs.create_log_stream(**self._place)
             except ClientError as error:
-                if error.response["Error"].get("Code") != "ResourceAlreadyExistsException":
+                if code_of(error) != "ResourceAlreadyExistsException":
                     raise
             self._has_stream = True
         answer = self._logs.put_log_events(**self._place, logEvents=[event])
@@ -129,18 +129,12 @@ def now_ms() -> int:
 
 def _axes(target: Target, order: Mapping[str, Any]) -> dict[str, Any]:
     """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
-    told, values, fields = {**target.outputs, **order}, [], {}
+    settings, values, fields = {**target.outputs, **order}, [], {}
     for axis in target.experiment.axes:
-        value = told.get(axis.variable)
+        value = settings.get(axis.variable)
         values.append(axis.default_of(values) if value is None else value)
         fields[axis.record_field] = values[-1]
     return fields
-
-
-def _error(failure: QueryFailure | None) -> dict[str, str]:
-    if failure is None:
-        return {}
-    return {"error_type": failure.error_type, "error_message": str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]}
 
 
 def _seconds(statistics: Mapping[str, Any], name: str) -> float | None:

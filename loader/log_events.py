@@ -59,7 +59,7 @@ class LinesSeen:
         self.empty_pages += not answer["events"] and "nextToken" in answer
         self.disordered_pages += times != sorted(times)
         self.most_events = max(self.most_events, len(answer["events"]))
-        lags = [one["ingestionTime"] - one["timestamp"] for one in answer["events"] if "ingestionTime" in one]
+        lags = [event["ingestionTime"] - event["timestamp"] for event in answer["events"] if "ingestionTime" in event]
         self.ingested += len(lags)
         self.most_late_ms = max(self.most_late_ms, *lags, 0)
         return max(times)
@@ -123,14 +123,14 @@ class LogEvents:
 
         `stored` is all that was returned before, also by earlier processes; it takes 8 bytes an event.
         """
-        known = np.sort(np.fromiter((_digest(one) for one in stored if one["timestamp"] >= since_ms), np.uint64))
-        found: set[int] = set()
+        known = np.sort(np.fromiter((_digest(event) for event in stored if event["timestamp"] >= since_ms), np.uint64))
+        fresh: set[int] = set()
         for page in self._pages(since_ms):
             news = []
             for event in page:
                 digest = _digest(event)
-                if digest not in found and not _is_in(known, digest):
-                    found.add(digest)
+                if digest not in fresh and not _is_in(known, digest):
+                    fresh.add(digest)
                     self._note(event)
                     news.append(event)
             yield news

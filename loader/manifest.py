@@ -9,10 +9,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from loader.dataset import crc32, head
 from loader.in_flight import in_flight
@@ -34,7 +31,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
     if (plan := _plan(target)) is None:
         return 0
     where, words = _address(target, plan), f"{plan.objects:,} rows in {plan.slice_count:,} slices"
-    with _explained(target, "putting", where):
+    with targets.explained(f"putting {where}", target):
         s3, bucket = target.client("s3", max_pool_connections=PUTS_AT_ONCE), target["bucket_name"]
         if _is_complete(s3, bucket, plan):
             say(f"{where}, {words}: already there")
@@ -44,8 +41,8 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
             return 0
         say(f"uploading {where}, {words}")
         count = _put_slices(s3, bucket, plan)
-        told = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
-        _put(s3, bucket, _complete_key(plan), json.dumps(told, indent=2) + "\n", "application/json")
+        contents = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
+        _put(s3, bucket, _complete_key(plan), json.dumps(contents, indent=2) + "\n", "application/json")
     if count < plan.slice_count:
         say(f"{plan.slice_count - count:,} slices of an earlier upload were kept")
     return count
@@ -56,7 +53,7 @@ def check_manifest(target: Target) -> None:
     if (plan := _plan(target)) is None:
         return
     where = _address(target, plan)
-    with _explained(target, "checking", where):
+    with targets.explained(f"checking {where}", target):
         is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
     if not is_complete:
         raise UsageError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
@@ -73,14 +70,6 @@ def _address(target: Target, plan: Manifest) -> str:
 
 def _complete_key(plan: Manifest) -> str:
     return f"{plan.manifest}complete.json"
-
-
-@contextmanager
-def _explained(target: Target, doing: str, where: str) -> Iterator[None]:
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, f"{doing} {where}", target) from None
 
 
 def _is_complete(s3: Any, bucket: str, plan: Manifest) -> bool:
@@ -102,7 +91,7 @@ def _put_slices(s3: Any, bucket: str, plan: Manifest) -> int:
     count = 0
     with bar() as progress:
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
-        for _ in in_flight(lambda one: _put(s3, bucket, *one, "text/csv"), missing(), PUTS_AT_ONCE):
+        for _ in in_flight(lambda item: _put(s3, bucket, *item, "text/csv"), missing(), PUTS_AT_ONCE):
             count += 1
             progress.advance(task)
     return count
@@ -112,10 +101,10 @@ def _sizes(s3: Any, bucket: str, plan: Manifest) -> array:
     """The size of each slice that is there in bytes, else ABSENT."""
     sizes = array("q", [ABSENT]) * plan.slice_count
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest):
-        for one in page.get("Contents", ()):
-            number = one["Key"].removeprefix(plan.manifest).removesuffix(".csv")
+        for stored in page.get("Contents", ()):
+            number = stored["Key"].removeprefix(plan.manifest).removesuffix(".csv")
             if number.isdecimal() and int(number) < plan.slice_count:
-                sizes[int(number)] = one["Size"]
+                sizes[int(number)] = stored["Size"]
     return sizes
 
 

@@ -16,9 +16,11 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader.log_events import records
-from loader.seeding import CONFIG, PASSING, PAUSES_S
+from loader.seeding import CONFIG, PAUSES_S
 from stampede.errors import RunError
+from stampede.polling import looks
 from stampede.progress import say
+from stampede.stacks.aws_errors import code_of, may_pass_after_apply
 from stampede.stacks.target import Target
 
 # Of no run, so that no account and no figure has the record; as a warm-up no saved query counts it.
@@ -35,20 +37,18 @@ def wait_for_permission(
     """
     event = _event({**PROOF, "cell": cell, **order})
     say("the function's role has changed: checking its permissions with one invocation")
-    for number, pause_s in enumerate([*PAUSES_S, None]):
+    for number in looks(PAUSES_S, sleep=sleep):
         kind, message = _failure(target, event)
-        # AccessDeniedException says that we may not invoke the function.
-        if kind != PASSING[0] and not kind.startswith(PASSING[1:]):
+        if not may_pass_after_apply(kind):
             break
-        if pause_s is None:
-            raise RunError(
-                f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: {kind}: {message}; "
-                f"IAM doesn't need so long, so check the policy of the role {target.outputs.get('worker_role_name')}, "
-                "and those of the organization and the bucket"
-            )
         if number == 0:
             say(f"not in force yet ({kind}); trying again for up to {sum(PAUSES_S)} s")
-        sleep(pause_s)
+    else:
+        raise RunError(
+            f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: {kind}: {message}; "
+            f"IAM doesn't need so long, so check the policy of the role {target.outputs.get('worker_role_name')}, "
+            "and those of the organization and the bucket"
+        )
     if kind:
         say(f"the permissions couldn't be checked ({kind}: {message}); the flood goes on", style="yellow")
 
@@ -72,7 +72,7 @@ def _failure(target: Target, event: bytes) -> tuple[str, str]:
         )
         result = json.loads(answer["Payload"].read())
     except ClientError as error:
-        return error.response["Error"].get("Code", ""), error.response["Error"].get("Message", "")
+        return code_of(error), error.response["Error"].get("Message", "")
     except (BotoCoreError, ValueError) as error:
         return type(error).__name__, str(error)
     if not answer.get("FunctionError") and result == {"batchItemFailures": []}:

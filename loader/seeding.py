@@ -1,5 +1,5 @@
-"""Has objects put where functions read them by a function of the stack: inside the region, and without logging in to a
-machine that mounts a file system."""
+"""Has a function of the stack write the objects where functions read them: inside the region, and without logging in
+to a machine that mounts a file system."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import RunError
 from stampede.phrases import decimal_size
+from stampede.polling import looks
 from stampede.progress import say
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import AFTER_APPLY, code_of
 from stampede.stacks.target import Target
 
 # Lambda's longest invocation, and a little for the answer. Once: a second invocation would write beside the first.
@@ -26,33 +28,31 @@ PROBES = (
     (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)), 60),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
 )
-# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
-# target is reached as late. The others are refused before the function runs (Invoke in the Lambda API reference).
-PASSING = ("AccessDenied", "EFSMount", "TooManyRequestsException", "ResourceConflictException", "ServiceException")
+# Between attempts at what AFTER_APPLY says passes by itself.
 PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)
 
 
-def place(
+def seed(
     target: Target,
     in_order: Mapping[str, Any],
-    placed: set[str] | None = None,
+    seeded: set[str] | None = None,
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[dict[str, Any]]:
     """Invoke the stack's seeding function with what the experiment says of a cell, one event after the other; returns
-    the answers, none where there is nothing to place.
+    the answers, none where there is nothing to seed.
 
-    `in_order` are the cell's axes of the work order. Events in `placed` aren't sent again, and those that were sent are
-    added. The function puts what isn't there yet, and checks it. Raises RunError when it fails twice, or for as long as
-    PAUSES_S what usually passes.
+    `in_order` are the cell's axes of the message. Events in `seeded` aren't sent again, and those that were sent are
+    added. The function writes what isn't there yet, and checks it. Raises RunError when it fails twice, or for as long
+    as PAUSES_S with what usually passes.
     """
-    placed = set() if placed is None else placed
-    events = [event for event in events_of(target, in_order) if json.dumps(event, sort_keys=True) not in placed]
+    seeded = set() if seeded is None else seeded
+    events = [event for event in events_of(target, in_order) if json.dumps(event, sort_keys=True) not in seeded]
     answers = []
     for number, event in enumerate(events, start=1):
         of_several = f" (part {number} of {len(events)})" if len(events) > 1 else ""
         answers.append(_invoke(target, target[target.experiment.seeding.function], event, of_several, sleep))
-        placed.add(json.dumps(event, sort_keys=True))
+        seeded.add(json.dumps(event, sort_keys=True))
     return answers
 
 
@@ -68,17 +68,15 @@ def _invoke(
     target: Target, name: str, event: Mapping[str, Any], of_several: str, sleep: Callable[[float], None]
 ) -> dict[str, Any]:
     say(f"{name}: seeding what is missing{of_several}")
-    for number, pause_s in enumerate([*PAUSES_S, None]):
+    for number in looks(PAUSES_S, sleep=sleep):
         result, why = _answer(target, name, event)
         if not why:
             say(f"{name}: {_words(result) or result}", style="dim")
             return result
-        passes = any(word in why for word in PASSING)
-        if pause_s is None or (number > 0 and not passes):
+        if number > 0 and not any(word in why for word in AFTER_APPLY):
             break
         if number == 0:
             say(f"{name}: {why}; trying again, what is there stays", style="yellow")
-        sleep(pause_s if passes else 0)
     raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
 
 
@@ -102,18 +100,17 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
     client._endpoint.http_session._socket_options.extend(PROBES)
     try:
         answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode())
-        told = answer["Payload"].read()
+        payload = answer["Payload"].read()
     except (BotoCoreError, ClientError) as error:
-        told = error.response["Error"] if isinstance(error, ClientError) else {}
-        if str(told.get("Code")).startswith(PASSING[1:]):  # AccessDeniedException says that we may not invoke it
-            return {}, f"{told['Code']}: {told.get('Message')}"
+        if code_of(error).startswith(AFTER_APPLY[1:]):
+            return {}, f"{code_of(error)}: {error.response['Error'].get('Message')}"
         raise targets.explain(error, f"invoking {name}", target) from None
     try:
-        result = json.loads(told)
+        result = json.loads(payload)
     except ValueError:
         result = None
     if not isinstance(result, dict):
-        return {}, str(told[:200])
+        return {}, str(payload[:200])
     return result, _why(result) if answer.get("FunctionError") or result.get("status") == "error" else ""
 
 

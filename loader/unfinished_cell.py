@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.progress import say
-from stampede.runs.accounting import UNANSWERED_FILE
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import RunFolder
+from stampede.runs.folder import UNANSWERED_FILE, RunFolder
 
 ABANDONED = "abandoned.jsonl"
 _FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", UNANSWERED_FILE, "log_events.jsonl")

@@ -22,6 +22,7 @@ import botocore.session
 
 from loader.sqs.signing import Endpoint, Signer, request_body
 from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
+from stampede.stacks.aws_errors import Kind, kind_of_answer
 from stampede.stacks.endpoints import shown
 
 # SendMessageBatch takes 10 entries and 1 MiB in all (SQS quotas); JSON escaping is counted with a margin.
@@ -34,7 +35,6 @@ BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
 # After Ctrl-C the requests under way have this long to be confirmed.
 LEAVE_S = 2.0
 _IDS = tuple(map(str, range(MAX_ENTRIES)))
-_THROTTLES = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "TooManyRequestsException"})
 
 
 class Order(NamedTuple):
@@ -85,8 +85,8 @@ class Outcome:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        some = f"{self.sent} message{'' if self.sent == 1 else 's'}"
-        text = f"sent {some}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
+        messages = f"{self.sent} message{'' if self.sent == 1 else 's'}"
+        text = f"sent {messages}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
         if self.possible_duplicates:
             text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
         if self.maybe_sent:
@@ -250,12 +250,12 @@ class _Flood:
 
     def _refused_or_retry(self, answer: Answer, batch: _Batch) -> str:
         said = f"{self._name} answered {answer.status} {answer.error_code}: {answer.body.get('message', '')}".strip()
-        if answer.status >= 500 or answer.status == 408:  # 408: it gave up on the connection, perhaps an idle one
+        kind = kind_of_answer(answer.status, answer.error_code)
+        if not kind.passes:
+            raise _Refused(said)
+        if kind is Kind.FAULT:
             batch.is_unknown()
-            return said
-        if answer.status == 429 or answer.error_code in _THROTTLES:
-            return said
-        raise _Refused(said)
+        return said
 
     def _sort(self, answer: Answer, batch: _Batch) -> str:
         """Split a batch by its answer: accepted orders are reported, the others stay in the batch."""
@@ -284,7 +284,7 @@ class _Flood:
         accepted = [Accepted(order.seq, name, now_ms, int(order.seq in unknown)) for order, name in confirmed]
         self.outcome.sent += len(accepted)
         if unknown:
-            self.outcome.possible_duplicates += sum(one.possible_duplicate for one in accepted)
+            self.outcome.possible_duplicates += sum(message.possible_duplicate for message in accepted)
         self._on_accepted(accepted)
 
     def _give_up(self, batch: _Batch, reason: str) -> None:

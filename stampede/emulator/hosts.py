@@ -8,6 +8,7 @@ emulator's.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -24,6 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from stampede.emulator import stack
 from stampede.emulator.ministack import EmulatorError
 from stampede.emulator.process import Process, end_with_parent, start_ticks
+from stampede.polling import looks
 
 BUILD = stack.ROOT / "functions" / "transfer" / "build"
 # What the program says first, once it has read its environment.
@@ -159,14 +161,13 @@ def _start(program: Path, environment: Mapping[str, str], log_path: Path, follow
 
 
 def _wait_until_it_is_ready(host: Host) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while READY not in Path(host.log_file).read_text(errors="replace"):
+    for _ in looks(itertools.repeat(0.02), time.monotonic() + START_TIMEOUT_S):
+        if READY in Path(host.log_file).read_text(errors="replace"):
+            return
         if not host.is_alive():
-            said = Path(host.log_file).read_text(errors="replace").strip().splitlines() or ["nothing"]
-            raise EmulatorError(f"a host exited immediately; its last output: {said[-1][:300]}")
-        if time.monotonic() > deadline:
-            raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
-        time.sleep(0.02)
+            output = Path(host.log_file).read_text(errors="replace").strip().splitlines() or ["nothing"]
+            raise EmulatorError(f"a host exited immediately; its last output: {output[-1][:300]}")
+    raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
 
 
 def _state_file(state_dir: Path) -> Path:

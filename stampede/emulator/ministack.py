@@ -7,6 +7,7 @@ in another terminal finds the process again.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -22,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stampede.emulator.process import Process, start_ticks
+from stampede.polling import looks
 
 HOST = "127.0.0.1"
 REGION = "us-east-1"
@@ -180,15 +182,13 @@ def _free_port() -> int:
 
 
 def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
+    for _ in looks(itertools.repeat(0.1), time.monotonic() + START_TIMEOUT_S):
         if process.poll() is not None:
             raise EmulatorError(
                 f"the embedded AWS exited immediately with status {process.returncode}; its log: {emulator.log_file}"
             )
         if emulator.answers():
             return
-        time.sleep(0.1)
     raise EmulatorError(
         f"the embedded AWS didn't answer at {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
         f"its log: {emulator.log_file}"

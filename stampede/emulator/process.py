@@ -4,6 +4,7 @@ recycled id never gets a stranger killed."""
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import signal
 import sys
@@ -11,6 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from stampede.polling import looks
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -44,12 +47,10 @@ class Process:
         self._reap()
 
     def _gone_within(self, patience_s: float) -> bool:
-        deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline:
+        for _ in looks(itertools.repeat(0.05), time.monotonic() + patience_s):
             self._reap()
             if not self.is_alive():
                 return True
-            time.sleep(0.05)
         return False
 
     def _signal_group(self, signal_number: int) -> None:

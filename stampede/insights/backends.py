@@ -16,6 +16,7 @@ from stampede.insights.cloudwatch import run_on_service, too_many_rows
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import Kind, code_of, kind_of
 
 # What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or whose lines have
 # expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
@@ -122,18 +123,18 @@ def time_range_ms(folder: RunFolder) -> tuple[int, int]:
 
 def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
     """What the Logs API refused, as one line with the fix."""
-    failed = error.response["Error"] if isinstance(error, ClientError) else {}
-    code, message = failed.get("Code", ""), failed.get("Message", "")
+    code, kind = code_of(error), kind_of(error)
+    message = error.response["Error"].get("Message", "") if isinstance(error, ClientError) else ""
     doing = "running the query"
     if code == "LimitExceededException":
         return RunError(f"{doing}: too many queries are running in this account ({code}); try again in a minute")
-    if code.startswith("Throttl"):
+    if kind is Kind.THROTTLED:
         return RunError(f"{doing}: CloudWatch throttled the call ({code}); try again in a minute")
     if code == "ResourceNotFoundException":
         return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}; check --region and --outputs")
     if code == "MalformedQueryException" and any(words in message for words in _OUTSIDE_THE_GROUP):
         return LinesGoneError(f"{doing}: the log group {group} was created after the run, or its lines have expired")
-    if code == "AccessDeniedException":
+    if kind is Kind.DENIED:
         needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
         return RunError(
             f"{doing}: these credentials aren't allowed to query CloudWatch ({code}); allow {needed} on {group}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import RunError, UsageError
+from stampede.polling import looks
 
 POLL_S = 1.0
 # The service itself ends queries after 60 minutes.
@@ -87,8 +89,7 @@ def typed(value: str) -> Any:
 
 
 def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) -> dict[str, Any]:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+    for _ in looks(itertools.repeat(POLL_S), time.monotonic() + PATIENCE_S, sleep=sleep):
         answer = logs_client.get_query_results(queryId=query_id)
         status = answer["status"]
         if status == "Complete":
@@ -96,7 +97,6 @@ def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) 
         if status not in ("Scheduled", "Running"):
             fix = _ENDED.get(status, "run it again")
             raise RunError(f"CloudWatch returned status {status} for query {query_id}; {fix}")
-        sleep(POLL_S)
     with contextlib.suppress(ClientError, BotoCoreError):
         logs_client.stop_query(queryId=query_id)
     raise RunError(f"CloudWatch didn't complete query {query_id} within {PATIENCE_S} s; narrow its time range")

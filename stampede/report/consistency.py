@@ -23,37 +23,37 @@ def disagreements(
     metrics: Mapping[Key, Mapping[str, Any]] | None = None,
 ) -> list[str]:
     """One sentence for every figure on which the query's `rows` differ from the records' `spreads` and `metrics`; what
-    either of them doesn't know isn't compared.
+    either of them lacks isn't compared.
     """
-    found: list[str] = []
+    sentences: list[str] = []
     seen: set[Key] = set()
     for row in (cells.checked(row, experiment) for row in rows):
         key = Key.of_figures(experiment.axes, row)
         if key in seen:
-            found.append(f"{key.words}: the saved query returned more than one row.")
+            sentences.append(f"{key.words}: the saved query returned more than one row.")
             continue
         seen.add(key)
         own = spreads.get(key)
         if own is None:
-            found.append(
+            sentences.append(
                 f"{key.words}: the saved query returned a row, but the records have no {experiment.operation[0]}."
             )
             continue
         took = (metrics or {}).get(key, {})
         pairs = {"count": own.count} | cells.seconds(own)
         pairs |= {metric.name: took.get(metric.name) for metric in cells.taken(experiment)}
-        found += [
-            f"{key.words}: the saved query returned {name} = {cells.number_text(row[name])}, but the records give "
-            f"{cells.number_text(value)}."
-            for name, value in pairs.items()
-            if row[name] is not None and value is not None and not _agree(name, row[name], value, own)
-        ]
-    found += [
+        for name, value in pairs.items():
+            if row[name] is not None and value is not None and not _agree(name, row[name], value, own):
+                sentences.append(
+                    f"{key.words}: the saved query returned {name} = {cells.number_text(row[name])}, but the records "
+                    f"give {cells.number_text(value)}."
+                )
+    sentences += [
         f"{key.words}: the records have {spreads[key].count} {experiment.operation[1]}, but the saved query returned "
         "no row."
         for key in sorted(spreads.keys() - seen)
     ]
-    return found
+    return sentences
 
 
 def _agree(name: str, queried: float, counted: float, own: Spread) -> bool:
@@ -67,5 +67,5 @@ def _agree(name: str, queried: float, counted: float, own: Spread) -> bool:
     return in_bin or _alike(queried, getattr(own, name))
 
 
-def _alike(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=1e-12)
+def _alike(queried: float, counted: float) -> bool:
+    return math.isclose(queried, counted, rel_tol=RELATIVE_TOLERANCE, abs_tol=1e-12)

@@ -1,20 +1,19 @@
 """Where every object went, for records that account for objects: planned = copied + already there + failed."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from stampede.report.statistics.selection import Cell, cells
-from stampede.runs import jsonl
+from stampede.runs import stored_json
 from stampede.runs.cell_key import Key
+from stampede.runs.failed_objects import FAILED_OBJECTS
+from stampede.runs.objects_account import COUNTS
 from stampede.runs.records import NO_MESSAGE, Records, distinct
 from stampede.runs.run import Run
 
-FILE = "failed_objects.jsonl"
-COUNTS = ("planned", "copied", "already_there", "failed")
 NOT_NAMED = "no type"
 
 
@@ -36,8 +35,8 @@ class CellObjects:
     @property
     def missing(self) -> int | None:
         """Planned objects of which nothing is known; below 0 where more is known than was planned."""
-        planned, *found = (self.counts[name] for name in COUNTS)
-        return None if planned is None or None in found else planned - sum(found)  # type: ignore[arg-type]
+        planned, *accounted_for = (self.counts[name] for name in COUNTS)
+        return None if planned is None or None in accounted_for else planned - sum(accounted_for)
 
 
 @dataclass
@@ -52,8 +51,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Failures:
-    """The rows of FILE: by reason those of the records that count, most first; `earlier` are those of attempts after
-    which the message came back, or that left no record. `there` is whether there is such a file."""
+    """The rows of failed_objects.jsonl: by reason those of the records that count, most first; `earlier` are those of
+    attempts after which the message came back, or that left no record. `there` is whether there is such a file."""
 
     reasons: list[Reason]
     earlier: int
@@ -70,9 +69,8 @@ def _of_cell(cell: Cell) -> CellObjects:
     counts = {name: _sum(cell.done, name) for name in COUNTS}
     succeeded = distinct(cell.done["message"])
     failed = distinct(cell.errors["message"][cell.errors["message"] != NO_MESSAGE])
-    floods = (one for part in cell.by_repeat().values() for one in part.floods())
-    per_s = [_together(one) for one in floods] if cell.key.n > 1 else []
-    known = [one for one in per_s if one is not None]
+    rates = [_together(flood) for repeat in cell.by_repeat().values() for flood in repeat.floods()]
+    known = [rate for rate in rates if rate is not None] if cell.key.n > 1 else []
     # Some leave no record at all: of a host that was killed, or of log lines that got lost.
     unfinished = max(int((~np.isin(failed, succeeded)).sum()), (cell.sent or 0) - len(succeeded))
     return CellObjects(
@@ -85,23 +83,24 @@ def _of_cell(cell: Cell) -> CellObjects:
     )
 
 
-def differences(run: Run, found: list[CellObjects]) -> list[str]:
+def differences(run: Run, counted: list[CellObjects]) -> list[str]:
     """Where accounting.json and the records disagree, in sentences; it counts what an unfinished message did, and
     earlier versions took the last success of one, so cells with such aren't compared."""
     stored: dict[Key, Counter[str]] = {}
     for row in run.accounting or ():
-        if (key := run.key_of(str(row.get("cell")))) and isinstance(told := row.get("objects"), dict):
-            stored.setdefault(key, Counter()).update(
-                {name: told[name] for name in COUNTS if type(told.get(name)) is int}
-            )
-    return [
-        f"{one.key.words}: accounting.json has {name.replace('_', ' ')} = {stored[one.key][name]:,} objects, but the "
-        f"records have {one.counts[name]:,}."
-        for one in found
-        if one.once and one.key in stored
-        for name in COUNTS
-        if one.counts[name] is not None and name in stored[one.key] and stored[one.key][name] != one.counts[name]
-    ]
+        if (key := run.key_of(str(row.get("cell")))) and isinstance(account := row.get("objects"), dict):
+            known = {name: account[name] for name in COUNTS if type(account.get(name)) is int}
+            stored.setdefault(key, Counter()).update(known)
+    sentences = []
+    for cell in counted:
+        account = stored.get(cell.key, {}) if cell.once else {}
+        for name in COUNTS:
+            if cell.counts[name] is not None and name in account and account[name] != cell.counts[name]:
+                sentences.append(
+                    f"{cell.key.words}: accounting.json has {name.replace('_', ' ')} = {account[name]:,} objects, but "
+                    f"the records have {cell.counts[name]:,}."
+                )
+    return sentences
 
 
 def _sum(records: Records, name: str) -> int | None:
@@ -126,36 +125,24 @@ def _together(cell: Cell) -> float | None:
 
 
 def failures(run: Run) -> Failures:
-    """Read FILE row by row: it may have millions."""
-    found: dict[tuple[Key, str], Reason] = {}
-    counted, keys = _counted(run)
-    earlier, warnings = 0, list[str]()
-    try:
-        for row in _rows(run, warnings):
-            message = run.names.message(run.names.cell(row.get("cell")), row)
-            key = keys.get(message) if counted.get(message) == row.get("attempt") else None
-            if key is None:
-                earlier += 1
-                continue
-            kind = str(row.get("error_type") or NOT_NAMED)
-            reason = found.setdefault((key, kind), Reason(key, kind, example=row))
-            reason.count += 1
-    except OSError:
+    """Read failed_objects.jsonl row by row: it may have millions."""
+    path = run.directory / FAILED_OBJECTS
+    if not path.exists():
         return Failures([], 0, False, 0)
-    return Failures(sorted(found.values(), key=lambda one: (one.key, -one.count)), earlier, True, len(warnings))
-
-
-def _rows(run: Run, warnings: list[str]) -> Iterator[dict[str, Any]]:
-    yield from (row for _, row in jsonl.read(run.directory / FILE, warnings))
-
-
-def _counted(run: Run) -> tuple[dict[int, int], dict[int, Key]]:
-    """The attempt that counts and the cell of every message with failed objects."""
-    attempts: dict[int, int] = {}
-    keys: dict[int, Key] = {}
+    counting: dict[int, tuple[int, Key]] = {}  # by message: the attempt that counts, and its cell
     for cell in cells(run):
         failed = cell.done.columns.get("failed")
         for at in np.flatnonzero(failed > 0).tolist() if failed is not None else ():
-            message = int(cell.done["message"][at])
-            attempts[message], keys[message] = int(cell.done["attempt"][at]), cell.key
-    return attempts, keys
+            counting[int(cell.done["message"][at])] = int(cell.done["attempt"][at]), cell.key
+    reasons: dict[tuple[Key, str], Reason] = {}
+    earlier, warnings = 0, list[str]()
+    for _, row in stored_json.rows(path, warnings):
+        attempt, key = counting.get(run.names.message(run.names.cell(row.get("cell")), row), (None, None))
+        if key is None or attempt != row.get("attempt"):
+            earlier += 1
+            continue
+        kind = str(row.get("error_type") or NOT_NAMED)
+        reason = reasons.setdefault((key, kind), Reason(key, kind, example=row))
+        reason.count += 1
+    ordered = sorted(reasons.values(), key=lambda reason: (reason.key, -reason.count))
+    return Failures(ordered, earlier, True, len(warnings))

@@ -12,7 +12,7 @@ from stampede.runs.run import Run
 OWN_HTTP = "none"
 
 
-def told(run: Run) -> list[tuple[str, str]]:
+def rows(run: Run) -> list[tuple[str, str]]:
     """(label, text) of the SDKs and of their standard mode; [] for a run of before records named them."""
     if not run.sdks:
         return []
@@ -21,8 +21,8 @@ def told(run: Run) -> list[tuple[str, str]]:
 
 def several_versions(run: Run) -> list[str]:
     """Whether a run used several versions of an SDK, in a sentence: Lambda's runtimes bring boto3, and update it."""
-    found = [f"{name} {listed(versions)}" for name, versions in _versions(run).items() if len(versions) > 1]
-    return [f"The functions used more than one version of an SDK: {listed(found)}."] if found else []
+    several = [f"{name} {listed(versions)}" for name, versions in _versions(run).items() if len(versions) > 1]
+    return [f"The functions used more than one version of an SDK: {listed(several)}."] if several else []
 
 
 def between(base: Run, other: Run) -> list[str]:
@@ -45,12 +45,12 @@ def _compared(name: str, *runs: dict[str, list[str]]) -> str:
 
 def _versions(run: Run) -> dict[str, list[str]]:
     """{SDK: its versions}."""
-    found: dict[str, list[str]] = {}
+    versions: dict[str, list[str]] = {}
     for sdk in run.sdks:
         name, _, version = sdk.partition(" ")
         if version:
-            found.setdefault(name, []).append(version)
-    return found
+            versions.setdefault(name, []).append(version)
+    return versions
 
 
 def _retries(sdks: Sequence[str]) -> list[tuple[str, str]]:

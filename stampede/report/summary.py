@@ -9,7 +9,7 @@ from stampede import insights
 from stampede.checkout import QUERIES
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
-from stampede.runs import cells, jsonl
+from stampede.runs import cells, stored_json
 from stampede.runs.cell_key import SETTINGS, Key
 from stampede.runs.run import Run
 
@@ -57,22 +57,22 @@ def summarised(run: Run) -> Summary:
 
 
 def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """The rows, those of each group of cells that differ in more than its columns tell on their own, without records
+    """The rows, those of each group of cells that differ in more than its columns say on their own, without records
     that aren't of their own cell."""
     query = (QUERIES / run.experiment.name / f"{run.experiment.query}.cwli").read_text(encoding="utf-8")
     # Other runs may have written to the same log group in the same hour.
     text = insights.with_filters(query, {"run_id": run.run_id})
     for cell, differences in run.differences.items():
-        for one in differences:
-            text = insights.without(text, {"cell": cell, one.field: one.own})
+        for difference in differences:
+            text = insights.without(text, {"cell": cell, difference.field: difference.own})
     groups: dict[str, list[str]] = {}
     for cell in run.names.cells:
         groups.setdefault(run.cells.others(cell), []).append(cell)
     rows: list[dict[str, Any]] = []
-    for settings, named in groups.items() if any(groups) else [("", [])]:
-        narrowed = insights.with_filters(text, {"cell": named}) if settings or len(groups) > 1 else text
-        told = {SETTINGS: settings} if settings else {}
-        rows += [row | told for row in _rows(narrowed, events, warnings)]
+    for settings, names in groups.items() if any(groups) else [("", [])]:
+        narrowed = insights.with_filters(text, {"cell": names}) if settings or len(groups) > 1 else text
+        column = {SETTINGS: settings} if settings else {}
+        rows += [row | column for row in _rows(narrowed, events, warnings)]
     if len(groups) == 1:
         return rows
     axes = run.experiment.axes
@@ -85,7 +85,7 @@ def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
     try:
         return insights.evaluate(text, events).rows
     except insights.EventsError:
-        found: list[str] = []
-        rows = insights.evaluate(text, [row for _, row in jsonl.read(events, found)]).rows
-        warnings += [one for one in found if one not in warnings]
+        left_out: list[str] = []
+        rows = insights.evaluate(text, [row for _, row in stored_json.rows(events, left_out)]).rows
+        warnings += [warning for warning in left_out if warning not in warnings]
         return rows

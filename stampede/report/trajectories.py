@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from stampede.report.statistics.selection import cells
-from stampede.runs import jsonl
+from stampede.runs import stored_json
 from stampede.runs.cell_key import Key
 from stampede.runs.run import Run
 
-# The climb to a limit isn't the limit: a rate is told from here on too.
+# The climb to a limit isn't the limit: a rate is counted from here on too.
 SETTLED_S = 10
 
 
@@ -32,16 +32,16 @@ class Trajectory:
 
     @property
     def slowdowns(self) -> float:
-        """How many calls were turned down."""
+        """How many calls were throttled."""
         return float((self.slowdowns_per_s * self._lengths()).sum())
 
     def rate_from(self, from_s: float) -> tuple[float, float] | None:
-        """Copied a second from `from_s` on, and the share of calls turned down; None where too little is left."""
+        """Copied a second from `from_s` on, and the share of calls throttled; None where too little is left."""
         lengths = np.where(self.at_s > from_s, self._lengths(), 0)
         took_s = float(lengths.sum())
         if took_s < 1:
             return None
-        copied, slow = (float((one * lengths).sum()) for one in (self.copied_per_s, self.slowdowns_per_s))
+        copied, slow = (float((per_s * lengths).sum()) for per_s in (self.copied_per_s, self.slowdowns_per_s))
         return copied / took_s, slow / (copied + slow) if copied + slow else 0.0
 
     def _lengths(self) -> np.ndarray:
@@ -55,16 +55,16 @@ def trajectories(run: Run) -> list[Trajectory]:
         for cell in cells(run)
         if len(cell.whole)
     }
-    found: dict[Key, Trajectory] = {}
+    by_key: dict[Key, Trajectory] = {}
     try:
-        for _, row in jsonl.read(run.directory / "records.jsonl", []) if wanted else ():
+        for _, row in stored_json.rows(run.directory / "records.jsonl", []) if wanted else ():
             cell = run.names.cell(row.get("cell"))
             key = wanted.get(run.names.message(cell, row)) if row.get("status") == "ok" else None
-            if key is not None and key not in found and (one := _parsed(key, row)):
-                found[key] = one
+            if key is not None and key not in by_key and (trajectory := _parsed(key, row)):
+                by_key[key] = trajectory
     except OSError:
         return []
-    return [found[key] for key in sorted(found)]
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def _median_message(seconds: np.ndarray, messages: np.ndarray) -> int:

@@ -15,12 +15,9 @@ from experiments import of_run
 from stampede.errors import RunError
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import RunFolder
-from stampede.runs.message_marks import DEAD, ERRED, OK, SENT, UNANSWERED, CellMarks
+from stampede.runs.folder import UNANSWERED_FILE, RunFolder
+from stampede.runs.message_marks import DEAD, ERRED, OK, SENT, UNANSWERED, CellMarks, counts
 from stampede.runs.objects_account import ObjectsAccount, ObjectsLedger
-
-# The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
-UNANSWERED_FILE = "unanswered.jsonl"
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,14 @@ class CellAccount:
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
-        counts = asdict(self)
-        return counts if self.objects else {name: value for name, value in counts.items() if name != "objects"}
+        values = asdict(self)
+        return values if self.objects else {name: value for name, value in values.items() if name != "objects"}
 
     def as_row(self, *, objects: bool) -> dict[str, Any]:
         """The account as a row without nesting, with that of `objects` or without."""
-        counts = self.as_dict()
-        told = counts.pop("objects", {})
-        return counts | {f"objects_{name}": value for name, value in told.items() if objects}
+        row = self.as_dict()
+        of_objects = row.pop("objects", {})
+        return row | {f"objects_{name}": value for name, value in of_objects.items() if objects}
 
     def sentence(self) -> str:
         """The account as one line of words."""
@@ -123,11 +120,17 @@ class Ledger:
     def accounts(self, cells: Collection[str] = ()) -> list[CellAccount]:
         """One account a cell, or of `cells` only, in the order in which their first rows came."""
         accounts = (self._account(name) for name in self._cells if not cells or name in cells)
-        return [one for one in accounts if one.sent or one.unexpected]
+        return [account for account in accounts if account.sent or account.unexpected]
 
     def _account(self, cell: str) -> CellAccount:
-        objects = None if self._objects is None else self._objects.account(cell)
-        return _cell_account(cell, self._cells[cell], self._foreign[cell], objects)
+        marks = self._cells[cell]
+        return CellAccount(
+            cell=cell,
+            **counts(marks.by_marks()),
+            duplicates=marks.repeated[OK],
+            foreign=self._foreign[cell],
+            objects=None if self._objects is None else self._objects.account(cell),
+        )
 
     def _mark(self, row: Mapping[str, Any], mark: int) -> None:
         cell = row["cell"]
@@ -169,37 +172,21 @@ def stored_accounts(folder: RunFolder) -> list[CellAccount]:
     return account(*files, CellSettings(description), failed, folder.rows(UNANSWERED_FILE))
 
 
-def _cell_account(cell: str, marks: CellMarks, foreign: int, objects: ObjectsAccount | None) -> CellAccount:
-    return CellAccount(
-        cell=cell,
-        sent=marks.count(all_of=SENT),
-        succeeded=marks.count(all_of=SENT | OK),
-        failed=marks.count(all_of=SENT | ERRED, none_of=OK | DEAD),
-        dead_lettered=marks.count(all_of=SENT | DEAD, none_of=OK),
-        unaccounted=marks.count(all_of=SENT, none_of=OK | ERRED | DEAD | UNANSWERED),
-        duplicates=marks.repeated[OK],
-        unexpected=marks.count(all_of=OK, none_of=SENT) + marks.count(all_of=ERRED, none_of=SENT | OK),
-        foreign=foreign,
-        unanswered=marks.count(all_of=SENT | UNANSWERED, none_of=OK | ERRED | DEAD),
-        objects=objects,
-    )
-
-
 def check(accounts: Iterable[CellAccount]) -> None:
     """Raise RunError naming the cells in which something can't be accounted for, or at least half of the objects
     failed."""
     accounts = list(accounts)
-    open_cells = [one for one in accounts if one.is_open]
+    open_cells = [account for account in accounts if account.is_open]
     if open_cells:
-        if any(one.unaccounted for one in open_cells):
+        if any(account.unaccounted for account in open_cells):
             what = "not every message is accounted for"
-        elif any(one.foreign for one in open_cells):
+        elif any(account.foreign for account in open_cells):
             what = "some records ran under other settings than their cell's"
         else:
             what = "not every object is accounted for"
-        raise RunError(f"{what}: " + "; ".join(one.sentence() for one in open_cells))
-    if failed := [one for one in accounts if one.objects and one.objects.failed_most]:
+        raise RunError(f"{what}: " + "; ".join(account.sentence() for account in open_cells))
+    if failed := [account for account in accounts if account.objects and account.objects.failed_most]:
         raise RunError(
             "half of the objects or more failed; failed_objects.jsonl has the reasons: "
-            + "; ".join(one.sentence() for one in failed)
+            + "; ".join(account.sentence() for account in failed)
         )

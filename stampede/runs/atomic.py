@@ -2,7 +2,10 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_text(path: Path, text: str) -> None:
@@ -20,10 +23,17 @@ def write_bytes(path: Path, data: bytes) -> None:
         path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file beside `path` that takes its place at the end of the block, unless that fails. Raises OSError."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
         # mkstemp makes files that only the owner may read; a report is meant to be passed on.
         Path(name).chmod(0o644)
         Path(name).replace(path)

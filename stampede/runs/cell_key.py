@@ -28,13 +28,12 @@ class Key:
     @classmethod
     def of(cls, axes: Sequence[Axis], values: Iterable[Any], settings: str = "") -> Key | None:
         """The key of these values, in the order of `axes`; None where one that is needed isn't there or can't be."""
-        found: list[Any] = []
+        coordinates: list[Any] = []
         for axis, value in zip(axes, values, strict=True):
-            usable = _is_usable(axis, value)
-            found.append(value if usable else axis.default_of(found))
-            if found[-1] is None:
+            coordinates.append(value if _is_usable(axis, value) else axis.default_of(coordinates))
+            if coordinates[-1] is None:
                 return None
-        return cls(tuple(found), settings, tuple(axes))
+        return cls(tuple(coordinates), settings, tuple(axes))
 
     @classmethod
     def of_figures(cls, axes: Sequence[Axis], figures: Mapping[str, Any]) -> Key:
@@ -55,19 +54,21 @@ class Key:
     @property
     def variant(self) -> tuple[Any, ...]:
         """The values of the axes that have a default, and the settings where there are any."""
-        way = tuple(value for axis, value in zip(self.axes, self.values, strict=True) if axis.is_variant)
-        return (*way, self.settings) if self.settings else way
+        variant = tuple(value for axis, value in zip(self.axes, self.values, strict=True) if axis.is_variant)
+        return (*variant, self.settings) if self.settings else variant
 
     @property
     def departures(self) -> set[str]:
         """The axes that stand at another value than their default, and SETTINGS where it has any."""
-        departing = {axis.name for at, axis in enumerate(self.axes)
-                     if axis.is_variant and self.values[at] != self._default(at)}  # fmt: skip
-        return departing | ({SETTINGS} if self.settings else set())
+        departing = {SETTINGS} if self.settings else set()
+        for at, axis in enumerate(self.axes):
+            if axis.is_variant and self.values[at] != self._default(at):
+                departing.add(axis.name)
+        return departing
 
     @property
     def variant_words(self) -> str:
-        """The texts of its way as one phrase, the first of them and whatever else departs from its default, and the
+        """The texts of its variant as one phrase, the first of them and whatever else departs from its default, and the
         settings."""
         return self._phrase(set())
 
@@ -81,14 +82,17 @@ class Key:
         value = self[axis.name]
         return f"{value:,}" if axis.kind is int else value
 
-    def words_without(self, axes: Iterable[str], told: Collection[str] = ()) -> str:
-        """What a cell has in common with those that differ from it in `axes` alone, in words; `told` are the axes with
+    def words_without(self, axes: Iterable[str], named: Collection[str] = ()) -> str:
+        """What a cell has in common with those that differ from it in `axes` alone, in words; `named` are the axes with
         a default that are named."""
-        left_out = set(axes)
-        parts = [self._words(at) for at, axis in enumerate(self.axes)
-                 if axis in own_columns(self.axes, told) and axis.name not in left_out]  # fmt: skip
-        phrase = self._phrase(left_out) if has_phrase(self.axes, told) else ""
-        return ", ".join([*parts, phrase] if phrase else parts)
+        left_out, columns = set(axes), own_columns(self.axes, named)
+        parts = []
+        for at, axis in enumerate(self.axes):
+            if axis in columns and axis.name not in left_out:
+                parts.append(self._words(at))
+        if has_phrase(self.axes, named) and (phrase := self._phrase(left_out)):
+            parts.append(phrase)
+        return ", ".join(parts)
 
     def words_of(self, axes: Iterable[str]) -> str:
         """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
@@ -121,19 +125,19 @@ class Key:
     @property
     def plain(self) -> Key:
         """The same where nothing marks a stand-in."""
-        axes = (replace(one, stand_ins=()) if isinstance(one, EmulatedAxis) else one for one in self.axes)
+        axes = (replace(axis, stand_ins=()) if isinstance(axis, EmulatedAxis) else axis for axis in self.axes)
         return replace(self, axes=tuple(axes))
 
     def figures(self) -> dict[str, Any]:
         """The coordinates as they stand in statistics.json and cells.csv."""
-        named = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}
-        return named | ({SETTINGS: self.settings} if self.settings else {})
+        coordinates = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}
+        return coordinates | ({SETTINGS: self.settings} if self.settings else {})
 
     def _phrase(self, left_out: set[str]) -> str:
-        ways = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
-        told = [at for at in ways if at == ways[0] or self.values[at] != self._default(at)]
+        phrased = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
+        named = [at for at in phrased if at == phrased[0] or self.values[at] != self._default(at)]
         settings = "" if SETTINGS in left_out else self.settings
-        return ", ".join(filter(None, (" ".join(self._words(at) for at in told), settings)))
+        return ", ".join(filter(None, (" ".join(self._words(at) for at in named), settings)))
 
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
@@ -187,19 +191,19 @@ def distinguishing(keys: Iterable[Key]) -> frozenset[str]:
     """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
     texts all together, with SETTINGS, because they make one phrase."""
     keys = list(keys)
-    told = frozenset().union(*(key.departures for key in keys))
+    departures = frozenset().union(*(key.departures for key in keys))
     phrased = {SETTINGS, *(axis.name for key in keys[:1] for axis in key.axes if _is_phrased(axis))}
-    return told | phrased if told & phrased else told
+    return departures | phrased if departures & phrased else departures
 
 
-def own_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Axis]:
-    """The axes with a column of their own: those without a default, and of the `told` ones the numbers."""
-    return [axis for axis in axes if not axis.is_variant or (axis.kind is int and axis.name in told)]
+def own_columns(axes: Sequence[Axis], named: Collection[str]) -> list[Axis]:
+    """The axes with a column of their own: those without a default, and of the `named` ones the numbers."""
+    return [axis for axis in axes if not axis.is_variant or (axis.kind is int and axis.name in named)]
 
 
-def has_phrase(axes: Sequence[Axis], told: Collection[str]) -> bool:
-    """Whether the others that are `told` have one column together."""
-    return SETTINGS in told or any(axis.name in told for axis in axes if _is_phrased(axis))
+def has_phrase(axes: Sequence[Axis], named: Collection[str]) -> bool:
+    """Whether the others that are `named` have one column together."""
+    return SETTINGS in named or any(axis.name in named for axis in axes if _is_phrased(axis))
 
 
 def phrase_label(axes: Sequence[Axis]) -> str:

@@ -34,7 +34,7 @@ class CellSettings:
         self._blocks: dict[str, str] = {}
         experiment = of_run(manifest)
         self._in_records = experiment.record_fields
-        self._told = {*self._in_records, *experiment.recorded_variables}
+        self._recorded = {*self._in_records, *experiment.recorded_variables}
         plan = _mapping(manifest.get("plan"))
         self.fixed = _mapping(plan.get("fixed"))
         self.swept = {
@@ -43,14 +43,14 @@ class CellSettings:
         self._has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
         planned = plan.get("cells") or _older_plan(self.swept, plan.get("repeats"))
         self.planned = [str(name) for name in _listed(plan.get("order")) or [cell.get("cell") for cell in planned]]
-        for cell in planned if isinstance(planned, list) else ():
-            if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
-                block = {name: value for name, value in cell.items() if name not in {"cell", *experiment.order_axes}}
-                self._blocks[cell["cell"]] = json.dumps(block, sort_keys=True)
-        for cells in (planned, manifest.get("cells")):
-            for cell in cells if isinstance(cells, list) else ():
-                if isinstance(cell, dict) and isinstance(cell.get("cell"), str):
-                    self._read(cell)
+        for cell in _cells(planned):
+            block = {name: value for name, value in cell.items() if name not in {"cell", *experiment.order_axes}}
+            self._blocks[cell["cell"]] = json.dumps(block, sort_keys=True)
+        known = {*self._in_records, *self.swept, *self.fixed}
+        for cell in [*_cells(planned), *_cells(manifest.get("cells"))]:
+            self._add(cell["cell"], {name: value for name, value in cell.items() if name in known})
+            if self._has_repeats and type(cell.get("repeat")) is int:
+                self._repeats[cell["cell"]] = cell["repeat"]
         for name, values in _mapping(manifest.get("settings")).items():
             self._add(name, _mapping(values))
 
@@ -74,7 +74,7 @@ class CellSettings:
     def others(self, cell: object) -> str:
         """What a cell has of the swept variables that no record repeats, as `object_size_mb=4`; "" for none."""
         values = self.of(cell) or {}
-        others = {name: values[name] for name in self.swept if name not in self._told and name in values}
+        others = {name: values[name] for name in self.swept if name not in self._recorded and name in values}
         return ", ".join(f"{name}={_text(value)}" for name, value in others.items() if len(self.swept[name]) > 1)
 
     def difference(self, record: Mapping[str, Any]) -> Difference | None:
@@ -85,12 +85,6 @@ class CellSettings:
             if wanted is not None and own is not None and wanted != own:
                 return Difference(field, own, wanted)
         return None
-
-    def _read(self, cell: Mapping[str, Any]) -> None:
-        known = {*self._in_records, *self.swept, *self.fixed}
-        self._add(cell["cell"], {name: value for name, value in cell.items() if name in known})
-        if self._has_repeats and type(cell.get("repeat")) is int:
-            self._repeats[cell["cell"]] = cell["repeat"]
 
     def _add(self, name: str, values: Mapping[str, Any]) -> None:
         self._values[name] = self.fixed | self._values.get(name, {}) | dict(values)
@@ -106,6 +100,11 @@ def _older_plan(swept: Mapping[str, list[Any]], repeats: object) -> list[dict[st
             named = coordinates | ({"repeat": repeat} if count > 1 else {})
             cells.append(coordinates | {"cell": ",".join(f"{n}={v}" for n, v in named.items()), "repeat": repeat})
     return cells
+
+
+def _cells(value: object) -> list[dict[str, Any]]:
+    """The cells that have a name."""
+    return [cell for cell in _listed(value) if isinstance(cell, dict) and isinstance(cell.get("cell"), str)]
 
 
 def _listed(value: object) -> list[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stampede.phrases import listed
-from stampede.runs.run import read_json
+from stampede.runs import stored_json
 
 FILE = "evidence.json"
 CONTRADICTED, HELD, NOT_MET = "contradicted", "held", "not met"
@@ -29,11 +29,11 @@ ASSUMPTIONS = {
 }
 
 
-def rows(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The checks of an evidence.json: id, assumption, outcome, how often it held and was contradicted, and figures."""
-    checks = told.get("checks")
-    known = [one for one in checks if isinstance(one, dict)] if isinstance(checks, list) else []
-    by_id = {one.get("id"): one for one in known}
+    checks = evidence.get("checks")
+    checks = checks if isinstance(checks, list) else []
+    by_id = {check.get("id"): check for check in checks if isinstance(check, dict)}
     return [_row(name, assumption, by_id.get(name, {})) for name, assumption in ASSUMPTIONS.items()]
 
 
@@ -52,16 +52,16 @@ def _row(name: str, assumption: str, check: Mapping[str, Any]) -> dict[str, Any]
 
 def stored(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     """What a run's evidence.json holds; empty where it has none."""
-    return read_json(run_dir / FILE, dict, warnings) or {} if (run_dir / FILE).exists() else {}
+    return stored_json.value_or_warning(run_dir / FILE, dict, warnings, is_optional=True) or {}
 
 
 def contradictions(run_dir: Path) -> list[str]:
     """What must be said at the top of a report: the assumptions that the run contradicts."""
-    told = stored(run_dir, [])
-    wrong = [one["assumption"] for one in rows(told) if one["outcome"] == CONTRADICTED]
+    evidence = stored(run_dir, [])
+    wrong = [row["assumption"] for row in rows(evidence) if row["outcome"] == CONTRADICTED]
     if not wrong:
         return []
-    who = "The endpoint doesn’t do" if told.get("target") == "endpoint" else "This run contradicts"
+    who = "The endpoint doesn’t do" if evidence.get("target") == "endpoint" else "This run contradicts"
     return [f"{who} what Stampede assumes of AWS: {listed(wrong)}. See “Evidence” below."]
 
 

@@ -28,6 +28,6 @@ def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]
 def failed_rows(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """A row an object: which attempt of which message, where its row of the manifest is, and why it failed."""
     for line in lines:
-        which = {name: line[name] for name in _OF_LINE}
-        for one in line["failed_objects"]:
-            yield which | {name: one.get(name) for name in _OF_OBJECT}
+        attempt = {name: line[name] for name in _OF_LINE}
+        for failed in line["failed_objects"]:
+            yield attempt | {name: failed.get(name) for name in _OF_OBJECT}

@@ -22,9 +22,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from stampede.errors import UsageError
+from stampede.runs import atomic, stored_json
 
 RESULTS_DIR = Path("results")
 FORMAT = 1
+# The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
+UNANSWERED_FILE = "unanswered.jsonl"
 _CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
@@ -111,26 +114,20 @@ class RunFolder:
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a whole JSON file atomically."""
-        self.write_text(name, json.dumps(value, indent=2) + "\n")
-
-    def write_text(self, name: str, text: str) -> None:
-        """Write a whole text file atomically: beside, then renamed."""
-        beside = self.path / f".{name}.part"
-        beside.write_text(text)
-        beside.replace(self.path / name)
+        atomic.write_text(self.path / name, json.dumps(value, indent=2) + "\n")
 
     def read_json(self, name: str, default: Any = None) -> Any:
         """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError for a damaged
         one."""
+        path = self.path / name
         try:
-            found = json.loads((self.path / name).read_text())
+            return stored_json.value(path, object if default is None else type(default))
         except FileNotFoundError:
             return default
+        except stored_json.WrongKind:
+            raise UsageError(f"{path} holds something else than it should; restore it, or start a new run") from None
         except ValueError as error:
-            raise UsageError(f"{self.path / name} isn't JSON ({error}); restore the file, or start a new run") from None
-        if default is not None and not isinstance(found, type(default)):
-            raise UsageError(f"{self.path / name} holds something else than it should; restore it, or start a new run")
-        return found
+            raise UsageError(f"{path} isn't JSON ({error}); restore the file, or start a new run") from None
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
@@ -142,10 +139,8 @@ class RunFolder:
 
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""
-        beside = self.path / f".{name}.part"
-        with beside.open("w") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-        beside.replace(self.path / name)
+        with atomic.replacing(self.path / name) as file:
+            file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
 
     def appending(self, name: str) -> TextIO:
         """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row
@@ -156,15 +151,13 @@ class RunFolder:
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of a JSON-lines file; a torn last line (a killed writer) is left out."""
+        path = self.path / name
         try:
-            file = (self.path / name).open()
+            yield from (row for _, row in stored_json.rows(path))
         except FileNotFoundError:
             return
-        with file:
-            try:
-                yield from (json.loads(line) for line in file if line.endswith("\n"))
-            except ValueError as error:
-                raise UsageError(f"{self.path / name} is damaged ({error}); restore it, or start a new run") from None
+        except ValueError as error:
+            raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
 
 
 def _make(path: Path, *, exist_ok: bool = False) -> None:

@@ -1,12 +1,36 @@
-"""One cell's messages as marks: a byte for each, by its number."""
+"""What is known of a message as marks in one byte, and what it counts as in the account of its cell."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 SENT, OK, ERRED, DEAD, UNANSWERED = 1, 2, 4, 8, 16
+COMBINATIONS = 32
 _PAGE = 4096
+
+
+def outcome(marks: int) -> str:
+    """What a message with these marks counts as; "" for a dead letter of which nothing else is known."""
+    if not marks & SENT:
+        return "unexpected" if marks & (OK | ERRED) else ""
+    if marks & OK:
+        return "succeeded"
+    if marks & DEAD:
+        return "dead_lettered"
+    if marks & ERRED:
+        return "failed"
+    return "unanswered" if marks & UNANSWERED else "unaccounted"
+
+
+def counts(by_marks: Sequence[int]) -> dict[str, int]:
+    """Messages sent, and those of each outcome, where `by_marks[marks]` have exactly these marks."""
+    found = {"sent": sum(int(count) for marks, count in enumerate(by_marks) if marks & SENT)}
+    for marks, count in enumerate(by_marks):
+        if name := outcome(marks):
+            found[name] = found.get(name, 0) + int(count)
+    return found
 
 
 class CellMarks:
@@ -43,8 +67,11 @@ class CellMarks:
         number, place = divmod(seq, _PAGE)
         return self._pages[number][place] if number in self._pages else 0
 
-    def count(self, *, all_of: int, none_of: int = 0) -> int:
-        """How many messages carry all marks of `all_of` and none of `none_of`."""
-        wanted = [marks for marks in range(32) if marks & all_of == all_of and not marks & none_of]
-        in_pages = sum(page.count(marks) for page in self._pages.values() for marks in wanted)
-        return in_pages + sum(marks in wanted for marks in self._odd.values())
+    def by_marks(self) -> list[int]:
+        """How many messages carry exactly which marks; of those without any, none is known."""
+        by_marks = [0] * COMBINATIONS
+        for marks in range(1, COMBINATIONS):
+            by_marks[marks] = sum(page.count(marks) for page in self._pages.values())
+        for marks in self._odd.values():
+            by_marks[marks] += 1
+        return by_marks

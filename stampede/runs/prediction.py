@@ -47,8 +47,8 @@ def read(manifest: Mapping[str, Any], warnings: list[str]) -> Prediction | None:
     if not isinstance(stored, dict) or not isinstance(stored.get("cells"), dict):
         warnings.append("run.json: the prediction has no named cells; left out.")
         return None
-    cells = {name: _forecast(one) for name, one in stored["cells"].items()}
-    if damaged := [name for name, one in cells.items() if one is None]:
+    cells = {name: _forecast(cell) for name, cell in stored["cells"].items()}
+    if damaged := [name for name, forecast in cells.items() if forecast is None]:
         warnings.append(f"run.json: the prediction of {some(damaged, NAMED)} can’t be read; left out.")
     seed = stored.get("seed")
     return Prediction(
@@ -56,7 +56,7 @@ def read(manifest: Mapping[str, Any], warnings: list[str]) -> Prediction | None:
         seed=seed if type(seed) is int else None,
         date=str(stored.get("date") or ""),
         parameters=_parameters(stored.get("parameters"), warnings),
-        cells={name: one for name, one in cells.items() if one is not None},
+        cells={name: forecast for name, forecast in cells.items() if forecast is not None},
     )
 
 
@@ -68,24 +68,28 @@ def _forecast(stored: object) -> Forecast | None:
     ranges = stored.get("ranges") or {}
     if not isinstance(ranges, dict):
         return None
-    told = {name: ranges[name] for name in FIGURES if ranges.get(name) is not None}
+    ranges = {name: ranges[name] for name in FIGURES if ranges.get(name) is not None}
     if not all(_is_figure(value) or (value is None and name in MAY_LACK) for name, value in values.items()):
         return None
-    if not all(isinstance(one, list) and len(one) == 2 and all(map(_is_figure, one)) and one[0] <= one[1]
-               for one in told.values()):  # fmt: skip
+    if not all(map(_is_range, ranges.values())):
         return None
-    return Forecast(values, {name: (one[0], one[1]) for name, one in told.items()}, str(stored.get("binds") or ""))
+    bottleneck = str(stored.get("binds") or "")
+    return Forecast(values, {name: (low, high) for name, (low, high) in ranges.items()}, bottleneck)
 
 
 def _is_figure(value: object) -> bool:
     return type(value) in (int, float) and 0 <= value <= LARGEST
 
 
+def _is_range(ends: object) -> bool:
+    return isinstance(ends, list) and len(ends) == 2 and all(map(_is_figure, ends)) and ends[0] <= ends[1]
+
+
 def _parameters(stored: object, warnings: list[str]) -> list[Parameter]:
-    found = []
+    parameters = []
     for row in stored if isinstance(stored, list) else ():
         try:
-            found.append(Parameter.of(row if isinstance(row, dict) else {}, "run.json"))
+            parameters.append(Parameter.of(row if isinstance(row, dict) else {}, "run.json"))
         except ParameterError as error:
             warnings.append(f"{error}; left out.")
-    return found
+    return parameters

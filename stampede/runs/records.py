@@ -102,8 +102,9 @@ class Records:
 
     def plus(self, *others: Records) -> Records:
         """These and others of the same run."""
-        columns = {name: np.concatenate([column, *(one[name] for one in others)])
-                   for name, column in self.columns.items()}  # fmt: skip
+        columns = {}
+        for name, column in self.columns.items():
+            columns[name] = np.concatenate([column, *(records[name] for records in others)])
         return Records(columns, self.names, self.keys, self.kinds, self.examples)
 
     def known(self, name: str) -> np.ndarray | None:
@@ -128,8 +129,8 @@ def _groups(numbers: np.ndarray) -> Iterable[tuple[int, np.ndarray]]:
     if not len(numbers):
         return ()
     order = np.argsort(numbers, kind="stable")
-    found, starts = np.unique(numbers[order], return_index=True)
-    return zip(found.tolist(), np.split(order, starts[1:]), strict=True)
+    distinct_numbers, starts = np.unique(numbers[order], return_index=True)
+    return zip(distinct_numbers.tolist(), np.split(order, starts[1:]), strict=True)
 
 
 class Reader:
@@ -140,7 +141,7 @@ class Reader:
         self._fields = [axis.record_field for axis in experiment.axes]
         self._time = experiment.time_field
         # The fields of metrics beside bytes and time, which have columns of their own.
-        figures = [one.field for one in experiment.metrics if one.field not in (self._time, *WHOLE)]
+        figures = [metric.field for metric in experiment.metrics if metric.field not in (self._time, *WHOLE)]
         self._places: dict[tuple[Any, ...], tuple[int, Difference | None]] = {}
         self._keys: dict[Key, int] = {}
         self._kinds: dict[str, int] = {}
@@ -167,8 +168,8 @@ class Reader:
         status, seconds, own = get("status"), get(self._time), get("warm_up") != 1
         timed = type(seconds) in (int, float) and 0 <= seconds <= LONGEST_S
         if difference is not None:
-            if difference not in (told := self.differences.setdefault(str(get("cell")), [])):
-                told.append(difference)
+            if difference not in (of_cell := self.differences.setdefault(str(get("cell")), [])):
+                of_cell.append(difference)
             group = {"ok": Group.FOREIGN, "error": Group.FAILED_FOREIGN}.get(str(status), Group.OTHER_FOREIGN)
         elif status == "error":
             group = Group.ERROR if own else Group.FAILED_WARM_UP
@@ -206,15 +207,15 @@ class Reader:
 
     def _place(self, cell: object, row: Mapping[str, Any]) -> tuple[int, Difference | None]:
         """The number of the row's coordinates, and what it says otherwise than its cell."""
-        told = (cell, *map(row.get, self._fields))
+        coordinates = (cell, *map(row.get, self._fields))
         try:
-            known = self._places.get(told)
+            known = self._places.get(coordinates)
         except TypeError:  # a list or an object where a name or a number belongs
             return UNKNOWN, None
         if known is None:
-            key = Key.of(self._experiment.axes, told[1:], self._settings.others(cell))
+            key = Key.of(self._experiment.axes, coordinates[1:], self._settings.others(cell))
             at = UNKNOWN if key is None else self._keys.setdefault(key, len(self._keys))
-            known = self._places[told] = at, self._settings.difference(row)
+            known = self._places[coordinates] = at, self._settings.difference(row)
         return known
 
     def _append(self, row: Mapping[str, Any], place: int, group: int, seconds: float) -> None:
@@ -232,8 +233,8 @@ class Reader:
             kind = self._kinds.setdefault(name, len(self._kinds))
             self._examples.setdefault((cell, kind), str(get("error_message") or ""))
         self._real["seconds"].append(seconds)
-        told = (place, cell, self._names.message(cell, row), kind, group)
-        for append, value in zip(self._to_others, told, strict=True):
+        others = (place, cell, self._names.message(cell, row), kind, group)
+        for append, value in zip(self._to_others, others, strict=True):
             append(value)
 
 

@@ -1,6 +1,5 @@
 """Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a warning."""
 
-import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,13 @@ from experiments import EXPERIMENTS, Experiment, of_run
 from stampede.experiment.declaration import StandIn
 from stampede.experiment.place import endpoint_words
 from stampede.phrases import listed
-from stampede.runs import cells, jsonl, prediction
+from stampede.runs import cells, prediction, stored_json
 from stampede.runs.cell_key import Key, as_emulated
 from stampede.runs.cell_settings import CellSettings, Difference
+from stampede.runs.folder import FORMAT, UNANSWERED_FILE
 from stampede.runs.prediction import Prediction
 from stampede.runs.records import UNKNOWN, Group, Names, Reader, Records
 
-FORMAT = 1
 FILES = (
     "run.json",
     "records.jsonl",
@@ -119,16 +118,16 @@ class Run:
         """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
         they say: on an axis that only they tell, the plan doesn't know."""
         cells = [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
-        named = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
-        return sorted(set(self._keys_seen) | {key for key in named if key is not None})
+        planned = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
+        return sorted((planned | set(self._keys_seen)) - {None})
 
     def key_of(self, cell: object) -> Key | None:
         """The coordinates of a cell from its id: as run.json has them, else as its records do; never by its text."""
         values = self.cells.of(cell)
         if values is None:
             return self._keys_of_records.get(cell) if isinstance(cell, str) else None
-        found = (values.get(axis.variable) for axis in self.experiment.axes)
-        return Key.of(self.experiment.axes, found, self.cells.others(cell)) or self._keys_of_records.get(cell)
+        coordinates = (values.get(axis.variable) for axis in self.experiment.axes)
+        return Key.of(self.experiment.axes, coordinates, self.cells.others(cell)) or self._keys_of_records.get(cell)
 
     def cell_words(self, cell: object) -> str:
         """A cell in words, from its id; an id that nothing is known of as it is."""
@@ -140,12 +139,13 @@ class Run:
 
     def stand_ins(self, keys: Iterable[Key]) -> dict[StandIn, list[str]]:
         """What ran as a stand-in on the embedded AWS, and which values that these cells name it replaced."""
-        told = self.experiment.stand_ins.items() if self.target == "local" else ()
-        named = sorted({(axis, key[axis]) for key in keys for axis, values in told if key[axis] in values})
-        found: dict[StandIn, list[str]] = {}
-        for axis, value in named:
-            found.setdefault(self.experiment.stand_ins[axis][value], []).append(value)
-        return found
+        stand_ins = self.experiment.stand_ins if self.target == "local" else {}
+        coordinates = {(axis, key[axis]) for key in keys for axis in stand_ins}
+        replaced: dict[StandIn, list[str]] = {}
+        for axis, value in sorted(coordinates):
+            if value in stand_ins[axis]:
+                replaced.setdefault(stand_ins[axis][value], []).append(value)
+        return replaced
 
     @property
     def without_effect(self) -> str:
@@ -153,9 +153,9 @@ class Run:
         clause on “them”, its figures; empty where it ignores nothing."""
         if self.target != "local":
             return ""
-        named = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
-        named |= {variable for variable, values in self.cells.swept.items() if len(values) > 1}
-        words = [words for variable, words in self.experiment.ignored_locally.items() if variable in named]
+        variables = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
+        variables |= {variable for variable, values in self.cells.swept.items() if len(values) > 1}
+        words = [words for variable, words in self.experiment.ignored_locally.items() if variable in variables]
         return f"{listed(words)} {'has' if len(words) == 1 else 'have'} no effect on them" if words else ""
 
     def order(self, cell: str) -> tuple[Any, ...]:
@@ -165,9 +165,8 @@ class Run:
 
     @cached_property
     def _keys_seen(self) -> list[Key]:
-        own = [self.done, self.errors, self.warm_ups]
-        found = np.unique(np.concatenate([one["key"] for one in own]))
-        return [self.done.keys[at] for at in found.tolist() if at != UNKNOWN]
+        numbers = np.unique(np.concatenate([records["key"] for records in (self.done, self.errors, self.warm_ups)]))
+        return [self.done.keys[at] for at in numbers.tolist() if at != UNKNOWN]
 
     @cached_property
     def _keys_of_records(self) -> dict[str, Key]:
@@ -218,7 +217,7 @@ def load(run_dir: Path) -> Run:
         sdks=sorted(reader.sdks),
         sent=_sent(run_dir / "sent.jsonl", names, warnings),
         dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
-        unanswered=_unanswered(run_dir / "unanswered.jsonl", warnings),
+        unanswered=[row for _, row in _rows(run_dir / UNANSWERED_FILE, warnings, is_optional=True) or ()],
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, experiment, warnings),
         prediction=prediction.read(manifest, warnings),
@@ -227,7 +226,7 @@ def load(run_dir: Path) -> Run:
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
-    manifest = read_json(run_dir / "run.json", dict, warnings)
+    manifest = stored_json.value_or_warning(run_dir / "run.json", dict, warnings)
     if manifest is None:
         return {}, of_run({})
     wrote_it = f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
@@ -244,13 +243,8 @@ def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Exper
         ) from None
 
 
-def _unanswered(path: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """Most runs have no such file."""
-    return [row for _, row in _rows(path, warnings) or ()] if path.exists() else []
-
-
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
-    rows = read_json(run_dir / "accounting.json", list, warnings)
+    rows = stored_json.value_or_warning(run_dir / "accounting.json", list, warnings)
     return None if rows is None else [row for row in rows if isinstance(row, dict)]
 
 
@@ -265,23 +259,6 @@ def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> 
         return None
 
 
-def read_json(path: Path, kind: type, warnings: list[str]) -> Any:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        warnings.append(f"{path.name} is missing.")
-        return None
-    except (OSError, ValueError) as error:
-        warnings.append(f"{path.name} can't be read: {error}")
-        return None
-    if not isinstance(value, kind):
-        warnings.append(
-            f"{path.name} contains a JSON {type(value).__name__} where a {kind.__name__} is needed; left out."
-        )
-        return None
-    return value
-
-
 def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
     rows = _rows(path, warnings)
     if rows is None:
@@ -294,14 +271,15 @@ def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
     return Messages(np.frombuffer(cells, np.int64), np.frombuffer(messages, np.int64), np.frombuffer(warm_ups, bool))
 
 
-def _rows(path: Path, warnings: list[str]) -> Iterator[tuple[int, dict[str, Any]]] | None:
+def _rows(path: Path, warnings: list[str], *, is_optional: bool = False) -> Iterator[tuple[int, dict[str, Any]]] | None:
     """The rows of a file of lines; None, and a warning, when there is none that can be read."""
     try:
         path.open("rb").close()
     except FileNotFoundError:
-        warnings.append(f"{path.name} is missing.")
+        if not is_optional:
+            warnings.append(f"{path.name} is missing.")
         return None
     except OSError as error:
         warnings.append(f"{path.name} can't be read: {error}")
         return None
-    return jsonl.read(path, warnings)
+    return stored_json.rows(path, warnings)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +22,15 @@ from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
     CredentialRetrievalError,
+    EndpointConnectionError,
+    NoCredentialsError,
     PartialCredentialsError,
     ProfileNotFound,
+    ProxyConnectionError,
+    ReadTimeoutError,
 )
 
 from experiments import EXPERIMENTS, Experiment
@@ -32,6 +39,7 @@ from stampede.emulator.providers import built_versions, prepare_for, terraform_e
 from stampede.errors import RunError, UsageError, one_line
 from stampede.progress import say
 from stampede.stacks import endpoints
+from stampede.stacks.aws_errors import Kind, code_of, kind_of
 from stampede.stacks.place import refuse_elsewhere, words
 from stampede.stacks.terraform import Terraform, plain_outputs
 
@@ -192,71 +200,42 @@ def place(option: str) -> dict[str, Any]:
     return {"target": "local"} if option == "local" else configured({}).place
 
 
-# What no waiting mends, within the patience of a run.
-_FINAL_CODES = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-        "InvalidAccessKeyId",
-        "SignatureDoesNotMatch",
-        "AccessDenied",
-        "AccessDeniedException",
-        "ResourceNotFoundException",
-        "AWS.SimpleQueueService.NonExistentQueue",
-        "QueueDoesNotExist",
-    }
-)
-_FINAL_ERRORS = frozenset({"NoCredentialsError", "PartialCredentialsError", "ParamValidationError"})
-
-
-def is_final(error: BotoCoreError | ClientError) -> bool:
-    """Whether the same call will fail again however often it is made: credentials, permissions, a missing resource."""
-    if isinstance(error, ClientError):
-        return error.response["Error"].get("Code", "") in _FINAL_CODES
-    return type(error).__name__ in _FINAL_ERRORS
-
-
 def is_gone(target: Target) -> bool:
     """Whether the embedded AWS of `target` has ended, so that nothing there answers any more."""
     return target.kind == "local" and ministack.running(stack.STATE_DIR) is None
+
+
+@contextmanager
+def explained(doing: str, target: Target) -> Iterator[None]:
+    """In the block, whatever boto3 raises becomes a RunError: one line with the way out."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise explain(error, doing, target) from None
 
 
 def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
     """Turn what boto3 raised while `doing` into one line with the way out."""
     url = _url_asked(error) if target.services else target.endpoint_url
     where = f"in {target.region}" + (f" at {url}" if url else "")
-    name = type(error).__name__
-    code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
-    if name in ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"):
+    code, kind = code_of(error), kind_of(error)
+    if isinstance(error, NoCredentialsError | PartialCredentialsError | CredentialRetrievalError):
         return RunError(f"{doing}: no AWS credentials found", HOW_TO_SIGN_IN)
-    if code in (
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-        "InvalidAccessKeyId",
-    ):
+    if kind is Kind.CREDENTIALS:
         who = "the endpoint" if target.kind == "endpoint" else "AWS"
         return RunError(f"{doing}: {who} doesn't accept these credentials ({code})", "renew them, e.g. `aws sso login`")
-    if name in (
-        "EndpointConnectionError",
-        "ConnectTimeoutError",
-        "ConnectionClosedError",
-        "ReadTimeoutError",
-    ):
+    if isinstance(error, EndpointConnectionError | ConnectTimeoutError | ConnectionClosedError | ReadTimeoutError):
         gone = {
             "local": "is the embedded AWS running (`stampede emulator status`)?",
             "aws": "check the network and the region (`--set region=...` or --region; AWS_REGION isn't read)",
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}", gone)
-    if name == "ProxyConnectionError":
+    if isinstance(error, ProxyConnectionError):
         return RunError(
             f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer", "check HTTPS_PROXY and the network"
         )
-    if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
+    if kind is Kind.MISSING and "Queue" in code:
         return RunError(
             f"{doing}: there is no such queue {where}", "check --queue-name and --region, or apply the stack first"
         )

@@ -92,12 +92,12 @@ def calibrated(target: Target, known: Parameters) -> Parameters:
 
 def _words(rows: Iterable[Parameter]) -> str:
     """What `parameters` found."""
-    found = {row.name: row.value for row in rows}
+    values = {row.name: row.value for row in rows}
     return (
-        f"a client takes {found['client_slowness']:.3g} times the seconds of the model's machine; the embedded S3 "
-        f"takes {1000 * found['embedded_request_cpu_s']:.3g} ms of CPU for a request and "
-        f"{found['embedded_get_cpu_s_per_gib']:.3g} s for a GiB; all clients together get the work of "
-        f"{found['processors']:.3g} processors"
+        f"a client takes {values['client_slowness']:.3g} times the seconds of the model's machine; the embedded S3 "
+        f"takes {1000 * values['embedded_request_cpu_s']:.3g} ms of CPU for a request and "
+        f"{values['embedded_get_cpu_s_per_gib']:.3g} s for a GiB; all clients together get the work of "
+        f"{values['processors']:.3g} processors"
     )
 
 
@@ -119,21 +119,21 @@ def parameters(measured: Measured, known: Parameters, processors: int) -> list[P
     capacity = together.per_s * (slowness * known_s + server_s)
     if together.server_s / together.times * together.per_s > BUSY:
         capacity = max(capacity, processors)
-    found = {
+    values = {
         "client_slowness": slowness,
         "embedded_request_cpu_s": request_s,
         "embedded_get_cpu_s_per_gib": sent_s,
         "processors": capacity,
     }
-    told = {
+    origin = {
         "known": "measured",
         "source": f"{CALIBRATION} at the start of the run, {measured.clients} clients",
         "date": datetime.now(UTC).date().isoformat(),
     }
     rows = []
-    for name, value in found.items():
+    for name, value in values.items():
         ends = {"low": value * (1 - SCATTER), "high": value * (1 + SCATTER)}
-        row = {"name": name, "value": value, "unit": known.row(name).unit, **ends, **told}
+        row = {"name": name, "value": value, "unit": known.row(name).unit, **ends, **origin}
         rows.append(Parameter.of(row, "the calibration"))
     return rows
 
@@ -156,14 +156,14 @@ def measure(target: Target) -> Measured:
                 client.tell(what, seconds)
             # As they end one after the other, each has its own seconds.
             times, took_s = zip(*(client.answer() for client in asked), strict=True)
-            per_s = sum(one / one_s for one, one_s in zip(times, took_s, strict=True))
+            per_s = sum(count / seconds for count, seconds in zip(times, took_s, strict=True))
             return Took(int(sum(times)), per_s, (cpu_seconds(emulator.pid) or 0.0) - server_s)
 
         first = clients[:1]
         took(clients, LARGE, 0)  # the first of a process is dearer
         asked = took(first, SMALL, ASKED_S)
         rounds = [(took(first, LARGE, ALONE_S), took(clients, LARGE, TOGETHER_S)) for _ in range(ROUNDS)]
-        alone, together = (sorted(part, key=lambda one: one.per_s) for part in zip(*rounds, strict=True))
+        alone, together = (sorted(kind, key=lambda took: took.per_s) for kind in zip(*rounds, strict=True))
         return Measured(alone[ROUNDS // 2], asked, together[ROUNDS // 2], clients=count)
 
 
@@ -199,7 +199,7 @@ class _Client:
 
     def answer(self) -> tuple[float, float]:
         """How often it did, and the seconds that took. Raises ValueError for what are no numbers."""
-        times, seconds = (float(one) for one in self.line().split())
+        times, seconds = map(float, self.line().split())
         return times, seconds
 
     def end(self) -> None:

@@ -78,7 +78,7 @@ class RunDescription:
                 "seed": self._values["plan"]["seed"],
                 "date": _text(datetime.now(UTC)),
                 "parameters": [asdict(parameters.row(name)) for name in parameters],
-                "cells": {name: one.as_dict() for name, one in predictions.items()},
+                "cells": {name: prediction.as_dict() for name, prediction in predictions.items()},
             },
         )
 
@@ -123,8 +123,8 @@ class RunDescription:
 
 def settings_of(target: Target, in_order: Mapping[str, Any]) -> dict[str, Any]:
     """What every record repeats: of the applied stack (an older one doesn't tell it all), and of the work order."""
-    told = {**target.outputs, **in_order}
-    return {name: told[name] for name in target.experiment.record_fields if name in told}
+    settings = {**target.outputs, **in_order}
+    return {name: settings[name] for name in target.experiment.record_fields if name in settings}
 
 
 def machine() -> dict[str, Any]:

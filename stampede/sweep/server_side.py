@@ -8,6 +8,7 @@ answer that tells as much.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from stampede.errors import RunError, UsageError
 from stampede.insights.backends import Answer, LinesGoneError, Service, time_range_ms
 from stampede.phrases import minutes
 from stampede.planning.cost.access_log import POLL_S, WAIT_S
+from stampede.polling import looks
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
@@ -48,7 +50,7 @@ def store(target: Target, folder: RunFolder, answer: Answer) -> bool:
     if not answer.rows or requests(answer.rows) < requests((stored(folder) or {}).get("rows", ())):
         return False
     from_ms, to_ms = time_range_ms(folder)
-    told = {
+    kept = {
         "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "log_group": target[LOG_GROUP],
         "role": target["worker_role_name"],
@@ -57,17 +59,17 @@ def store(target: Target, folder: RunFolder, answer: Answer) -> bool:
         "columns": answer.columns,
         "rows": answer.rows,
     }
-    folder.write_json(FILE, told)
+    folder.write_json(FILE, kept)
     return True
 
 
 def stored(folder: RunFolder) -> dict[str, Any] | None:
     """What `store` kept; None where there is nothing, or nothing of that form."""
     with contextlib.suppress(ValueError):
-        told = folder.read_json(FILE)
-        if isinstance(told, dict) and told.keys() >= {"asked_at", "role", "columns", "rows"}:
-            lists = isinstance(told["columns"], list) and isinstance(told["rows"], list)
-            return told if lists and all(map(_is_row, told["rows"])) else None
+        answer = folder.read_json(FILE)
+        if isinstance(answer, dict) and answer.keys() >= {"asked_at", "role", "columns", "rows"}:
+            lists = isinstance(answer["columns"], list) and isinstance(answer["rows"], list)
+            return answer if lists and all(map(_is_row, answer["rows"])) else None
     return None
 
 
@@ -76,9 +78,13 @@ def _is_row(row: object) -> bool:
 
 
 def collect(
-    target: Target, folder: RunFolder, *, kept: bool, sleep: Callable[[float], None] = time.sleep,
+    target: Target,
+    folder: RunFolder,
+    *,
+    kept: bool,
+    sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> None:  # fmt: skip
+) -> None:
     """Ask at the end of a sweep, and store what there is; never raises but for what no one expects.
 
     Of a stack that is `kept` once, as it can be asked later; else until S3 has told as many requests as the records, at
@@ -86,23 +92,29 @@ def collect(
     """
     if not target.outputs.get(LOG_GROUP):
         return
-    expected = _said(target, folder)
+    is_logged = target.experiment.is_logged
+    expected = sum(record.get("requests") or 0 for record in folder.rows("records.jsonl") if is_logged(record))
     wait_s = 0.0 if kept or not expected else WAIT_S
     if wait_s:
         say(f"waiting for S3's access logs, at most {minutes(wait_s)} (Ctrl-C continues without them)")
+    text = (SAVED / "server_side.cwli").read_text()
     try:
-        _until_told(target, folder, expected, clock() + wait_s, sleep, clock)
+        for _ in looks(itertools.repeat(POLL_S), clock() + wait_s, clock=clock, sleep=sleep):
+            answer = ask(target, folder, text)
+            store(target, folder, answer)
+            if requests(answer.rows, target["worker_role_name"]) >= expected:
+                break
     except KeyboardInterrupt:
         say("stopped waiting", style="yellow")
     except (RunError, UsageError) as error:
         say(f"S3's access logs: {error}", style="yellow")
-    found = requests((stored(folder) or {}).get("rows", ()), target["worker_role_name"])
-    if found < expected:
+    logged = requests((stored(folder) or {}).get("rows", ()), target["worker_role_name"])
+    if logged < expected:
         query = f"stampede query {FILE.partition('.')[0]} --run {folder.name}"
         later = f"`{query}` reads lines that arrive later, even after hours"
         gone = "lines that arrive later are lost with the stack (--keep leaves it)"
-        told = f"S3 has logged {found:,} of {expected:,} requests so far"
-        say(f"{told}; {later if kept else gone}", style="yellow")
+        so_far = f"S3 has logged {logged:,} of {expected:,} requests so far"
+        say(f"{so_far}; {later if kept else gone}", style="yellow")
 
 
 def requests(rows: Iterable[Mapping[str, Any]], role: str | None = None) -> int:
@@ -112,25 +124,3 @@ def requests(rows: Iterable[Mapping[str, Any]], role: str | None = None) -> int:
         for row in rows
         if not str(row["request"]).endswith("_GET") and (role is None or row.get("role") == role)
     )
-
-
-def _until_told(
-    target: Target, folder: RunFolder, expected: int, deadline_s: float, sleep: Callable[[float], None],
-    clock: Callable[[], float],
-) -> None:  # fmt: skip
-    """Ask until the worker's requests are as many as `expected`, or the deadline has come."""
-    text = (SAVED / "server_side.cwli").read_text()
-    while True:
-        answer = ask(target, folder, text)
-        store(target, folder, answer)
-        found = requests(answer.rows, target["worker_role_name"])
-        left_s = deadline_s - clock()
-        if found >= expected or left_s <= 0:
-            return
-        sleep(min(POLL_S, left_s))
-
-
-def _said(target: Target, folder: RunFolder) -> int:
-    """How many requests the records tell, as far as S3 logs them."""
-    is_logged = target.experiment.is_logged
-    return sum(record.get("requests") or 0 for record in folder.rows("records.jsonl") if is_logged(record))

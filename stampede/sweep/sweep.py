@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from loader import evidence
 from loader.cell_load import CellLoad, prepare
 from loader.collecting import Collecting, message_counts
 from loader.dataset import put_objects
@@ -22,7 +23,7 @@ from loader.flood import check as check_flood
 from loader.flood import flood
 from loader.manifest import put_manifest
 from loader.permission import wait_for_permission
-from loader.seeding import place
+from loader.seeding import seed
 from loader.sqs.sending import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.emulator import function_memory
@@ -40,6 +41,7 @@ from stampede.progress import say
 from stampede.runs.accounting import CellAccount, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import words
 from stampede.stacks.target import Target
@@ -67,7 +69,7 @@ class SweepRun:
         self._target: Target | None = None  # as it was applied last, with these variables and objects
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
-        self._placed: set[str] = set()  # since then
+        self._seeded: set[str] = set()  # since then
         self._is_permission_proven = True
         self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
 
@@ -158,7 +160,7 @@ class SweepRun:
         self._objects = self._target.experiment.objects(self._target)
         put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
         put_manifest(self._target)
-        self._placed.clear()
+        self._seeded.clear()
         if self._target.kind == "local":
             self._predict_here(self._target)
         return self._target
@@ -194,15 +196,17 @@ class SweepRun:
                     self._wait_for_round(target, cell, loads[cell], number)
                     check_flood(outcomes[-1])
         self._drain(target, block)
-        if target.kind == "local":
-            self._note_memory({cell.name for cell in block})
+        if target.kind == "local":  # while the functions are there, see what each takes, for the next plan's checks
+            names = {cell.name for cell in block}
+            for usage in [demand.usage for demand in self._estimate.cells if demand.name in names]:
+                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
         for outcome in outcomes:
             check_flood(outcome)
         self._description.finished_cells(block, started_at)
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
         """Set aside what an attempt that was cut off left of a block; returns how many of its rounds were done."""
-        shares = {cell.name: [len(one) for one in self._shares(target, cell)] for cell in loads}
+        shares = {cell.name: [len(share) for share in self._shares(target, cell)] for cell in loads}
         whole = whole_rounds(self._folder, shares) if len(loads) > 1 else 0
         for cell, load in loads.items():
             if load.execution is not None:
@@ -215,7 +219,7 @@ class SweepRun:
     def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
         """What comes before a cell's own messages."""
         in_order = self._plan.in_order(cell)
-        place(target, in_order, self._placed)
+        seed(target, in_order, self._seeded)
         if load.proof is not None and not self._is_permission_proven:
             wait_for_permission(target, cell.name, load.proof)
             self._is_permission_proven = True
@@ -257,14 +261,6 @@ class SweepRun:
         if left := wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s):
             raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {left}")
 
-    def _note_memory(self, names: Collection[str]) -> None:
-        """While the functions of these cells are still there, see what each takes: the next plan is counted with
-        that."""
-        for demand in self._estimate.cells:
-            if demand.name in names:
-                usage = demand.usage
-                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
-
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
         if load.execution is not None:
             options.pop("start_at_ms", None)  # one after the other: nothing to begin together
@@ -289,16 +285,15 @@ class SweepRun:
         try:
             collecting.look_again()
             accounts = collecting.close()
+            if target.option == "aws":
+                evidence.check_run(target, self._folder)
         except (BotoCoreError, ClientError) as error:
             say(f"{targets.explain(error, 'looking for late log lines', target)}", style="yellow")
             accounts = collecting.accounts()
         if (owed := _owed(accounts, finished)) and not self._stack.keep:
             say(
-                (
-                    f"{owed} messages have no record yet, and the log group {target['log_group_name']} is "
-                    "destroyed with the stack: a line that arrives later is lost (--keep leaves the group, for "
-                    "`stampede drain`)"
-                ),
+                f"{owed} messages have no record yet, and the log group {target['log_group_name']} is destroyed with "
+                "the stack: a line that arrives later is lost (--keep leaves the group, for `stampede drain`)",
                 style="red",
             )
 
@@ -314,8 +309,8 @@ class SweepRun:
         def terraform_s(cells: list[Cell]) -> float:
             return sum(estimate.apply_seconds(cell) for cell in cells)
 
-        later, left_s = done[1:], work_s(left) * sum(self._took[one.name][1] for one in done) / work_s(done)
-        slower = sum(self._took[one.name][0] for one in later) / terraform_s(later) if terraform_s(later) else 1.0
+        later, left_s = done[1:], work_s(left) * sum(self._took[cell.name][1] for cell in done) / work_s(done)
+        slower = sum(self._took[cell.name][0] for cell in later) / terraform_s(later) if terraform_s(later) else 1.0
         left_s += terraform_s(left) * slower
         say(f"{cells_words(len(left))} left, about {duration(left_s)}", style="dim")
 
@@ -329,7 +324,7 @@ class SweepRun:
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
     """Messages of `cells` without a trace, or with failed objects that no line has named yet."""
-    return sum(one.owing for one in accounts if one.cell in cells)
+    return sum(account.owing for account in accounts if account.cell in cells)
 
 
 def _empty_queue(target: Target) -> None:
@@ -348,12 +343,10 @@ def _empty_queue(target: Target) -> None:
 def _drop_messages(target: Target, why: str, wait_s: float) -> None:
     """Purge the queue, messages in flight too, and say where some stay."""
     say(f"emptying the queue {why} ({wait_s:.0f} s)")
-    try:
+    with targets.explained("emptying the queue", target):
         _purge(target)
         time.sleep(wait_s)
         left = sum(message_counts(target.client("sqs"), target["queue_url"]))
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, "emptying the queue", target) from None
     if left:
         say(
             f"{left:,} messages are still in the queue; one that runs during another cell takes a function from it, "
@@ -369,7 +362,7 @@ def _purge(target: Target) -> None:
     try:
         sqs.purge_queue(QueueUrl=url)
     except ClientError as error:
-        if not error.response["Error"].get("Code", "").endswith("PurgeQueueInProgress"):
+        if not code_of(error).endswith("PurgeQueueInProgress"):
             raise
         pause_s = PURGE_S[target.option]
         say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")

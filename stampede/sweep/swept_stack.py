@@ -7,8 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from experiments import EXPERIMENTS
 from loader.emptying import empty
 from stampede.emulator import hosts, ministack, stack
@@ -209,8 +207,6 @@ class SweptStack:
         if not urls:
             return
         target = self._target(outputs)
-        try:
+        with targets.explained("deleting the local queues", target):
             for url in urls:
                 target.client("sqs").delete_queue(QueueUrl=url)
-        except (BotoCoreError, ClientError) as error:
-            raise targets.explain(error, "deleting the local queues", target) from None

@@ -12,7 +12,7 @@ import json
 from loader.dataset import put_objects
 from loader.emptying import empty
 from loader.manifest import put_manifest
-from loader.seeding import events_of, place
+from loader.seeding import events_of, seed
 from stampede.cli.verbs.order_option import order_of
 from stampede.errors import UsageError
 from stampede.experiment.objects import MEBIBYTE, DataObject
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
         put_manifest(target, dry_run=arguments.dry_run)
         if not arguments.dry_run:
-            place(target, in_order)
+            seed(target, in_order)
     if arguments.dry_run:
         for event in events_of(target, in_order):
             say(f"{target[target.experiment.seeding.function]} would seed what is missing: {json.dumps(event)}")

@@ -16,11 +16,11 @@ def run(arguments: argparse.Namespace) -> int:
     rows = []
     for given in arguments.runs:
         folder = RunFolder.find(arguments.results_dir, given, "RUN_ID")
-        found = evidence.rows(folder.read_json(evidence.FILE, {}))
-        if not (folder.path / evidence.FILE).exists():
+        stored = folder.read_json(evidence.FILE, {})
+        if "checks" not in stored:
             raise UsageError(
                 f"RUN_ID: run {folder.run_id} has no evidence.json: sweeps and drains with --target aws write it"
             )
-        rows += [({"run": folder.run_id} if several else {}) | row for row in found]
+        rows += [({"run": folder.run_id} if several else {}) | row for row in evidence.rows(stored)]
     print_rows(rows, arguments.format)
     return 0

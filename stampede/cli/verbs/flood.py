@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from loader.cell_load import CellLoad, prepare
 from loader.collecting import message_counts
 from loader.dataset import stored_objects
@@ -122,10 +120,8 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
 def _refuse_beside_others(target: Target) -> None:
     """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation would take from
     under them what they do."""
-    try:
+    with targets.explained("reading the queue", target):
         there = sum(message_counts(target.client("sqs"), target["queue_url"]))
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, "reading the queue", target) from None
     if there:
         raise UsageError(
             f"{target['experiment']}: {there} messages of an earlier flood are in the queue or in "
@@ -149,10 +145,8 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> Non
 def _queue_url(target: Target, queue_name: str | None) -> str:
     if queue_name is None:
         return target["queue_url"]
-    try:
+    with targets.explained(f"--queue-name {queue_name!r}", target):
         return target.client("sqs").get_queue_url(QueueName=queue_name)["QueueUrl"]
-    except (BotoCoreError, ClientError) as error:
-        raise targets.explain(error, f"--queue-name {queue_name!r}", target) from None
 
 
 def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[str, Any]) -> None:

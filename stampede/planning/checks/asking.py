@@ -8,6 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from stampede.errors import UsageError, one_line
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, ATTEMPTS = 3, 10, 2
@@ -81,7 +82,7 @@ class Account:
         try:
             answer = self.client("lambda").get_function_concurrency(FunctionName=function_name)
         except (BotoCoreError, ClientError, UsageError) as error:
-            if _code(error) == "ResourceNotFoundException":
+            if code_of(error) == "ResourceNotFoundException":
                 return None
             raise NotTold(_why(error)) from None
         except NOT_THAT_SERVICE:
@@ -93,13 +94,9 @@ def _why(error: Exception) -> str:
     if isinstance(error, ClientError):
         if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 501:
             return f"the endpoint doesn't implement {error.operation_name}"
-        return f"{error.operation_name} answered {_code(error) or 'an error'}"
+        return f"{error.operation_name} answered {code_of(error) or 'an error'}"
     return one_line(error)
 
 
 def _is_lacking(error: Exception) -> bool:
-    return isinstance(error, ClientError) and not any(word in _code(error).lower() for word in _NOT_TO_US)
-
-
-def _code(error: Exception) -> str:
-    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+    return isinstance(error, ClientError) and not any(word in code_of(error).lower() for word in _NOT_TO_US)

@@ -29,7 +29,7 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("finished", moment(run.manifest.get("finished_at")) or _without_end(run)),
         ("results format", str(run.manifest.get("format", ""))),
         ("Stampede", str(run.manifest.get("stampede_version", ""))),
-        *sdks.told(run),
+        *sdks.rows(run),
     ]
     found = [("Run", [(label, text) for label, text in own if text])]
     for name, heading in GROUPS:

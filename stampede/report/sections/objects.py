@@ -4,8 +4,10 @@ from collections import Counter
 
 from stampede.report import objects
 from stampede.report.grid import BLANK, Column, Entry, Grid, Row, number, words
-from stampede.report.objects import COUNTS, FILE, CellObjects, Failures
+from stampede.report.objects import CellObjects, Failures
 from stampede.report.sections.page import Block, Page
+from stampede.runs.failed_objects import FAILED_OBJECTS
+from stampede.runs.objects_account import COUNTS
 
 # Further reasons are in the file.
 MOST_REASONS = 30
@@ -25,7 +27,7 @@ def render(page: Page) -> Block | None:
         reasons=_reasons(page, failures) if failures.reasons else None,
         more=max(0, len(failures.reasons) - MOST_REASONS),
         failures=failures,
-        file=FILE,
+        file=FAILED_OBJECTS,
         problems=_problems(found, failures) + objects.differences(page.run, found),
         again=sum(one.again for one in found),
         several=any(one.per_s for one in found),
@@ -93,7 +95,7 @@ def _problems(found: list[CellObjects], failures: Failures) -> list[str]:
         named[reason.key] += reason.count
     failed = sum(one.counts["failed"] or 0 for one in found)
     if failed != named.total():
-        where = f"{FILE} lists {named.total():,}" if failures.there else f"{FILE} is missing"
+        where = f"{FAILED_OBJECTS} lists {named.total():,}" if failures.there else f"{FAILED_OBJECTS} is missing"
         problems.append(f"The records count {failed:,} failed objects, but {where}.")
     if unfinished := sum(one.open for one in found):
         problems.append(
@@ -101,5 +103,5 @@ def _problems(found: list[CellObjects], failures: Failures) -> list[str]:
             "copied."
         )
     if failures.unreadable:
-        problems.append(f"Unreadable lines in {FILE}: {failures.unreadable:,}.")
+        problems.append(f"Unreadable lines in {FAILED_OBJECTS}: {failures.unreadable:,}.")
     return problems

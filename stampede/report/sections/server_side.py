@@ -8,8 +8,8 @@ from stampede.phrases import NOTHING
 from stampede.report.grid import Column, Entry, Grid, Row, number, single_lines, words
 from stampede.report.sections.environment import moment
 from stampede.report.sections.page import Block, Page
-from stampede.runs import jsonl
-from stampede.runs.run import Run, read_json
+from stampede.runs import stored_json
+from stampede.runs.run import Run
 
 FILE = "server_side.json"
 # The query that gave the rows; a copy leaves a line at its source too, which is no request of its own.
@@ -34,7 +34,7 @@ class Count:
 def render(page: Page) -> Block | None:
     """Nothing where S3's access logs weren't asked for, or have told nothing."""
     run = page.run
-    told = read_json(run.directory / FILE, dict, run.warnings) if (run.directory / FILE).exists() else None
+    told = stored_json.value_or_warning(run.directory / FILE, dict, run.warnings, is_optional=True)
     stored = told.get("rows") if told else None
     rows = [_whole(row) for row in stored if isinstance(row, dict)] if isinstance(stored, list) else []
     rows = [row for row in rows if _is_row(row)]
@@ -77,7 +77,7 @@ def _said(run: Run) -> Count:
     S3 had refused; a connection that broke is among them."""
     path = run.directory / "records.jsonl"
     sums: dict[str, int | None] = dict.fromkeys(("requests", "bytes", "retries", "slowdowns"))
-    for _, row in jsonl.read(path, []) if path.exists() else ():
+    for _, row in stored_json.rows(path, []) if path.exists() else ():
         if run.experiment.is_logged(row):
             for name in sums:
                 if type(value := row.get(name)) is int:

@@ -1,6 +1,6 @@
 """The truth about parallelism: how many functions really ran at once, for how long, and what they moved together.
 
-Built on the exact sweep line of `report.overlap`. Times are whole milliseconds, relative to the first start of a flood.
+Built on the exact sweep line of `runs.overlap`. Times are whole milliseconds, relative to the first start of a flood.
 """
 
 import statistics
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from stampede.report import overlap
 from stampede.report.measured import rate
 from stampede.report.statistics import rules, timeline
 from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.selection import Cell
+from stampede.runs import overlap
 from stampede.runs.records import UNKNOWN, Records
 from stampede.runs.spread import quantile
 

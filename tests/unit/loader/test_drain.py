@@ -91,7 +91,7 @@ def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, torn)
         aws.log(line, at_s=second)
     wait(aws, folder)
     rows = list(folder.rows("records.jsonl"))
-    folder.write_text("records.jsonl", json.dumps(rows[0]) + "\n" + torn)
+    (folder.path / "records.jsonl").write_text(json.dumps(rows[0]) + "\n" + torn)
     [one] = wait(aws, folder).accounts
     assert (one.succeeded, one.unaccounted, one.duplicates) == (3, 0, 0)
     assert list(folder.rows("records.jsonl")) == rows

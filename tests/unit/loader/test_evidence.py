@@ -6,7 +6,7 @@ import json
 import pytest
 
 from loader import collecting, evidence
-from loader.drain import drain
+from loader.drain import drain, wait_for_round
 from loader.log_events import LinesSeen
 from stampede.cli.command_line import main
 from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
@@ -43,7 +43,8 @@ def checked(stack, folder, records, seen=None):
     """The outcome of every check, by its id."""
     folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "message_id": "m", "sent_at_ms": EPOCH_MS, "warm_up": 0}])
     folder.append("records.jsonl", records)
-    evidence.write(stack, folder, seen or LinesSeen())
+    evidence.note_lines(folder, seen or LinesSeen())
+    evidence.check_run(stack, folder)
     return {row["check"]: row["outcome"] for row in rows(folder.read_json(FILE))}
 
 
@@ -53,7 +54,7 @@ def test_a_run_without_anything_meets_no_assumption(stack, folder):
 
 def test_every_check_is_a_row_of_the_book_and_every_row_that_says_so_has_a_check(stack, folder):
     assert {row["checked"] for row in BOOK["assumption"] if "checked" in row} == ASSUMPTIONS.keys()
-    evidence.write(stack, folder, LinesSeen())
+    evidence.check_run(stack, folder)
     assert {one["id"] for one in folder.read_json(FILE)["checks"]} == ASSUMPTIONS.keys()
 
 
@@ -102,7 +103,7 @@ def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
 
 def test_records_that_make_no_sense_are_said_and_fail_nothing(stack, folder, capsys):
     folder.append("records.jsonl", [tried(0, 1, 1, 2) | {"started_at_ms": "soon"}])
-    evidence.write(stack, folder, LinesSeen())
+    evidence.check_run(stack, folder)
     assert "the assumptions about AWS couldn't be checked" in capsys.readouterr().err
     assert not (folder.path / FILE).exists()
 
@@ -139,6 +140,17 @@ def test_a_drain_on_aws_checks_what_it_meets_and_one_of_another_cell_adds_to_it(
     assert found["logs-order"]["outcome"] == HELD
     [caveat] = contradictions(folder.path)
     assert "a record is one log line, as the function wrote it" in caveat and "REPORT lines have the recorded" in caveat
+
+
+def test_rounds_and_warm_ups_note_lines_and_leave_the_checks_to_the_drain_of_the_cell(stack, folder):
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "message_id": "m", "sent_at_ms": EPOCH_MS, "round": 1}])
+    stack.log(record(0, run_id=folder.run_id), at_s=1)
+    wait_for_round(stack, folder, "a", 1, clock=stack.clock, sleep=stack.sleep)
+    drain(stack, folder, quiet=True, clock=stack.clock, sleep=stack.sleep)
+    noted = folder.read_json(FILE)
+    assert noted.keys() == {"lines"} and noted["lines"]["records"] == 1
+    drain(stack, folder, clock=stack.clock, sleep=stack.sleep)
+    assert {one["id"] for one in folder.read_json(FILE)["checks"]} == ASSUMPTIONS.keys()
 
 
 def test_a_local_drain_writes_no_evidence(stack, folder):
@@ -179,6 +191,9 @@ def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(sta
     assert {row["run"] for row in json.loads(capsys.readouterr().out)} == {folder.run_id}
 
 
-def test_a_run_that_checked_nothing_is_refused_in_a_line(folder, capsys):
+@pytest.mark.parametrize("has_lines", [False, True])
+def test_a_run_that_checked_nothing_is_refused_in_a_line(has_lines, folder, capsys):
+    if has_lines:
+        evidence.note_lines(folder, LinesSeen())
     assert main(["evidence", folder.run_id, "--results-dir", str(folder.path.parent)]) == 2
     assert "has no evidence.json: sweeps and drains with --target aws write it" in capsys.readouterr().err

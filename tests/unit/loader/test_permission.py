@@ -85,9 +85,15 @@ def test_any_other_failure_is_said_and_left_to_the_flood(failure, capsys):
 
 VALUES = {
     "filesystem": {"storage": "s3", "dataset": "small", "threads": 30, "connections": 10, "small_files": 20},
-    "express": {"operation": "upload", "storage_class": "standard", "object_bytes": 1000, "parallel_limit": 1,
-                "object_count": 50, "slices": 2},
-}  # fmt: skip
+    "express": {
+        "operation": "upload",
+        "storage_class": "standard",
+        "object_bytes": 1000,
+        "parallel_limit": 1,
+        "object_count": 50,
+        "slices": 2,
+    },
+}
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -7,13 +7,14 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from loader import athena, dataset, permission, seeding
+from loader import dataset, permission, seeding
 from loader.collecting import message_counts
 from loader.sqs.dead_letters import DeadLetters
 from loader.sqs.sending import Order, send_to
 from stampede.insights.cloudwatch import run_on_service
 from stampede.planning.checks.asking import Account
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import AFTER_APPLY, kind_of, may_pass_after_apply
 from stampede.stacks.target import Target
 from stampede.sweep import sweep as sweep_run
 from tests.aws_answers import ANSWERS, answering, recorded, same_but_names
@@ -68,7 +69,8 @@ def test_a_refusal_is_taken_for_what_it_is_and_shown_in_awss_words(name):
         getattr(stack.client(stack.service), method)(**given)
     error = raised.value
     assert (error.response["ResponseMetadata"]["HTTPStatusCode"], error.response["Error"]["Code"]) == (status, code)
-    assert (athena.may_pass(error), targets.is_final(error)) == (kind == "passes", kind == "is final")
+    judged = kind_of(error)
+    assert (judged.passes, judged.is_final) == (kind == "passes", kind == "is final")
     shown = str(targets.explain(error, "asking", stack))
     assert " ".join(message.split()) in shown or "there is no such queue in us-east-1" in shown
 
@@ -96,9 +98,7 @@ def test_a_dead_letter_is_the_message_that_was_sent():
             return {"Messages": [letter]}
 
     [[read]] = DeadLetters(Queue(), "q").look(1)
-    assert {name: read[name] for name in ("run_id", "cell", "seq", "message_id")} == {
-        "run_id": "r", "cell": "a", "seq": 7, "message_id": letter["MessageId"],
-    }  # fmt: skip
+    assert [read[name] for name in ("run_id", "cell", "seq", "message_id")] == ["r", "a", 7, letter["MessageId"]]
 
 
 def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a_minute(monkeypatch, capsys):
@@ -125,7 +125,7 @@ def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a
 @pytest.mark.parametrize("name", ["lam-61", "lam-62"])
 def test_an_invocation_beyond_the_reserved_concurrency_is_made_again(name):
     kind, message = permission._failure(aws(name), b"{}")
-    assert kind.startswith(seeding.PASSING[1:]) and message == "Rate Exceeded."
+    assert may_pass_after_apply(kind) and message == "Rate Exceeded."
     assert seeding._answer(aws(name), "f", {}) == ({}, "TooManyRequestsException: Rate Exceeded.")
 
 
@@ -142,7 +142,7 @@ def test_a_function_that_fails_says_why_and_is_not_asked_again_as_if_it_passed(n
     monkeypatch.setattr(Target, "client", lambda *_, **__: client)
     result, why = seeding._answer(Target("aws", OUTPUTS), "f", {})
     assert (result, why) == (fields["Payload"], fields["Payload"]["errorMessage"])
-    assert not any(word in why for word in seeding.PASSING)
+    assert not any(word in why for word in AFTER_APPLY)
 
 
 @pytest.mark.parametrize(("name", "reserved"), [("lam-63", 0), ("lam-64", 3), ("lam-60", 0)])

@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from experiments import EXPERIMENTS
-from loader.seeding import PROBES, place
+from loader.seeding import PROBES, seed
 from stampede.errors import RunError
 from stampede.experiment.capabilities import Seeding
 from stampede.stacks.target import Target
@@ -50,7 +50,7 @@ def placed(monkeypatch):
     def invoke(outputs=OUTPUTS, **answer):
         service = Lambda(**answer)
         monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
-        return place(Target("local", outputs), {}, sleep=service.slept.append), service
+        return seed(Target("local", outputs), {}, sleep=service.slept.append), service
 
     return invoke
 
@@ -76,7 +76,7 @@ def test_an_invocation_that_lambda_refuses_before_it_runs_is_tried_again(monkeyp
 
     service.invoke = invoke
     monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
-    assert place(Target("local", OUTPUTS), {}, sleep=service.slept.append) == [{"objects": 3}]
+    assert seed(Target("local", OUTPUTS), {}, sleep=service.slept.append) == [{"objects": 3}]
     assert service.slept == [2, 4, 8]
 
 
@@ -85,7 +85,7 @@ def test_a_function_whose_new_role_has_not_spread_is_invoked_for_three_minutes(m
     service = Lambda(denied, function_error="Unhandled")
     monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
     with pytest.raises(RunError, match="could not seed the data set: An error occurred"):
-        place(Target("local", OUTPUTS), {}, sleep=service.slept.append)
+        seed(Target("local", OUTPUTS), {}, sleep=service.slept.append)
     assert sum(service.slept) == 180
 
 
@@ -94,7 +94,7 @@ def test_an_invocation_whose_answer_is_lost_is_not_made_again_beside_the_first(m
     monkeypatch.setattr(
         Target, "client", lambda self, name, **config: clients.append(Config(**config)) or Lambda(b'{"objects": 3}')
     )
-    place(Target("local", OUTPUTS), {})
+    seed(Target("local", OUTPUTS), {})
     [config] = clients
     assert config.retries["total_max_attempts"] == 1
 
@@ -123,7 +123,7 @@ def test_a_connection_on_which_an_invocation_is_silent_for_minutes_is_probed_eve
         monkeypatch.setenv(name, "x")
     with HTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        place(Target("local", OUTPUTS, f"http://127.0.0.1:{server.server_port}"), {})
+        seed(Target("local", OUTPUTS, f"http://127.0.0.1:{server.server_port}"), {})
     assert probes == [[1, 60, 30]]
 
 
@@ -165,23 +165,32 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(mon
     monkeypatch.setattr(Target, "client", lambda self, name, **config: service)
     for one in ("a", "b", "a"):
         service.payload = b'{"status": "ok"}'
-        place(Target("local", OUTPUTS), {"set": one}, placed)
+        seed(Target("local", OUTPUTS), {"set": one}, placed)
     assert [event for _, event in service.invoked] == [{"set": one, "half": half} for one in "ab" for half in (1, 2)]
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
-         "could not seed the data set: NoSpace: the file system is full"),
-        ({"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
-         "could not seed the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs"),
-        ({"payload": json.dumps({"errorMessage": '{"error_type": "NoSpace", "error_message": "full"}'}).encode(),
-          "function_error": "Unhandled"}, "could not seed the data set: NoSpace: full; its log is"),
+        (
+            {"payload": b'{"errorMessage": "NoSpace: the file system is full"}', "function_error": "Unhandled"},
+            "could not seed the data set: NoSpace: the file system is full",
+        ),
+        (
+            {"payload": b'{"status": "error", "error_type": "AccessDenied", "error_message": "no"}'},
+            "could not seed the data set: AccessDenied: no; its log is /aws/lambda/stampede-filesystem-placing-efs",
+        ),
+        (
+            {
+                "payload": json.dumps({"errorMessage": '{"error_type": "NoSpace", "error_message": "full"}'}).encode(),
+                "function_error": "Unhandled",
+            },
+            "could not seed the data set: NoSpace: full; its log is",
+        ),
         ({"payload": b"not JSON"}, "could not seed the data set: b'not JSON'"),
         ({"error": EndpointConnectionError(endpoint_url="http://nowhere")}, "invoking stampede-filesystem-placing-efs"),
     ],
-)  # fmt: skip
+)
 def test_a_failure_is_one_line_that_names_the_function(placed, answer, words):
     with pytest.raises(RunError) as error:
         placed(**answer)

@@ -8,6 +8,7 @@ import pytest
 from stampede import report
 from stampede.report import objects, statistics
 from stampede.report.trajectories import trajectories
+from stampede.runs.failed_objects import FAILED_OBJECTS
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
 
@@ -15,7 +16,7 @@ SPEEDS = {10: [100, 110], 100: [200, 210]}
 
 
 def failed(folder, rows):
-    (folder / objects.FILE).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / FAILED_OBJECTS).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def row(record, **more):

@@ -12,9 +12,9 @@ from experiments.filesystem.declaration import FILESYSTEM
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.report import load, statistics
-from stampede.report.overlap import timeline as sweep_line
 from stampede.report.statistics import parallelism, timeline
 from stampede.report.statistics.selection import Cell
+from stampede.runs.overlap import timeline as sweep_line
 from stampede.stacks.infra_variables import infra_defaults
 from tests.contract import synthetic
 from tests.unit.report.handmade_run import MEGABYTE, ORIGIN_MS, columns, error, key, record

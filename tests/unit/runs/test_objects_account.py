@@ -231,7 +231,7 @@ def test_a_drain_killed_between_its_files_loses_no_row_and_repeats_none(aws, fol
     aws.log(copied(1, 5, failed=2), at_s=4)
     wait(aws, folder)
     rows = list(folder.rows("failed_objects.jsonl"))
-    folder.write_text("failed_objects.jsonl", "".join(json.dumps(row) + "\n" for row in rows[:kept]) + torn)
+    (folder.path / "failed_objects.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:kept]) + torn)
     wait(aws, folder).check()
     assert list(folder.rows("failed_objects.jsonl")) == rows
 

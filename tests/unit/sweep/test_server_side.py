@@ -282,8 +282,8 @@ def test_a_local_sweep_with_the_proof_is_refused_in_one_line():
 
 def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
     def estimate(*settings):
-        plan = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1", "memory_size=1024", *settings],
-                         messages_per_concurrency=10)  # fmt: skip
+        swept = ["concurrency_value=1", "memory_size=1024", *settings]
+        plan = make_plan(EXPERIMENTS["download"], "aws", swept, messages_per_concurrency=10)
         found = cost.estimate(plan, defaults=infra_defaults({}))
         return found.total_s, {one.what: one for one in found.items}
 

@@ -1,0 +1,36 @@
+"""Asking again and again until something is so, with pauses and a limit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+
+def looks(
+    pauses_s: Iterable[float],
+    until_s: float = math.inf,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[int]:
+    """Number the looks at what is waited for, from 0 on: one at once, and one after each pause.
+
+    The last is at `until_s` on the clock, or after the last pause. Leave the loop where the wait is over: its `else`
+    is for a wait in vain.
+    """
+    yield 0
+    for number, pause_s in enumerate(pauses_s, start=1):
+        left_s = until_s - clock()
+        if left_s <= 0:
+            return
+        sleep(min(pause_s, left_s))
+        yield number
+
+
+def growing(first_s: float, factor: float, longest_s: float) -> Iterator[float]:
+    """Pauses without end, each `factor` times the one before, up to `longest_s`."""
+    pause_s = first_s
+    while True:
+        yield pause_s
+        pause_s = min(pause_s * factor, longest_s)

@@ -1,0 +1,74 @@
+"""Reads the JSON files of a results folder: strictly for whoever goes on with the run, tolerantly for the report, which
+names what it left out."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_SCAN = json.JSONDecoder().scan_once
+_BLANKS = " \t\r\n"
+
+
+class WrongKind(ValueError):
+    """A file holds JSON of another kind; the text names the kind that was found."""
+
+
+def value(path: Path, kind: type = object) -> Any:
+    """What the file at `path` holds. Raises OSError, ValueError where it isn't JSON, WrongKind."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(stored, kind):
+        raise WrongKind(type(stored).__name__)
+    return stored
+
+
+def value_or_warning(path: Path, kind: type, warnings: list[str], *, is_optional: bool = False) -> Any:
+    """What the file at `path` holds; None, and a warning, where it isn't there or can't be used. An optional one may
+    be missing."""
+    try:
+        return value(path, kind)
+    except FileNotFoundError:
+        if not is_optional:
+            warnings.append(f"{path.name} is missing.")
+    except WrongKind as error:
+        warnings.append(f"{path.name} contains a JSON {error} where a {kind.__name__} is needed; left out.")
+    except (OSError, ValueError) as error:
+        warnings.append(f"{path.name} can't be read: {error}")
+    return None
+
+
+def rows(path: Path, warnings: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of one a line, one after the other, with their 1-based line numbers.
+
+    With `warnings`, a line that isn't an object is left out and gets one. Without, it raises ValueError; but a last
+    line without a newline, torn by a crash in mid-write, goes without a word, because the next writer cuts it off.
+    Raises OSError.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            is_torn = not line.endswith(b"\n")
+            if not line.strip() or (is_torn and warnings is None):
+                continue
+            try:
+                row = _decoded(line.decode())
+                fault = "" if isinstance(row, dict) else "not a JSON object"
+            except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
+                fault = "the last line is incomplete (the writer was interrupted)" if is_torn else "not JSON"
+            if not fault:
+                yield number, row
+            elif warnings is None:
+                raise ValueError(f"line {number}: {fault}")
+            else:
+                warnings.append(f"{path.name}, line {number}: {fault}; left out.")
+
+
+def _decoded(text: str) -> Any:
+    """The value of a line; json.loads takes twice as long. Raises ValueError."""
+    text = text.strip(_BLANKS)
+    try:
+        decoded, end = _SCAN(text, 0)
+    except StopIteration:
+        raise ValueError("no value") from None
+    if end != len(text):
+        raise ValueError("more than one value")
+    return decoded

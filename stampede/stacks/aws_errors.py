@@ -1,0 +1,95 @@
+"""What a refusal by AWS, or the lack of an answer, means for whoever made the call: whether it passes by itself."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+)
+
+THROTTLES = frozenset(
+    {
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+CREDENTIALS = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+    }
+)
+DENIALS = frozenset({"AccessDenied", "AccessDeniedException"})
+MISSING = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException"})
+
+# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
+# target is reached as late. All but the first are refused before the function runs (Invoke in the Lambda API
+# reference), which says AccessDeniedException where we may not invoke it.
+AFTER_APPLY = ("AccessDenied", "EFSMount", "TooManyRequestsException", "ResourceConflictException", "ServiceException")
+
+
+class Kind(Enum):
+    """Why a call failed. A THROTTLED one did nothing; after a FAULT, of the service or the connection, nobody knows
+    whether it did. Both pass. Whether a REFUSED one does, its code doesn't say; none of the others does."""
+
+    THROTTLED = auto()
+    FAULT = auto()
+    CREDENTIALS = auto()
+    DENIED = auto()
+    MISSING = auto()
+    INVALID = auto()
+    REFUSED = auto()
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same call may be answered later."""
+        return self in (Kind.THROTTLED, Kind.FAULT)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the same call will fail again however often it is made."""
+        return self in (Kind.CREDENTIALS, Kind.DENIED, Kind.MISSING, Kind.INVALID)
+
+
+def kind_of(error: BotoCoreError | ClientError) -> Kind:
+    """The kind of what boto3 raised."""
+    if isinstance(error, ClientError):
+        return kind_of_answer(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0), code_of(error))
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return Kind.CREDENTIALS
+    return Kind.INVALID if isinstance(error, ParamValidationError) else Kind.FAULT
+
+
+def kind_of_answer(status: int, code: str) -> Kind:
+    """The kind of an answer with this HTTP status and error code."""
+    if status >= 500 or status == 408:  # 408: it gave up on the connection, perhaps an idle one
+        return Kind.FAULT
+    if status == 429 or code in THROTTLES:
+        return Kind.THROTTLED
+    if code == "SignatureDoesNotMatch":
+        return Kind.INVALID
+    kinds = {Kind.CREDENTIALS: CREDENTIALS, Kind.DENIED: DENIALS, Kind.MISSING: MISSING}
+    return next((kind for kind, codes in kinds.items() if code in codes), Kind.REFUSED)
+
+
+def code_of(error: BaseException) -> str:
+    """AWS's error code; "" where the answer has none, or there was no answer."""
+    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+
+
+def may_pass_after_apply(code: str) -> bool:
+    """Whether an invocation that failed with `code`, AWS's or a record's `error_type`, may succeed soon after an
+    apply."""
+    return code == AFTER_APPLY[0] or code.startswith(AFTER_APPLY[1:])
