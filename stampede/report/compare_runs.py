@@ -9,7 +9,7 @@ from typing import Any
 
 from stampede.phrases import listed, seconds
 from stampede.report import sdks, templating
-from stampede.report.figures import Picture, drawing, run_ratios
+from stampede.report.figures.run_ratios import RunRatios
 from stampede.report.grid import (
     LEVELS,
     Column,
@@ -254,22 +254,9 @@ def _row(pair: Pair, key: Key, found: Mapping[str, Any]) -> list[Entry]:
     ]
 
 
-def _picture(pair: Pair) -> Picture | None:
-    lines = [
-        run_ratios.Line(key, found["ratio_of_medians"])
-        for key, found in pair.effects.items()
-        if found["ratio_of_medians"]
-    ]
-    letters = (pair.side.letter, pair.base.letter)
-    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, pair.operation[0], letters)
-    if figure is None:
-        return None
-    title = f"Median {pair.operation[0]} of {pair.side.letter} over that of {pair.base.letter}"
-    reading = run_ratios.READING.format(
-        within=f"{rules.HOLDS_WITHIN * 100:g}", one=pair.operation[0], other=letters[0], base=letters[1]
-    )
-    name = f"ratios-{pair.side.letter}"
-    return Picture(name, title, run_ratios.words(lines, pair.operation[0], letters), reading, drawing.svg(figure), b"")
+def _picture(pair: Pair) -> RunRatios:
+    ratios = {key: found["ratio_of_medians"] for key, found in pair.effects.items() if found["ratio_of_medians"]}
+    return RunRatios(pair.operation[0], pair.side.letter, pair.base.letter, ratios)
 
 
 def _alone(pair: Pair) -> list[str]:

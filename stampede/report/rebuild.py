@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stampede.report import html, statistics, table
 from stampede.report.beside import Beside, beside_published
-from stampede.report.figures import Picture
+from stampede.report.figures.picture import Picture
 from stampede.report.sections import Page, renderer
 from stampede.report.summary import summarised
 from stampede.runs import atomic, cells

@@ -10,7 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from stampede.phrases import unbroken
-from stampede.report.figures import Picture, drawing
+from stampede.report.figures import drawing
+from stampede.report.figures.picture import Picture
 
 
 def rendered(template: str, context: dict[str, Any]) -> Markup:
@@ -50,4 +51,4 @@ def _environment() -> Environment:
 
 def inlined(picture: Picture) -> Markup:
     """The SVG of `picture`, ready for the page."""
-    return Markup(drawing.inline(picture.svg, picture.name, escape(picture.title), escape(picture.words)))
+    return Markup(drawing.inline(picture.svg, picture.name, escape(picture.title), escape(picture.description())))

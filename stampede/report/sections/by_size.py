@@ -1,12 +1,10 @@
 """Which for objects of which size? Ratio of time and ratio of cost against it, and where each of them passes 1."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from stampede.phrases import NOTHING, decimal_size, dollars, listed
 from stampede.report import prices, published
-from stampede.report.figures import by_size as figure
-from stampede.report.figures import picture
+from stampede.report.figures.by_size import BySize
 from stampede.report.grid import Column, Entry, Grid, number, ratio
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics.by_size import VERBS, along, choice_of
@@ -28,13 +26,12 @@ def render(page: Page) -> Block | None:
     axis = next(one for one in page.experiment.axes if one.name == choice)
     ours = series[0]["ours"] if series else next((one for one in axis.allowed if one != base), "the other")
     theirs = list(_published(page))
-    is_curve = any(len(one["points"]) > 1 for one in series)
-    drawn = picture(figure, figure.draw(series if is_curve else (), [one[:3] for one in theirs]), page.drawn)
     named = page.key(series[0]["points"][0]).value_words(choice) if series else ours
+    compared = f"{'the ' * (named != ours)}{named}"
     return page.block(
         "by_size",
         "By object size",
-        [drawn and replace(drawn, title=f"Speed and cost of {'the ' * (named != ours)}{named} relative to {base}")],
+        [BySize(page.subject, compared, base, [one[:3] for one in theirs])],
         ours=ours,
         sentences=[*map(_sentence, series), *lacking],
         published=_published_words(theirs),

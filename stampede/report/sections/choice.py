@@ -1,10 +1,9 @@
 """Which is the fastest? Every variant against one of them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from stampede.experiment.declaration import Compare, Metric
-from stampede.report.figures import Picture, choices, picture, ranked
+from stampede.report.figures.choices import Choices
 from stampede.report.grid import Column, Entry, Grid, as_fast, level, number, ratio, words
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics.comparisons import took_words
@@ -18,7 +17,10 @@ def render(page: Page) -> Block | None:
                 if one.section == "choice" == one.kind and page.numbers["comparisons"].get(one.name)]  # fmt: skip
     if not compares:
         return None
-    pictures = [_picture(page, compare, "" if at == 0 else f"-{compare.name}") for at, compare in enumerate(compares)]
+    pictures = [
+        Choices(page.subject, compare, ending="" if at == 0 else f"-{compare.name}")
+        for at, compare in enumerate(compares)
+    ]
     rows = [(compare, one) for compare in compares for one in page.numbers["comparisons"][compare.name]]
     most = max(page.key(one).n for _, one in rows)
     first = [(compare, one) for compare, one in rows if page.key(one).n == most]
@@ -33,11 +35,6 @@ def render(page: Page) -> Block | None:
         spent=[metric.label for metric in _spent(page)],
         drift=page.drift([one for _, one in rows]),
     )
-
-
-def _picture(page: Page, compare: Compare, ending: str) -> Picture | None:
-    drawn = picture(choices, choices.draw(page.drawn, compare), page.drawn, ranked)
-    return drawn and replace(drawn, name=drawn.name + ending)
 
 
 def _spent(page: Page) -> list[Metric]:

@@ -1,16 +1,15 @@
 """Cold starts: does the first operation of a sandbox take longer than its later ones?"""
 
 from stampede.phrases import seconds
-from stampede.report.figures import cold_starts, picture
+from stampede.report.figures.cold_starts import ColdStarts
 from stampede.report.grid import Column, Grid, number, ratio
 from stampede.report.sections.page import Block, Page
 
 
 def render(page: Page) -> Block:
     """The section."""
-    drawn = picture(cold_starts, cold_starts.draw(page.drawn), page.drawn)
     together = max((cell["cold"]["together"] for cell in page.numbers["cells"]), default=1)
-    return page.block("cold", "Cold starts", [drawn], grid=_grid(page), together=together)
+    return page.block("cold", "Cold starts", [ColdStarts(page.subject)], grid=_grid(page), together=together)
 
 
 def _grid(page: Page) -> Grid:

@@ -1,7 +1,7 @@
 """Which to choose for the size of one's files: where the lines of two choices cross."""
 
 from stampede.phrases import listed, size_words
-from stampede.report.figures import crossings, picture
+from stampede.report.figures.crossings import Crossings
 from stampede.report.sections.page import Block, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.crossover import Place, places
@@ -14,11 +14,10 @@ def render(page: Page) -> Block | None:
     found = places(page.experiment, compare, page.numbers["cells"]) if compare else []
     if not found:
         return None
-    drawn = picture(crossings, crossings.draw(found), page.drawn)
     return page.block(
         "crossover",
         "By file size",
-        [drawn],
+        [Crossings(page.subject, found)],
         sentences=[one for place in found for one in _sentences(place)],
         drift=page.drift(page.numbers["comparisons"].get(compare.name, ())),
     )

@@ -1,10 +1,7 @@
 """Up to where does more give a gain? The knee of each series, beside the published one."""
 
-from dataclasses import replace
-
 from stampede.report import published
-from stampede.report.figures import knee as figure
-from stampede.report.figures import picture
+from stampede.report.figures.knee import MOST_SERIES, Knee
 from stampede.report.grid import Column, Grid, interval, number, ratio, words
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics.knee import KNEE, SCALES
@@ -16,14 +13,12 @@ def render(page: Page) -> Block | None:
     if not found or page.experiment.knee is None:
         return None
     name, what = page.experiment.knee
-    label = next(axis.label for axis in page.experiment.axes if axis.name == name)
-    drawn = picture(figure, figure.draw(page.drawn, published.every_cell(page.experiment)), page.drawn)
     return page.block(
         "knee",
         f"Gain from {what}",
-        [drawn and replace(drawn, title=drawn.title.replace("{label}", label))],
+        [Knee(page.subject, published.every_cell(page.experiment))],
         sentences=[_sentence(page, name, one, alone=len(found) == 1) for one in found],
-        more=max(0, len(found) - figure.MOST_SERIES),
+        more=max(0, len(found) - MOST_SERIES),
         grid=_grid(page, name, found),
         rule=page.numbers["knees"]["rule"],
         drift=page.drift(found),

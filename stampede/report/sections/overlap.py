@@ -1,18 +1,19 @@
 """Did N really run at once? What overlap each cell reached, and what all its functions got together."""
 
 from stampede.phrases import percent, speed
-from stampede.report.figures import overlap_timeline, picture
+from stampede.report.figures.overlap_timeline import OverlapTimeline
 from stampede.report.grid import Column, Entry, Grid, number
 from stampede.report.sections.page import Block, Figures, Page
 
 
 def render(page: Page) -> Block:
     """The section."""
+    timeline = OverlapTimeline(page.subject)
     return page.block(
         "overlap",
         "Concurrency reached",
-        [picture(overlap_timeline, overlap_timeline.draw(page.drawn), page.drawn)],
-        left_out=overlap_timeline.left_out(page.drawn),
+        [timeline],
+        left_out=timeline.left_out(),
         grid=_grid(page),
     )
 

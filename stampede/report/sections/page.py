@@ -12,8 +12,8 @@ from markupsafe import Markup
 from experiments import Experiment
 from stampede.report.accounting import AccountBook, account_book
 from stampede.report.beside import Beside
-from stampede.report.figures import Picture
-from stampede.report.figures.series import Drawn, drawn
+from stampede.report.figures.picture import Picture
+from stampede.report.figures.subject import Subject
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
 from stampede.report.statistics import drift
 from stampede.report.summary import Summary
@@ -54,9 +54,9 @@ class Page:
         return account_book(self.run)
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def subject(self) -> Subject:
         """What its pictures are drawn from."""
-        return drawn(self.experiment, self.numbers)
+        return Subject.of(self.experiment, self.numbers)
 
     @cached_property
     def shown_axes(self) -> frozenset[str]:
@@ -79,15 +79,15 @@ class Page:
         """Whether the intervals of these rows, which compare cells, contain what drifted."""
         return drift.sentence(rows, self.numbers["cells"])
 
-    def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
-        """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""
+    def block(self, name: str, heading: str, pictures: Sequence[Picture] = (), /, **more: Any) -> Block:
+        """The template of the section `name`, rendered; pictures that have nothing to show are left out."""
         one, many = self.experiment.operation
         worker, workers = self.experiment.worker
         context = {"run": self.run, "numbers": self.numbers, "one": one, "many": many} | more
         context |= {"worker": worker, "workers": workers, "heading": heading}
-        named = {picture.name: picture for picture in pictures if picture}
-        html = rendered(f"sections/{name}.html.j2", context | {"pictures": named})
-        return Block(name, heading, html, list(named.values()))
+        drawn = [picture for picture in pictures if picture.figure]
+        html = rendered(f"sections/{name}.html.j2", context | {"pictures": drawn})
+        return Block(name, heading, html, drawn)
 
     def grid(
         self,

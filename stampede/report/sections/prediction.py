@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from stampede.model.parameters import CALIBRATION, KNOWN, Parameter
 from stampede.phrases import NOTHING, listed, quantity
-from stampede.report.figures import picture, predicted_seconds
+from stampede.report.figures.predicted_seconds import PredictedSeconds
 from stampede.report.grid import Column, Entry, Grid, number, single_lines, words
 from stampede.report.sections.environment import moment
 from stampede.report.sections.page import Block, Figures, Page
@@ -29,15 +29,16 @@ def render(page: Page) -> Block:
     if predicted is None:
         return page.block("prediction", "Prediction", predicted=None, has_model=page.experiment.work is not None)
     rows, one = numbers["cells"], page.experiment.operation[0]
+    picture = PredictedSeconds(page.subject)
     measured = sum(1 for cell in page.numbers["cells"] if cell["count"] or cell["parallelism"])
     return page.block(
         "prediction",
         "Prediction",
-        [picture(predicted_seconds, predicted_seconds.draw(page.drawn), page.drawn)],
+        [picture],
         predicted=numbers,
         also=_also(rows),
         basis=_basis(predicted),
-        left_out=predicted_seconds.left_out(page.drawn),
+        left_out=picture.left_out,
         without=measured > len(rows),
         times=_grid(page, "predicted-times", f"Mean {one} and elapsed time", TIMES, {"binds": "bottleneck"}),
         overlap=_grid(page, "predicted-overlap", "Concurrency", OVERLAP),

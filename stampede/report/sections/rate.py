@@ -2,12 +2,10 @@
 
 from stampede.experiment.parameters import known_parameters
 from stampede.phrases import NOTHING, percent
-from stampede.report.figures import picture
-from stampede.report.figures import rate as figure
+from stampede.report.figures.rate import Rate
 from stampede.report.grid import Column, Entry, Grid, number
 from stampede.report.sections.page import Block, Page
 from stampede.report.trajectories import SETTLED_S, Trajectory, trajectories
-from stampede.runs.cell_key import distinguishing
 
 
 def render(page: Page) -> Block | None:
@@ -15,17 +13,15 @@ def render(page: Page) -> Block | None:
     found = trajectories(page.run)
     if not found:
         return None
-    shown, told = figure.chosen(found), distinguishing(one.key for one in found)
-    labels = [one.key.words_without((), told) for one in shown]
     limit_per_s = known_parameters(page.experiment.name)["s3_put_per_s"] if page.run.target == "aws" else None
-    drawn = figure.draw(shown, labels, limit_per_s)
+    picture = Rate(page.subject, found, limit_per_s)
     measured = sum(1 for cell in page.numbers["cells"] if cell["count"])
     return page.block(
         "rate",
         "Rate over time",
-        [picture(figure, drawn, page.drawn)],
+        [picture],
         grid=_grid(page, found),
-        left_out=len(found) - len(shown),
+        left_out=picture.left_out,
         too_short=measured - len(found),
         settled_s=SETTLED_S,
         limit=limit_per_s,

@@ -1,8 +1,7 @@
 """How far the times lie apart: boxes, quantiles, intervals; inside the full-overlap window too, and by repeat."""
 
 from stampede.phrases import percent, seconds, speed
-from stampede.report.figures import picture
-from stampede.report.figures import seconds as boxes
+from stampede.report.figures.seconds import Seconds
 from stampede.report.grid import Column, Entry, Grid, interval, number
 from stampede.report.sections.page import Block, Figures, Page
 
@@ -15,7 +14,7 @@ def render(page: Page) -> Block:
     return page.block(
         "spread",
         "Distribution of times",
-        [picture(boxes, boxes.draw(page.drawn, times), page.drawn)],
+        [Seconds(page.subject, times)],
         distribution=_distribution(page),
         inside=_distribution(page, inside=True) if inside else None,
         repeats=_repeats(page),

@@ -5,7 +5,8 @@ from functools import partial
 from stampede.experiment.declaration import Compare, is_of_n
 from stampede.phrases import listed, percent, speed
 from stampede.report import published
-from stampede.report.figures import aggregate_throughput, picture, ranked, throughput_per_function
+from stampede.report.figures.aggregate_throughput import AggregateThroughput
+from stampede.report.figures.throughput_per_function import Theirs, ThroughputPerFunction
 from stampede.report.grid import Column, Grid, level, number, ratio, words
 from stampede.report.measured import rate
 from stampede.report.sections.page import Block, Page
@@ -16,23 +17,21 @@ RATIO = (Column("Cliff’s delta"), Column("95 %"))
 
 def render(page: Page) -> Block | None:
     """Nothing without a time, nor where N wasn't swept and the ways are ranked already."""
-    if not page.drawn.chosen(lambda cell: cell["count"] or None):
+    if not page.subject.series_with(lambda cell: cell["count"] or None):
         return None
     grids, swept = list(filter(None, map(partial(_of_scale, page), answerable(page.experiment)))), _is_swept(page)
     if not swept and not grids and any(compare.kind == "choice" and page.numbers["comparisons"].get(compare.name)
                                        for compare in answerable(page.experiment)):  # fmt: skip
         return None
-    is_single = sum(len(one.cells) for one in page.drawn.series) == 1
-    one = None if is_single else throughput_per_function.draw(page.drawn, _like_published(page))
-    pictures = [picture(throughput_per_function, one, page.drawn, None if swept else ranked),
-                picture(aggregate_throughput, aggregate_throughput.draw(page.drawn), page.drawn)]  # fmt: skip
+    is_single = sum(len(one.cells) for one in page.subject.series) == 1
+    pictures = [] if is_single else [ThroughputPerFunction(page.subject, _like_published(page))]
     points = _points(page) if swept else []
     scales = [one.name for one in answerable(page.experiment) if one.kind == "scale"]
     compared = [one for name in scales for one in page.numbers["comparisons"].get(name, ())]
     return page.block(
         "throughput",
         "Throughput",
-        pictures,
+        [*pictures, AggregateThroughput(page.subject)],
         points=points,
         alone=_alone(page),
         theirs=_published_words(page),
@@ -46,15 +45,15 @@ def _alone(page: Page) -> str:
     """Why there is no curve; empty where there is one."""
     if _is_swept(page):
         return ""
-    [n] = page.drawn.concurrencies
+    [n] = page.subject.concurrencies
     return f"Only N = {n:,} ran, so there is no curve against N."
 
 
 def _is_swept(page: Page) -> bool:
-    return len(page.drawn.concurrencies) > 1
+    return len(page.subject.concurrencies) > 1
 
 
-def _like_published(page: Page) -> throughput_per_function.Theirs:
+def _like_published(page: Page) -> Theirs:
     """The published speeds, where this run can be laid beside them: on AWS, with the same object."""
     if page.run.target != "aws":
         return {}
@@ -80,14 +79,14 @@ def _published_words(page: Page) -> str | None:
     lacks one of them."""
     theirs = published.table(page.experiment)
     ends = []
-    for one in page.drawn.series:
+    for one in page.subject.series:
         keys = [key for key, _ in one.cells if "avg_s" in theirs.get(key, (None, {}))[1]]
-        if len(keys) > 1 and (keys[0].n, keys[-1].n) == (page.drawn.concurrencies[0], page.drawn.concurrencies[-1]):
+        if len(keys) > 1 and (keys[0].n, keys[-1].n) == (page.subject.concurrencies[0], page.subject.concurrencies[-1]):
             first, last = (theirs[key][1]["avg_s"] for key in (keys[0], keys[-1]))
             ends.append(f"{last / first:.2f} with {one.label}")
     if not ends:
         return None
-    first, last = page.drawn.concurrencies[0], page.drawn.concurrencies[-1]
+    first, last = page.subject.concurrencies[0], page.subject.concurrencies[-1]
     return f"The published mean changes from N = {first:,} to N = {last:,} by a factor of {listed(ends)}."
 
 

@@ -10,7 +10,8 @@ from stampede import report
 from stampede.experiment.by_size import Tariff
 from stampede.phrases import decimal_size
 from stampede.report import prices
-from stampede.report.figures import by_size as figure
+from stampede.report.figures.by_size import BySize
+from stampede.report.figures.subject import Subject
 from stampede.report.sections.calculator import Numbers, answer, bill, even_reads
 from stampede.report.statistics import crossing
 from stampede.report.statistics.bootstrap import Resampled, Sample, interval
@@ -180,7 +181,9 @@ def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws)
 
 
 def test_the_picture_has_room_for_what_was_published(aws):
-    [speedups, _] = figure.draw(aws[0]["by_size"], [("read", 10_000, 40.0), ("write", 10_000, 0.01)]).axes
+    published = [("read", 10_000, 40.0), ("write", 10_000, 0.01)]
+    picture = BySize(Subject.of(sized_run.SIZED, aws[0]), "express", sized_run.BASE, published)
+    [speedups, _] = picture.figure.axes
     low, high = speedups.get_ylim()
     assert (low < 0.01, high > 40) == (True, True)
 
