@@ -23,7 +23,7 @@ from stampede.report.grid import (
     words,
 )
 from stampede.report.measured import moved_words, speed_of
-from stampede.report.sections import downloads, environment
+from stampede.report.sections import about, downloads
 from stampede.report.statistics import rules
 from stampede.report.statistics.cell_figures import Measured, measured
 from stampede.report.statistics.comparisons import took_words
@@ -215,7 +215,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
         *(("stand-in", f"{one.short} for {listed(names)}") for one, names in run.stand_ins(run.cell_keys()).items()),
         (run.experiment.operation[1], f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),
-        ("started", environment.moment(run.manifest.get("started_at")) or "unknown"),
+        ("started", about.moment(run.manifest.get("started_at")) or "unknown"),
     ]
 
 
@@ -272,7 +272,7 @@ def _alone(pair: Pair) -> list[str]:
 def _settings(sides: Sequence[Side]) -> list[tuple[str, list[str]]]:
     """(label, text of each run) for whatever in run.json differs."""
     tables = [
-        {f"{heading}: {label}": text for heading, lines in environment.groups(side.run) for label, text in lines}
+        {f"{heading}: {label}": text for heading, lines in about.groups(side.run) for label, text in lines}
         for side in sides
     ]
     labels = list(dict.fromkeys(label for table in tables for label in table))

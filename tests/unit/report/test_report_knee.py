@@ -103,8 +103,10 @@ def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
 def test_each_series_has_its_own_knee_and_the_headline_counts_them(tmp_path):
     speeds = {1: [10] * 5, 10: [80] * 5, 100: [81] * 5}
     folder = copied_run.write(tmp_path / "run", speeds, settings=["pace=fixed,adaptive"])
-    rows = [one | {"calls_per_s": 300} if (one["pace"], one["parallel_limit"]) == ("adaptive", 100) else one
-            for one in copied_run.records(folder)]  # fmt: skip
+    rows = list(copied_run.records(folder))
+    for row in rows:
+        if (row["pace"], row["parallel_limit"]) == ("adaptive", 100):
+            row["calls_per_s"] = 300
     copied_run.save(folder, rows)
     found = numbers(folder)
     assert [(one["pace"], one["knee"]) for one in found["knees"]["series"]] == [("adaptive", 100), ("fixed", 10)]
@@ -162,8 +164,10 @@ def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.2
 
 def failing(folder, limits):
     """All objects of these limits fail."""
-    rows = [one | {"copied": 0, "failed": 1000, "calls_per_s": 0, "call_p50_ms": 0.0} if one["parallel_limit"] in limits
-            else one for one in copied_run.records(folder)]  # fmt: skip
+    rows = list(copied_run.records(folder))
+    for row in rows:
+        if row["parallel_limit"] in limits:
+            row |= {"copied": 0, "failed": 1000, "calls_per_s": 0, "call_p50_ms": 0.0}
     copied_run.save(folder, rows)
 
 
@@ -205,8 +209,8 @@ def test_the_published_copies_of_one_function_have_their_mean_their_runs_and_the
 
 def test_the_published_rates_of_a_host_are_those_of_its_instance_type():
     speed = EXPERIMENTS["copy_host"].speed
-    found = {(one.key["instance_type"], one.key["parallel_limit"]): one.speed(speed)
-             for one in theirs("copy_host") if one.published.file == "copy_host_rate"}  # fmt: skip
+    cells = [cell for cell in theirs("copy_host") if cell.published.file == "copy_host_rate"]
+    found = {(cell.key["instance_type"], cell.key["parallel_limit"]): cell.speed(speed) for cell in cells}
     assert len(found) == 18
     assert found["m5a.8xlarge", 800] == 3043.3
     assert found["m5a.12xlarge", 800] == 3844.2
