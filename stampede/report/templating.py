@@ -14,7 +14,7 @@ from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 
 
-def section(file: str, name: str, context: dict[str, Any]) -> Markup:
+def section(file: str, name: str, /, **context: Any) -> Markup:
     """The macro `name` of the sections' template `file`, with `context`."""
     module = _environment().get_template(f"sections/{file}.html.j2").make_module(context)
     return getattr(module, name)()

@@ -37,8 +37,9 @@ class BySize(Picture):
     )
 
     def __init__(self, subject: Subject, compared: str, base: str, published: Published) -> None:
+        self.compared, self.base = compared, base
         # The words of each series have what the title of another picture would say.
-        super().__init__(replace(subject, common=""), compared=compared, base=base)
+        super().__init__(replace(subject, common=""))
         self.published = published
         self.series = subject.numbers["by_size"]
 

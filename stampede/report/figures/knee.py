@@ -38,7 +38,7 @@ class Knee(Picture):
     """At most MOST_SERIES of the series of `knees`, and the published ones."""
 
     name = "knee"
-    title = "Throughput against {label}"
+    title = "Throughput against {axis.label}"
     caption = (
         "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
         "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
@@ -49,7 +49,7 @@ class Knee(Picture):
     def __init__(self, subject: Subject, published: Sequence[Theirs]) -> None:
         experiment = subject.experiment
         self.axis = next(axis for axis in experiment.axes if axis.name == experiment.knee[0])  # type: ignore[index]
-        super().__init__(subject, label=self.axis.label)
+        super().__init__(subject)
         self.published = published
         self.knees: Sequence[Figures] = subject.numbers["knees"]["series"][:MOST_SERIES]
 

@@ -12,22 +12,20 @@ from stampede.report.figures.subject import Subject
 class Picture(ABC):
     """A picture of a run. `name` is that of its files and of its id on the page.
 
-    `title` and `caption`, which says how to read it, may have {operation} and {operations}, {worker} and {workers} in
-    the words of the experiment, and the further `terms` of a subclass.
+    `title` and `caption`, which says how to read it, may name attributes in braces: {operation} and {operations},
+    {worker} and {workers} are the words of the experiment, others are set by a subclass before it calls this class.
     """
 
     name: str
     title: str
     caption: str
 
-    def __init__(self, subject: Subject, **terms: object) -> None:
+    def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.operation, self.operations = subject.experiment.operation
         self.worker, self.workers = subject.experiment.worker
-        terms |= {"operation": self.operation, "operations": self.operations}
-        terms |= {"worker": self.worker, "workers": self.workers}
-        self.title = self.title.format(**terms) + (f" ({subject.common})" if subject.common else "")
-        self.caption = self.caption.format(**terms)
+        self.title, self.caption = (text.format(**vars(self)) for text in (self.title, self.caption))
+        self.title += f" ({subject.common})" if subject.common else ""
 
     @abstractmethod
     def description(self) -> str:

@@ -28,7 +28,7 @@ class Seconds(Picture):
 
     def __init__(self, subject: Subject, times: Mapping[Key, Sequence[float]]) -> None:
         self.few = subject.numbers["rules"]["minimum_for_p5_p95"]
-        super().__init__(subject, few=self.few)
+        super().__init__(subject)
         self.times = times
         self.label = f"seconds for one {self.operation}"
 

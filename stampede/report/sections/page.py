@@ -88,9 +88,19 @@ class Page:
         operation, operations = self.experiment.operation
         worker, workers = self.experiment.worker
         shown = [picture for picture in pictures if picture.figure]
-        context = {"run": self.run, "numbers": self.numbers, "pictures": shown, **more}
-        context |= {"operation": operation, "operations": operations, "worker": worker, "workers": workers}
-        return Block(name, heading, templating.section(template or name, name, context), shown)
+        html = templating.section(
+            template or name,
+            name,
+            run=self.run,
+            numbers=self.numbers,
+            pictures=shown,
+            operation=operation,
+            operations=operations,
+            worker=worker,
+            workers=workers,
+            **more,
+        )
+        return Block(name, heading, html, shown)
 
     def grid(
         self,
