@@ -4,8 +4,8 @@
 side. The modules, along the path of the data: `run` reads the folder, its records as columns (`records`) and what the
 model had said (`prediction`); `statistics` counts everything that the page shows and finds the words; `summary`
 evaluates the saved query again and `consistency` sets it against what `spread` and `measured` count; `beside` sets ours
-beside the published figures and `table` prints that; `sections` are the parts of the page, one module and template
-each, with their `figures`; `html` puts the page together and `rebuild` writes it all.
+beside the published figures and `table` prints that; `sections` are the parts of the page, a function and a macro of
+a template each, with their `figures`; `html` puts the page together and `rebuild` writes it all.
 """
 
 from collections.abc import Sequence

@@ -46,7 +46,7 @@ class Beside:
         return distinguishing(row.key for row in self.rows)
 
     def columns(self) -> list[str]:
-        """The columns of the table as a file: the published ones, the overlap, the way and what it took."""
+        """The columns of the table as a file: the published ones, the overlap, the variant and what it took."""
         axes = self.experiment.axes
         more = [SETTINGS] if any(row.key.settings for row in self.rows) else []
         speed = self.experiment.speed
@@ -70,66 +70,55 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
     `rows` are those of the saved query, `numbers` the run's statistics, for the overlap that was reached. A planned
     cell where nothing was measured keeps its line. Raises cells.CellsError.
     """
-    axes = run.experiment.axes
-    found = {Key.of_figures(axes, row): row for row in (cells.checked(row, run.experiment) for row in rows)}
+    experiment, axes = run.experiment, run.experiment.axes
+    measured = {Key.of_figures(axes, row): row for row in (cells.checked(row, experiment) for row in rows)}
     cells_by_key = {Key.of_figures(axes, cell): cell for cell in numbers["cells"]}
-    sizes, theirs, speed = mean_bytes(run), published.every_cell(run.experiment), run.experiment.speed
+    sizes, theirs, speed = mean_bytes(run), published.every_cell(experiment), experiment.speed
+    means = [metric.name for metric in cells.taken(experiment) if metric.how == "mean"]
     lines: list[Row] = []
-    told: set[int] = set()
-    for key in sorted(found.keys() | set(run.cell_keys())):
-        row, cell = found.get(key, {"count": 0}), cells_by_key.get(key, {})
+    shown: set[int] = set()
+    for key in sorted(measured.keys() | set(run.cell_keys())):
+        row, cell = measured.get(key, {"count": 0}), cells_by_key.get(key, {})
         overlap = cell.get("parallelism")
-        figures = (
-            row
-            | _of_whole(run.experiment, cell)
-            | {
-                "most_at_once": overlap and overlap["most_at_once"],
-                "share_at_full_n": overlap and overlap["share_of_span_at_full"],
-            }
-        )
+        figures = dict(row)
+        if cell.get("left_out_of_speeds"):
+            # Of whole operations: the saved query also counts some that resumed or failed.
+            figures |= {name: cell["client"][name] for name in means}
+        figures["most_at_once"] = overlap and overlap["most_at_once"]
+        figures["share_at_full_n"] = overlap and overlap["share_of_span_at_full"]
         if speed.how == "rate":
             figures[speed.name] = rate(sizes.get(key), row.get("avg_s"))
         source = ", ".join([run.source, *(stand_in.short for stand_in in run.stand_ins([key]))])
         lines.append(Row(key, source, measured=True, figures=figures))
-        for at, one in enumerate(theirs):
-            # What isn't of this very cell is told once, not beside every cell that it might stand beside.
-            if one.key == key or (one.stands_beside(key) and at not in told):
-                told.add(at)
-                figures = {**one.figures, speed.name: one.speed(speed)}
-                lines.append(Row(one.row_beside(key), one.published.label, measured=False, figures=figures))
-    told_also = caption(run, found, {line.key for line in lines if line.measured}) + _left_out(run, numbers)
-    return Beside(run.experiment, lines, told_also)
-
-
-def _of_whole(experiment: Experiment, cell: Mapping[str, Any]) -> dict[str, Any]:
-    """The means of a cell's whole operations, where the saved query also counts some that resumed or failed."""
-    means = [metric.name for metric in cells.taken(experiment) if metric.how == "mean"]
-    return {name: cell["client"][name] for name in means} if cell.get("left_out_of_speeds") else {}
-
-
-def _left_out(run: Run, numbers: Mapping[str, Any]) -> list[str]:
-    """What is said where operations are left out of speeds."""
-    count = sum(cell.get("left_out_of_speeds", 0) for cell in numbers["cells"])
-    one, many = run.experiment.operation
-    if not count:
-        return []
-    return [
-        f"{count:,} {one if count == 1 else many} left out of {run.experiment.speed.unit}: an earlier delivery of the "
-        "message had copied some of the objects, or half of them or more failed."
-    ]
+        for at, their in enumerate(theirs):
+            # What isn't of this very cell is shown once, not beside every cell that it might stand beside.
+            if their.key == key or (their.stands_beside(key) and at not in shown):
+                shown.add(at)
+                figures = {**their.figures, speed.name: their.speed(speed)}
+                lines.append(Row(their.row_beside(key), their.published.label, measured=False, figures=figures))
+    sentences = caption(run, measured, {line.key for line in lines if line.measured})
+    if left_out := sum(cell.get("left_out_of_speeds", 0) for cell in numbers["cells"]):
+        operation, operations = experiment.operation
+        sentences.append(
+            f"{left_out:,} {operation if left_out == 1 else operations} left out of {speed.unit}: an earlier delivery "
+            "of the message had copied some of the objects, or half of them or more failed."
+        )
+    return Beside(experiment, lines, sentences)
 
 
 def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list[str]:
     """What must be said with the table of the cells `lines`, of which some were `measured`: whose figures, how much was
     moved, what can't be compared; of the published tables only those that have a row there."""
-    sentences, theirs = _whose(run), published.every_cell(run.experiment)
-    beside = ((table, [key for key in lines
-                       if any(one.published is table and one.stands_beside(key) for one in theirs)])
-              for table in run.experiment.published)  # fmt: skip
-    shown = [(table, keys) for table, keys in beside if keys]
-    sentences += [one.sentence for one in run.stand_ins(measured)]
-    told = run.experiment.untried.items()
-    if names := sorted({key[axis] for key in measured for axis, values in told if key[axis] in values}):
+    experiment, theirs = run.experiment, published.every_cell(run.experiment)
+    sentences, shown = _whose(run), []
+    for table in experiment.published:
+        own = [cell for cell in theirs if cell.published is table]
+        keys = [key for key in lines if any(cell.stands_beside(key) for cell in own)]
+        if keys:
+            shown.append((table, keys))
+    sentences += [stand_in.sentence for stand_in in run.stand_ins(measured)]
+    untried = experiment.untried.items()
+    if names := sorted({key[axis] for key in measured for axis, values in untried if key[axis] in values}):
         sentences.append(
             f"{listed(names)} {'has' if len(names) == 1 else 'have'} never been run on AWS by this project; check "
             "the figures."
@@ -145,11 +134,11 @@ def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list
             here = "of unknown or varying size" if size_bytes is None else size_words(size_bytes)
             sentences.append(
                 f"The {table.moved} of this run is {here}, the published one is {published_size} ({table.setting}). "
-                f"Compare Mbit/s, not seconds, and with care: a short {run.experiment.operation[0]} spends a larger "
+                f"Compare Mbit/s, not seconds, and with care: a short {experiment.operation[0]} spends a larger "
                 "share of its time connecting."
             )
     if not all(table.object_bytes for table, _ in shown):
-        unit = run.experiment.speed.unit
+        unit = experiment.speed.unit
         sentences.append(
             f"Compare {unit} only for objects of similar size, and seconds only for the same number of them."
         )

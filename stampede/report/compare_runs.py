@@ -10,7 +10,7 @@ from typing import Any
 
 from stampede.phrases import listed, seconds
 from stampede.report import sdks, templating
-from stampede.report.figures import Picture, drawing, run_ratios
+from stampede.report.figures.run_ratios import RunRatios
 from stampede.report.grid import (
     LEVELS,
     Column,
@@ -23,7 +23,7 @@ from stampede.report.grid import (
     words,
 )
 from stampede.report.measured import moved_words, speed_of
-from stampede.report.sections import downloads, environment
+from stampede.report.sections import about, downloads
 from stampede.report.statistics import rules
 from stampede.report.statistics.cell_figures import Measured, measured
 from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took_words
@@ -221,7 +221,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
         *(("stand-in", f"{stand_in.short} for {listed(names)}") for stand_in, names in stand_ins.items()),
         (many, f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),
-        ("started", environment.moment(run.manifest.get("started_at")) or "unknown"),
+        ("started", about.moment(run.manifest.get("started_at")) or "unknown"),
     ]
 
 
@@ -261,24 +261,9 @@ def _grid(pair: Pair) -> Grid:
     return Grid(pair.name, caption, columns, single_lines(rows), heads=len(heads))
 
 
-def _picture(pair: Pair) -> Picture | None:
-    lines = []
-    for key, result in pair.effects.items():
-        if result["ratio_of_medians"]:
-            lines.append(run_ratios.Line(key, result["ratio_of_medians"]))
-    letters, (one, _) = (pair.side.letter, pair.base.letter), pair.operation
-    figure = run_ratios.draw(lines, rules.HOLDS_WITHIN, one, letters)
-    if figure is None:
-        return None
-    within = f"{rules.HOLDS_WITHIN * 100:g}"
-    return Picture(
-        f"ratios-{pair.side.letter}",
-        f"Median {one} of {letters[0]} over that of {letters[1]}",
-        run_ratios.words(lines, one, letters),
-        run_ratios.READING.format(within=within, one=one, other=letters[0], base=letters[1]),
-        drawing.svg(figure),
-        b"",
-    )
+def _picture(pair: Pair) -> RunRatios:
+    ratios = {key: result["ratio_of_medians"] for key, result in pair.effects.items() if result["ratio_of_medians"]}
+    return RunRatios(pair.operation[0], pair.side.letter, pair.base.letter, ratios)
 
 
 def _alone(pair: Pair) -> list[str]:
@@ -294,7 +279,7 @@ def _settings(sides: Sequence[Side]) -> list[tuple[str, list[str]]]:
     """(label, text of each run) for whatever in run.json differs."""
     tables: list[dict[str, str]] = []
     for side in sides:
-        groups = environment.groups(side.run)
+        groups = about.groups(side.run)
         tables.append({f"{heading}: {label}": text for heading, lines in groups for label, text in lines})
     labels = dict.fromkeys(label for table in tables for label in table)
     rows = [(label, [table.get(label, "–") for table in tables]) for label in labels]

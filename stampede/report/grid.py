@@ -10,7 +10,7 @@ from experiments import Axis
 from stampede.phrases import NOTHING, Interval, between, decimal_size
 from stampede.runs.cell_key import Key, has_phrase, own_columns, phrase_label
 
-# The unit of an axis whose values are told in the unit that fits.
+# The unit of an axis whose values are shown in the unit that fits.
 BYTES = "bytes"
 
 LEVELS = {
@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry: its text, the number it sorts by (None: by its text; nothing to tell sorts last), and its looks.
+    """One entry: its text, the number it sorts by (None: by its text; a dash sorts last), and its looks.
 
     Looks are space-separated names: `bad` for what must not be, `short` for less than was meant, `again` for a
     coordinate that the line above already shows, `wrapped` and `long` for words that may take several lines. `missing`
@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def nothing(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether it is a dash."""
         return self.text == NOTHING
 
 
@@ -75,11 +75,18 @@ class Grid:
     def aligned(self) -> Grid:
         """The same with the decimals that each number lacks of the longest in its column."""
         rows = [*(row for group in self.groups for row in group), *([self.foot] if self.foot else [])]
-        columns = zip(*(map(_decimals, row.entries) for row in rows), strict=True)
-        longest = [max((one for one in column if one is not None), key=len, default="") for column in columns]
+        longest = [""] * len(self.columns)
+        for row in rows:
+            for at, entry in enumerate(row.entries):
+                longest[at] = max(longest[at], _decimals(entry) or "", key=len)
 
         def filled(row: Row) -> Row:
-            return replace(row, entries=[_filled(*one) for one in zip(row.entries, longest, strict=True)])
+            entries = []
+            for entry, decimals in zip(row.entries, longest, strict=True):
+                own = _decimals(entry)
+                missing = "" if own is None else re.sub(r"\d", "0", decimals[len(own) :])
+                entries.append(replace(entry, missing=missing))
+            return replace(row, entries=entries)
 
         groups = [[filled(row) for row in group] for group in self.groups]
         return replace(self, groups=groups, foot=self.foot and filled(self.foot))
@@ -87,13 +94,8 @@ class Grid:
 
 def _decimals(entry: Entry) -> str | None:
     """`.25` of 1.25, "" of 1; None of what isn't one number."""
-    found = re.fullmatch(r"\D*[\d,]+(\.\d+)?", entry.text) if entry.value is not None else None
-    return found and (found[1] or "")
-
-
-def _filled(entry: Entry, longest: str) -> Entry:
-    own = _decimals(entry)
-    return entry if own is None else replace(entry, missing=re.sub(r"\d", "0", longest[len(own) :]))
+    number = re.fullmatch(r"\D*[\d,]+(\.\d+)?", entry.text) if entry.value is not None else None
+    return number and (number[1] or "")
 
 
 def number(value: float | None, text: str | None = None, looks: str = "") -> Entry:
@@ -108,43 +110,42 @@ def words(text: str, looks: str = "") -> Entry:
     return Entry(text or NOTHING, looks=looks)
 
 
-def coordinates(key: Key, told: Collection[str], looks: str = "") -> list[Entry]:
-    """The entries that name a cell: a column an axis, those with a default only where they are `told`."""
-    named = [
-        number(key[axis.name], _whole(key[axis.name], axis), looks)
-        if axis.kind is int
-        else words(key.value_words(axis.name), looks)
-        for axis in own_columns(key.axes, told)
-    ]
-    return [*named, words(key.variant_words, looks)] if has_phrase(key.axes, told) else named
+def coordinates(key: Key, shown_axes: Collection[str], looks: str = "") -> list[Entry]:
+    """The entries that name a cell: a column an axis, those with a default only where they are in `shown_axes`."""
+    entries = []
+    for axis in own_columns(key.axes, shown_axes):
+        value = key[axis.name]
+        if axis.kind is int:
+            entries.append(number(value, decimal_size(value, digits=9) if axis.unit == BYTES else None, looks))
+        else:
+            entries.append(words(key.value_words(axis.name), looks))
+    return [*entries, words(key.variant_words, looks)] if has_phrase(key.axes, shown_axes) else entries
 
 
-def _whole(value: int, axis: Axis) -> str:
-    """A coordinate for reading: bytes in their unit, others with thousands set apart."""
-    return decimal_size(value, digits=9) if axis.unit == BYTES else f"{value:,}"
-
-
-def head_columns(axes: Sequence[Axis], told: Collection[str]) -> list[Column]:
+def head_columns(axes: Sequence[Axis], shown_axes: Collection[str]) -> list[Column]:
     """The columns of `coordinates`."""
-    named = [Column(axis.label, "" if axis.unit == BYTES else axis.unit, words=axis.kind is str)
-             for axis in own_columns(axes, told)]  # fmt: skip
-    return [*named, Column(phrase_label(axes), words=True)] if has_phrase(axes, told) else named
+    columns = [
+        Column(axis.label, "" if axis.unit == BYTES else axis.unit, words=axis.kind is str)
+        for axis in own_columns(axes, shown_axes)
+    ]
+    return [*columns, Column(phrase_label(axes), words=True)] if has_phrase(axes, shown_axes) else columns
 
 
-def interval(found: Interval | None, pattern: str = "{:.3f}") -> Entry:
+def interval(ends: Interval | None, pattern: str = "{:.3f}") -> Entry:
     """An entry of an interval, sorted by its lower end; a dash for None, or where it has no ends."""
-    found = found if found and found["low"] is not None else None
-    return number(found and found["low"], between(found, pattern), "interval")
+    ends = ends if ends and ends["low"] is not None else None
+    return number(ends and ends["low"], between(ends, pattern), "interval")
 
 
-def ratio(found: Mapping[str, float] | None, pattern: str = "{:.2f}") -> list[Entry]:
+def ratio(figures: Mapping[str, float] | None, pattern: str = "{:.2f}") -> list[Entry]:
     """The entries of {"value", "low", "high"}: the value, and its interval."""
-    return [number(found and found["value"], found and pattern.format(found["value"])), interval(found, pattern)]
+    value = figures and figures["value"]
+    return [number(value, figures and pattern.format(value)), interval(figures, pattern)]
 
 
-def as_fast(found: Mapping[str, float] | None) -> list[Entry]:
+def as_fast(took: Mapping[str, float] | None) -> list[Entry]:
     """The entries of how many times as fast: the ratio of two medians upside down."""
-    return ratio(found and {"value": 1 / found["value"], "low": 1 / found["high"], "high": 1 / found["low"]})
+    return ratio(took and {"value": 1 / took["value"], "low": 1 / took["high"], "high": 1 / took["low"]})
 
 
 def level(name: str) -> Entry:

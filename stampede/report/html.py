@@ -8,12 +8,11 @@ from stampede.report import templating
 from stampede.report.grid import LEVELS
 from stampede.report.measured import moved_words
 from stampede.report.sections import Block, Page
-from stampede.report.sections.environment import duration_s
+from stampede.report.sections.about import duration_s
 from stampede.report.sections.page import Figures
 from stampede.report.statistics import knee, rules
 from stampede.report.statistics.headline import failed_objects, only_ignored
 from stampede.runs import unfinished
-from stampede.runs.run import Run
 
 
 def page(read: Page, blocks: Sequence[Block]) -> str:
@@ -24,7 +23,7 @@ def page(read: Page, blocks: Sequence[Block]) -> str:
         "experiment": read.experiment,
         "verdict": numbers["verdict"],
         "level": LEVELS[numbers["verdict"]["level"]],
-        "basis": [("How sure", _how_sure(read)), ("Measured on", _where(run))],
+        "basis": [("How sure", _how_sure(read)), ("Measured on", run.source + (", not AWS" if run.not_aws else ""))],
         "facts": _facts(read),
         "problems": problems(read),
         "warnings": warnings(read),
@@ -40,22 +39,19 @@ def problems(read: Page) -> list[str]:
 
 def warnings(read: Page) -> list[str]:
     """What of the run is missing or damaged."""
-    return [*unfinished.sentences(read.run), *_no_records(read), *read.run.warnings, *read.summary.warnings]
-
-
-def _no_records(read: Page) -> list[str]:
     run = read.run
-    if len(run.done) or len(run.errors) or len(run.warm_ups):
-        return []
-    return ["This run has no records; the report shows everything else that it left."]
+    sentences = unfinished.sentences(run)
+    if not (len(run.done) or len(run.errors) or len(run.warm_ups)):
+        sentences = [*sentences, "This run has no records; the report shows everything else that it left."]
+    return [*sentences, *run.warnings, *read.summary.warnings]
 
 
 def _how_sure(read: Page) -> str:
     """On how much the answer rests, and whether what was asked for ran at all."""
-    one, many = read.experiment.operation
+    operation, operations = read.experiment.operation
     counts = [cell["count"] for cell in read.numbers["cells"] if cell["count"]]
     if not counts:
-        sure = f"Not at all: no {one} succeeded."
+        sure = f"Not at all: no {operation} succeeded."
     elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
         sure = "Nothing is claimed: a stand-in ran."
     elif only_ignored(read.run, read.numbers["comparisons"]):
@@ -65,7 +61,7 @@ def _how_sure(read: Page) -> str:
         least, most = min(counts), max(counts)
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         needed = knee.MINIMUM_FOR_INTERVAL if read.experiment.knee else rules.MINIMUM_FOR_INTERVAL
-        sure = f"{number} {many if most > 1 else one} per cell"
+        sure = f"{number} {operations if most > 1 else operation} per cell"
         few = "too few for intervals" if most < needed else "in some of them too few for intervals"
         sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
     doubts = " The figures are in doubt." if problems(read) else ""
@@ -81,11 +77,6 @@ def _runs_words(cells: Sequence[Figures]) -> str:
         return f"some cells in rounds, {words}" if any(rounds) else words
     ends = " to ".join(dict.fromkeys(f"{count:,}" for count in (rounds[0], rounds[-1])))
     return f"in {ends} rounds, {words}"
-
-
-def _where(run: Run) -> str:
-    """Where the figures come from; what isn't AWS says so."""
-    return f"{run.source}, not AWS" if run.not_aws else run.source
 
 
 def _facts(read: Page) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from stampede.runs.spread import Spread, spread
 
 BITS_PER_MEGABIT = 1_000_000
 BYTES_PER_GIB = 2**30
-# More aren't read to their end.
+# More aren't listed.
 MOST_SIZES = 3
 
 
@@ -26,9 +26,9 @@ def spreads(run: Run) -> dict[Key, Spread]:
 
 
 def mean_bytes(run: Run) -> dict[Key, float]:
-    """Mean size in bytes of what was moved, by cell; a cell with a record that lacks it is left out."""
+    """Mean size in bytes of what was transferred, by cell; a cell with a record that lacks it is left out."""
     sizes = {key: mean_size(group) for key, group in run.done.by_cell().items()}
-    return {key: found for key, found in sizes.items() if found is not None}
+    return {key: size for key, size in sizes.items() if size is not None}
 
 
 def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
@@ -41,8 +41,8 @@ def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
 
 def moved_words(run: Run) -> str:
     """What one operation moved, for reading: `64 MiB`, `1 GiB and 52 MiB`, or `49 KiB to 1 GiB` of more sizes."""
-    told = run.done["bytes"]
-    sizes = distinct(told[told != UNKNOWN]).tolist()
+    recorded = run.done["bytes"]
+    sizes = distinct(recorded[recorded != UNKNOWN]).tolist()
     if len(sizes) > MOST_SIZES:
         return f"{size_words(sizes[0])} to {size_words(sizes[-1])}"
     return listed([size_words(size) for size in reversed(sizes)]) or "not recorded"
@@ -54,7 +54,7 @@ def metrics(run: Run) -> dict[Key, dict[str, Any]]:
 
 
 def metrics_of(records: Records, experiment: Experiment) -> dict[str, Any]:
-    """The metrics of `experiment` beside its time, of these records; None where one of them doesn't say it."""
+    """The metrics of `experiment` beside its time, of these records; None where one of them lacks it."""
     return {metric.name: _figure(records, metric) for metric in experiment.metrics[1:]}
 
 
@@ -69,8 +69,8 @@ def _figure(records: Records, metric: Metric) -> float | int | None:
     total = math.fsum(values.tolist())
     if metric.how == "mean":
         return total / len(values)
-    moved = records.known("bytes")
-    size_bytes = 0 if moved is None else int(moved.sum())
+    sizes = records.known("bytes")
+    size_bytes = 0 if sizes is None else int(sizes.sum())
     return total / size_bytes * BYTES_PER_GIB if size_bytes else None
 
 

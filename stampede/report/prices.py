@@ -16,18 +16,18 @@ def known(run: Run) -> dict[str, float]:
     if not isinstance(cost, dict):
         return {}
     items = cost.get("items") if isinstance(cost.get("items"), list) else []
-    named = {one.get("price"): one.get("usd_per_unit") for one in items if isinstance(one, dict)}
+    named = {item.get("price"): item.get("usd_per_unit") for item in items if isinstance(item, dict)}
     named |= cost["prices"] if isinstance(cost.get("prices"), dict) else {}
-    return {name: usd for name, usd in named.items()
-            if isinstance(name, str) and type(usd) in (int, float) and math.isfinite(usd)}  # fmt: skip
+    usable = {name: usd for name, usd in named.items() if isinstance(name, str) and type(usd) in (int, float)}
+    return {name: usd for name, usd in usable.items() if math.isfinite(usd)}
 
 
 def architecture(run: Run, key: Key) -> str | None:
     """That of a cell's functions, as the plan or the flood set it; None where its repeats differ."""
     usual = run.experiment.defaults.get("architecture")
     cells = [run.cells.of(name) or {} for name in run.cells.names() if run.key_of(name) == key] or [run.cells.fixed]
-    found = {one.get("architecture") or usual for one in cells}
-    return found.pop() if len(found) == 1 else None
+    names = {cell.get("architecture") or usual for cell in cells}
+    return names.pop() if len(names) == 1 else None
 
 
 def mb_second_usd(run: Run, prices: Mapping[str, float], key: Key) -> float | None:
@@ -37,7 +37,7 @@ def mb_second_usd(run: Run, prices: Mapping[str, float], key: Key) -> float | No
 
 
 def tariffs(run: Run) -> Mapping[str, Tariff]:
-    """What each choice costs; empty where the experiment doesn't say, or a price isn't known."""
+    """What each kind of storage costs; empty where the experiment compares none, or a price isn't known."""
     return (run.experiment.by_size and run.experiment.by_size.tariffs(known(run))) or {}
 
 

@@ -42,13 +42,13 @@ class Theirs:
 
     def speeds(self, metric: Metric) -> list[float]:
         """The speed of each single run."""
-        return [found for run_s in self.runs_s if (found := self._over(metric, run_s))]
+        return [speed for run_s in self.runs_s if (speed := self._over(metric, run_s))]
 
     def _over(self, metric: Metric, seconds: float | None) -> float | None:
         if metric.how == "rate":
             return rate(self.published.object_bytes, seconds)
-        told = self.published.objects_axis
-        objects = self.key[told] if told else self.published.objects
+        axis = self.published.objects_axis
+        objects = self.key[axis] if axis else self.published.objects
         return objects / seconds if objects and seconds else None
 
 
@@ -60,12 +60,12 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def every_cell(experiment: Experiment) -> list[Theirs]:
     """All published cells of `experiment`, table by table."""
-    return [one for published in experiment.published for one in _of_table(experiment, published)]
+    return [cell for published in experiment.published for cell in _of_table(experiment, published)]
 
 
 def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, float]]]:
     """The published figures of the cells of `experiment` that were published as they are, by cell."""
-    return {one.key: (one.published, one.figures) for one in every_cell(experiment)}
+    return {cell.key: (cell.published, cell.figures) for cell in every_cell(experiment)}
 
 
 def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
@@ -74,14 +74,14 @@ def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
     for row in _read(published.file):
         if published.only.items() <= row.items():
             named = row | {ours: row[its] for ours, its in published.columns.items()}
-            told = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
-            told = {**published.fixed, **told, **published.cell(row)}
-            key = Key.of(experiment.axes, (told.get(axis.name) for axis in experiment.axes))
+            own = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
+            values = {**published.fixed, **own, **published.cell(row)}
+            key = Key.of(experiment.axes, (values.get(axis.name) for axis in experiment.axes))
             if key is not None:
                 by_key.setdefault(key, []).append(named)
-    for key, found in by_key.items():
-        figures = {name: sum(float(row[name]) for row in found) / len(found) for name in wanted if name in found[0]}
-        runs_s = [int(found[0][column]) / 1000 for column in published.runs_ms]
+    for key, alike in by_key.items():
+        figures = {name: sum(float(row[name]) for row in alike) / len(alike) for name in wanted if name in alike[0]}
+        runs_s = [int(alike[0][column]) / 1000 for column in published.runs_ms]
         if runs_s:
             counted = spread(runs_s)
             figures = {name: figures.get(name, getattr(counted, name)) for name in SECONDS} | figures

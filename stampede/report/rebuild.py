@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from stampede.report import html, statistics, table
 from stampede.report.beside import Beside, beside_published
-from stampede.report.figures import Picture
-from stampede.report.sections import Page, renderer
+from stampede.report.figures.picture import Picture
+from stampede.report.sections import SECTIONS, Page
 from stampede.report.summary import summarised
 from stampede.runs import atomic, cells
 from stampede.runs.run import load
@@ -38,7 +38,7 @@ def build(run_dir: Path) -> Rebuilt:
     atomic.write_text(run.directory / "statistics.json", statistics.to_text(numbers))
     page = Page(run, numbers, summary, beside_published(run, summary.rows, numbers))
     atomic.write_text(run.directory / "table.md", table.to_markdown(page.beside))
-    blocks = [block for name in run.experiment.sections if (block := renderer(name)(page))]
+    blocks = [block for name in run.experiment.sections if (block := SECTIONS[name](page))]
     write_pictures(run.directory / FIGURES, [picture for block in blocks for picture in block.pictures])
     path = run.directory / "report.html"
     atomic.write_text(path, html.page(page, blocks))

@@ -52,11 +52,12 @@ def to_rich(table: Beside, width: int | None = 80) -> Group:
     fit are left out and named below."""
     # One space between columns, no edges: eleven columns fit into 80.
     grid = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    axes, phrased = own_columns(table.experiment.axes, table.shown_axes), _is_phrased(table)
+    axes = own_columns(table.experiment.axes, table.shown_axes)
+    phrased = has_phrase(table.experiment.axes, table.shown_axes)
     labels = [
         "\n".join((axis.label if axis.unit == BYTES else axis.unit or axis.label).rsplit(" ", 1)) for axis in axes
     ]
-    named = [[entry.text for entry in coordinates(row.key.plain, table.shown_axes)][: len(axes)] for row in table.rows]
+    cells = [[entry.text for entry in coordinates(row.key.plain, table.shown_axes)][: len(axes)] for row in table.rows]
     for axis, label in zip(axes, labels, strict=True):
         side = "right" if axis.kind is int else "left"
         grid.add_column(label, justify=side, no_wrap=True)
@@ -65,7 +66,7 @@ def to_rich(table: Beside, width: int | None = 80) -> Group:
     speed = table.experiment.speed.unit.replace("/", "\n/")
     names = ["count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "peak", *more]
     figures = [[*figures_text(table, row), *taken_text(table, row)] for row in table.rows]
-    taken = sum(_width(column) for column in zip(labels, *named, strict=True))
+    taken = sum(_width(column) for column in zip(labels, *cells, strict=True))
     free = None if width is None else width - taken - LEAST_WHERE
     widths = [_width(column) for column in zip(names, *figures, strict=True)]
     by_importance = sorted(range(len(names)), key=lambda at: IMPORTANT.index(at) if at in IMPORTANT else at)
@@ -73,15 +74,14 @@ def to_rich(table: Beside, width: int | None = 80) -> Group:
     for at in shown:
         grid.add_column(names[at], justify="right", no_wrap=True)
     previous: Key | None = None
-    for row, entries, texts in zip(table.rows, named, figures, strict=True):
+    for row, entries, texts in zip(table.rows, cells, figures, strict=True):
         key = row.key
         where = f"{key.variant_words}, {row.source}" if phrased and row.measured else row.source
         if previous is not None and key[axes[0].name] != previous[axes[0].name]:
             grid.add_section()
         style = "bold" if row.measured else "dim"
-        grid.add_row(
-            *([""] * len(entries) if key == previous else entries), where, *(texts[at] for at in shown), style=style
-        )
+        cell = [""] * len(entries) if key == previous else entries
+        grid.add_row(*cell, where, *(texts[at] for at in shown), style=style)
         previous = key
     missing = [name.replace("-\n", "").replace("\n", " ").strip() for at, name in enumerate(names) if at not in shown]
     note = [terminal.left_out(width, missing)] if missing else []
@@ -94,7 +94,7 @@ def _width(texts: Sequence[str]) -> int:
 
 
 def figures_text(table: Beside, row: Row) -> tuple[str, ...]:
-    """Count, the five times, the speed and most at once of `row` for reading; a dash where there is nothing."""
+    """Count, the five times, the speed and the peak of `row` for reading; a dash where there is nothing."""
     pattern, padding = ("{:.3f}", "") if row.measured else ("{:.2f}", FIGURE_SPACE)
     times, speed = [row[name] for name in cells.SECONDS], table.experiment.speed
     return (
@@ -106,7 +106,7 @@ def figures_text(table: Beside, row: Row) -> tuple[str, ...]:
 
 
 def taken_text(table: Beside, row: Row) -> list[str]:
-    """What it took of the function, for reading; nothing where no way is told from another."""
+    """What it took of the function, for reading; nothing where no cell names its variant."""
     values = [(row[metric.name], metric.digits) for metric in _taken(table)]
     return [NOTHING if value is None else f"{value:,.{digits}f}" for value, digits in values]
 
@@ -132,42 +132,25 @@ def to_json(table: Beside) -> str:
 def to_markdown(table: Beside) -> str:
     """The table as Markdown for pasting, with its caption under it."""
     axes = own_columns(table.experiment.axes, table.shown_axes)
-    texts = [axis.unit or axis.label for axis in axes if axis.kind is str]
-    way = [phrase_label(table.experiment.axes)] if _is_phrased(table) else []
-    names = (
-        *(axis.unit or axis.label for axis in axes),
-        *way,
-        *(
-            "where",
-            "count",
-            "min s",
-            "p25 s",
-            "avg s",
-            "p75 s",
-            "max s",
-            table.experiment.speed.unit,
-            "peak concurrency",
-        ),
-        *(f"{metric.label} {metric.unit}".strip() for metric in _taken(table)),
-    )
+    names = [axis.unit or axis.label for axis in axes]
+    texts = [axis.unit or axis.label for axis in axes if axis.kind is str] + ["where"]
+    phrased = has_phrase(table.experiment.axes, table.shown_axes)
+    if phrased:
+        names.append(phrase_label(table.experiment.axes))
+        texts.append(names[-1])
+    names += ["where", "count", "min s", "p25 s", "avg s", "p75 s", "max s", table.experiment.speed.unit]
+    names += ["peak concurrency", *(f"{metric.label} {metric.unit}".strip() for metric in _taken(table))]
     lines = [
         "| " + " | ".join(names) + " |",
-        "| " + " | ".join(":---" if name in (*texts, *way, "where") else "---:" for name in names) + " |",
+        "| " + " | ".join(":---" if name in texts else "---:" for name in names) + " |",
     ]
     for row in table.rows:
+        cell = [*(row.key.text(axis) for axis in axes), *([row.key.variant_words] if phrased else [])]
         figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(table, row)]
-        named = [
-            *(row.key.text(axis) for axis in axes),
-            *([row.key.variant_words] if way else []),
-        ]
-        lines.append("| " + " | ".join([*named, row.source, *figures, *taken_text(table, row)]) + " |")
+        lines.append("| " + " | ".join([*cell, row.source, *figures, *taken_text(table, row)]) + " |")
     return "\n".join([*lines, "", *table.caption]) + "\n"
 
 
 def _taken(table: Beside) -> list[Metric]:
     speed = table.experiment.speed.name
     return [metric for metric in cells.taken(table.experiment) if metric.name != speed] if table.shown_axes else []
-
-
-def _is_phrased(table: Beside) -> bool:
-    return has_phrase(table.experiment.axes, table.shown_axes)

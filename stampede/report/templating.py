@@ -10,16 +10,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from stampede.phrases import unbroken
-from stampede.report.figures import Picture, drawing
+from stampede.report.figures import drawing
+from stampede.report.figures.picture import Picture
 
 
-def rendered(template: str, context: dict[str, Any]) -> Markup:
-    """`template`, a path inside this package, with `context`."""
-    return Markup(_environment().get_template(template).render(context))
+def section(file: str, name: str, /, **context: Any) -> Markup:
+    """The macro `name` of the sections' template `file`, with `context`."""
+    module = _environment().get_template(f"sections/{file}.html.j2").make_module(context)
+    return getattr(module, name)()
 
 
 def page(template: str, context: dict[str, Any]) -> str:
-    """A whole page: `template` with `context` and what every page needs: style, script, colours."""
+    """A whole page: `template`, a path inside this package, with `context` and what every page needs: style, script,
+    colours."""
     script = (files("stampede.report") / "templates" / "report.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     common = {
@@ -28,7 +31,7 @@ def page(template: str, context: dict[str, Any]) -> str:
         "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'",
         "figure_colours": drawing.css_variables(),
     }
-    return str(rendered(template, common | context))
+    return _environment().get_template(template).render(common | context)
 
 
 @cache
@@ -40,14 +43,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "unbroken": unbroken,
-        "inlined": inlined,
-        "thousands": "{:,}".format,
-    }
+    environment.filters |= {"unbroken": unbroken, "inlined": _inlined, "thousands": "{:,}".format}
+    environment.globals["parts"] = environment.get_template("templates/parts.html.j2").module
     return environment
 
 
-def inlined(picture: Picture) -> Markup:
+def _inlined(picture: Picture) -> Markup:
     """The SVG of `picture`, ready for the page."""
-    return Markup(drawing.inline(picture.svg, picture.name, escape(picture.title), escape(picture.words)))
+    return Markup(drawing.inline(picture.svg, picture.name, escape(picture.title), escape(picture.description())))

@@ -209,7 +209,7 @@ def test_its_page_is_well_formed_and_has_every_section_that_it_names(experiment,
         reference[1:] in page.ids for reference in page.references if reference.startswith("#") and reference[1:]
     )
     for name in experiment.sections:
-        may_be_missing = "None" in str(inspect.signature(sections.renderer(name)).return_annotation)
+        may_be_missing = "None" in str(inspect.signature(sections.SECTIONS[name]).return_annotation)
         assert name in page.ids or may_be_missing, name
     assert "in doubt" not in page.text
 
@@ -223,8 +223,11 @@ def test_every_picture_is_a_file_and_on_the_page(experiment, request, run):
     if "throughput" in experiment.sections:
         several = len({cell["concurrency"] for cell in found.numbers["cells"]}) > 1
         assert "throughput_per_function" in drawn or not several
-    assert ("choices" in drawn) == any(found.numbers["comparisons"].get(one.name) for one in experiment.compare
-                                       if one.kind == "choice" and one.section != "by_size")  # fmt: skip
+    assert ("choices" in drawn) == any(
+        found.numbers["comparisons"].get(one.name)
+        for one in experiment.compare
+        if one.kind == "choice" and one.section != "by_size"
+    )
     if experiment is COPIES and run == "default":
         assert all((found.folder / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG") for name in drawn)
 

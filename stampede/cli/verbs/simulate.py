@@ -56,19 +56,20 @@ def _given(arguments: argparse.Namespace) -> Given:
 
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
     # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
-    from stampede.report.figures import drawing, predicted_ramp
+    from stampede.report.figures.predicted_ramp import PredictedRamp
     from stampede.report.statistics.prediction import axes_of
 
     # One of each cell: rows of it that only records tell apart have the same curve.
     cells = {row.key.on(axes_of(experiment)): (row.key, row.prediction.as_dict()) for row in reversed(rows)}
-    figure, left_out = predicted_ramp.draw(experiment, list(reversed(cells.values())))
-    if figure is None:
+    picture = PredictedRamp(experiment, list(reversed(cells.values())))
+    if picture.figure is None:
         say("no picture: nothing would run", style="yellow")
         return
-    data = drawing.png(figure) if path.suffix.lower() == ".png" else drawing.svg(figure).encode()
+    data = picture.png if path.suffix.lower() == ".png" else picture.svg.encode()
     try:
         path.write_bytes(data)
     except OSError as error:
         raise RunError(f"--picture: {path} can't be written: {error.strerror}; use another file") from None
+    left_out = picture.left_out()
     more = f", without {left_out} cells for which there is no room" if left_out else ""
     say(f"picture: {path}{more}")

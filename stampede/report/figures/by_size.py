@@ -1,6 +1,7 @@
 """How many times as fast and as cheap one of two choices is, against the size of an object."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,74 +12,92 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from stampede.phrases import decimal_size
 from stampede.report.figures import drawing
-from stampede.report.figures.series import Drawn
+from stampede.report.figures.picture import Picture
+from stampede.report.figures.subject import Subject
 from stampede.report.statistics.by_size import VERBS
 
-NAME = "by-size"
-TITLE = "Time and cost against object size"
-READING = (
-    "Upper part: how many times as fast; lower part: how many times as cheap one object is. Above the line at 1 the "
-    "first variant in the title wins, below it the second. Bars are 95 % intervals, large hollow markers are "
-    "published figures, small markers are measured sizes. Between them the time is interpolated, linearly in the "
-    "bytes; prices are exact at any size. Both axes are logarithmic."
-)
 PANEL_IN = 2.5
 # What each ratio is of, and at how many sizes a line is drawn.
 TOOK, DRAWN_SIZES = {"speedup": "seconds", "cheapness": "usd"}, 100
+MARKERS = {"write": "s", "read": "o"}
+# What is done with an object, its bytes, how many times as fast.
 Published = Sequence[tuple[str, float, float]]
 
 
-def words(drawn: Drawn) -> str:
-    """The picture's text alternative."""
-    parts = []
-    for series in drawn.numbers["by_size"]:
-        at = [f"{point['speedup']['value']:.2f} at {decimal_size(point['size_bytes'])}" for point in series["points"]]
-        costs = [f"{point['cheapness']['value']:.2f} at {decimal_size(point['size_bytes'])}"
-                 for point in series["points"] if point["cheapness"]]  # fmt: skip
-        parts.append(f"{series['words']}: {', '.join(at)}" + (f"; as cheap: {', '.join(costs)}" if costs else ""))
-    return f"Speedup and cost advantage by object size. {'. '.join(parts)}."
+class BySize(Picture):
+    """A line a series in each part; None where none has more than one size."""
 
+    name = "by-size"
+    title = "Speed and cost of {compared} relative to {base}"
+    caption = (
+        "Upper part: how many times as fast; lower part: how many times as cheap one object is. Above the line at 1 "
+        "the first variant in the title wins, below it the second. Bars are 95 % intervals, large hollow markers are "
+        "published figures, small markers are measured sizes. Between them the time is interpolated, linearly in the "
+        "bytes; prices are exact at any size. Both axes are logarithmic."
+    )
 
-@drawing.styled
-def draw(series: Sequence[Mapping[str, Any]], published: Published) -> Figure | None:
-    """A line a series in each part; `published` are (the series' moves, bytes, times as fast). None without a
-    series."""
-    if not series:
-        return None
-    kinds = [("speedup", "as fast")]
-    if any(point["cheapness"] for one in series for point in one["points"]):
-        kinds.append(("cheapness", "as cheap"))
-    figure = Figure(figsize=(drawing.WIDTH_IN, PANEL_IN * len(kinds) + 0.9), layout="constrained")
-    grid = figure.subplots(len(kinds), 1, squeeze=False, sharex=True)[:, 0]
-    for axes, (kind, label) in zip(grid, kinds, strict=True):
-        for at, one in enumerate(series):
-            if points := [point for point in one["points"] if point[kind]]:
-                _line(axes, points, kind, *drawing.look(at))
-        axes.set_ylabel(f"times {label}")
-    handles = _handles(series)
-    marks = {"write": "s", "read": "o"}
-    for moves, size_bytes, speedup in published:
-        grid[0].plot(size_bytes, speedup, marks[moves], markersize=12, markerfacecolor="none", zorder=3,
-                     markeredgecolor=drawing.INK, markeredgewidth=1.3)  # fmt: skip
-    for moves in sorted({moves for moves, *_ in published}):
-        handles.append(Line2D([], [], linestyle="none", marker=marks[moves], markersize=10, markerfacecolor="none",
-                              markeredgecolor=drawing.INK, label=f"published, {VERBS[moves]}"))  # fmt: skip
-    for axes in grid:
-        _scales(axes)
-    grid[-1].set_xlabel("object size (logarithmic)")
-    drawing.legend_above(grid[0], handles)
-    return figure
+    def __init__(self, subject: Subject, compared: str, base: str, published: Published) -> None:
+        self.compared, self.base = compared, base
+        # The words of each series have what the title of another picture would say.
+        super().__init__(replace(subject, common=""))
+        self.published = published
+        self.series = subject.numbers["by_size"]
+
+    def description(self) -> str:
+        parts = []
+        for series in self.series:
+            ratios = {
+                kind: [
+                    f"{point[kind]['value']:.2f} at {decimal_size(point['size_bytes'])}"
+                    for point in series["points"]
+                    if point[kind]
+                ]
+                for kind in TOOK
+            }
+            costs = f"; as cheap: {', '.join(ratios['cheapness'])}" if ratios["cheapness"] else ""
+            parts.append(f"{series['words']}: {', '.join(ratios['speedup'])}{costs}")
+        return f"Speedup and cost advantage by object size. {'. '.join(parts)}."
+
+    def draw(self) -> Figure | None:
+        if not any(len(series["points"]) > 1 for series in self.series):
+            return None
+        kinds = [("speedup", "as fast")]
+        if any(point["cheapness"] for series in self.series for point in series["points"]):
+            kinds.append(("cheapness", "as cheap"))
+        figure = Figure(figsize=(drawing.WIDTH_IN, PANEL_IN * len(kinds) + 0.9), layout="constrained")
+        grid = figure.subplots(len(kinds), 1, squeeze=False, sharex=True)[:, 0]
+        for axes, (kind, label) in zip(grid, kinds, strict=True):
+            for at, series in enumerate(self.series):
+                if points := [point for point in series["points"] if point[kind]]:
+                    _line(axes, points, kind, *drawing.look(at))
+            axes.set_ylabel(f"times {label}")
+        hollow = {"markerfacecolor": "none", "markeredgecolor": drawing.INK}
+        for moves, size_bytes, speedup in self.published:
+            grid[0].plot(size_bytes, speedup, MARKERS[moves], markersize=12, markeredgewidth=1.3, zorder=3, **hollow)
+        for axes in grid:
+            _scales(axes)
+        grid[-1].set_xlabel("object size (logarithmic)")
+        handles = []
+        for at, series in enumerate(self.series):
+            colour, marker = drawing.look(at)
+            handles.append(Line2D([], [], color=colour, marker=marker, markersize=5, label=series["words"]))
+        for moves in sorted({moves for moves, *_ in self.published}):
+            look = {"linestyle": "none", "marker": MARKERS[moves], "markersize": 10}
+            handles.append(Line2D([], [], label=f"published, {VERBS[moves]}", **look, **hollow))
+        drawing.legend_above(grid[0], handles)
+        return figure
 
 
 def _line(axes: Axes, points: Sequence[Mapping[str, Any]], kind: str, colour: str, marker: str) -> None:
-    sizes, took = [one["size_bytes"] for one in points], TOOK[kind]
+    sizes, took = [point["size_bytes"] for point in points], TOOK[kind]
     between = np.union1d(sizes, np.geomspace(sizes[0], sizes[-1], DRAWN_SIZES))
-    ours, base = (np.interp(between, sizes, [one[took][name] for one in points]) for name in ("ours", "base"))
-    axes.plot(between, base / ours, color=colour, marker=marker, markersize=5, linewidth=1.6,
-              markevery=np.searchsorted(between, sizes).tolist())  # fmt: skip
-    for one in points:
-        if one[kind]["low"] is not None:
-            axes.plot([one["size_bytes"]] * 2, [one[kind]["low"], one[kind]["high"]], color=colour, linewidth=1.2)
+    ours, base = (np.interp(between, sizes, [point[took][name] for point in points]) for name in ("ours", "base"))
+    measured = np.searchsorted(between, sizes).tolist()
+    axes.plot(between, base / ours, color=colour, linewidth=1.6, marker=marker, markersize=5, markevery=measured)
+    for point in points:
+        if point[kind]["low"] is not None:
+            ends = [point[kind]["low"], point[kind]["high"]]
+            axes.plot([point["size_bytes"]] * 2, ends, color=colour, linewidth=1.2)
 
 
 def _scales(axes: Axes) -> None:
@@ -96,8 +115,3 @@ def _scales(axes: Axes) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size_bytes, _: decimal_size(size_bytes)))
     axes.xaxis.set_minor_locator(NullLocator())
-
-
-def _handles(series: Sequence[Mapping[str, Any]]) -> list[Line2D]:
-    return [Line2D([], [], color=colour, marker=marker, markersize=5, label=one["words"])
-            for one, (colour, marker) in ((one, drawing.look(at)) for at, one in enumerate(series))]  # fmt: skip

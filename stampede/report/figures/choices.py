@@ -1,47 +1,51 @@
-"""What one function gets, ranked: a panel for each of the cells in which several were tried, most functions first."""
-
-from collections.abc import Mapping
+"""What one function gets, ranked: in one of the cells in which several variants were tried, of those with the largest
+N."""
 
 from matplotlib.figure import Figure
 
 from stampede.experiment.declaration import Compare
-from stampede.report.figures import drawing, ranked
-from stampede.report.figures.series import Cell, Drawn
+from stampede.report.figures import ranked
+from stampede.report.figures.picture import Picture
+from stampede.report.figures.subject import Cell, Subject
 from stampede.report.measured import speed_of
-from stampede.runs.cell_key import Key, distinguishing, is_query
-
-NAME = "choices"
+from stampede.runs.cell_key import distinguishing, is_query
 
 
-def words(drawn: Drawn) -> str:
-    """The picture's text alternative."""
-    speeds = drawn.told(lambda cell: f"{found:,.0f}" if (found := speed_of(cell, drawn.experiment)) else None)
-    return f"{drawn.experiment.speed.unit} of one {drawn.experiment.worker[0]}, ranked: {speeds}."
+class Choices(Picture):
+    """A line a variant; None without two that have a speed. `ending` is that of the name, for further comparisons."""
 
+    name = "choices"
+    title, caption = ranked.TITLE, ranked.CAPTION
 
-@drawing.styled
-def draw(drawn: Drawn, compare: Compare) -> Figure | None:
-    """The picture; None without a speed."""
-    cells = {key: (one, cell) for one in drawn.series for key, cell in one.cells if speed_of(cell, drawn.experiment)}
-    place = _place(drawn, compare)
-    if place is None:
-        return None
-    lines = [
-        (key.words_of(compare.axes), speed_of(cell, drawn.experiment), _interval(drawn, cell), one)
-        for key, (one, cell) in cells.items()
-        if key.without(compare.axes) == place.without(compare.axes)
-    ]
-    where, experiment = place.words_without(compare.axes, distinguishing(cells)), drawn.experiment
-    label = f"{experiment.speed.unit} for one {experiment.worker[0]} with {where}"
-    return ranked.draw(lines, label, pattern=f"{{:,.{experiment.speed.digits}f}}") if len(lines) > 1 else None
+    def __init__(self, subject: Subject, compare: Compare, ending: str = "") -> None:
+        super().__init__(subject)
+        self.name += ending
+        self.compare = compare
 
+    def _speed(self, cell: Cell) -> float | None:
+        return speed_of(cell, self.subject.experiment)
 
-def _interval(drawn: Drawn, cell: Cell) -> Mapping[str, float] | None:
-    return cell["mbit_per_s"]["per_function_interval"] if drawn.experiment.speed.how == "rate" else None
+    def description(self) -> str:
+        speeds = self.subject.listing(lambda cell: f"{speed:,.0f}" if (speed := self._speed(cell)) else None)
+        return f"{self.subject.experiment.speed.unit} of one {self.worker}, ranked: {speeds}."
 
-
-def _place(drawn: Drawn, compare: Compare) -> Key | None:
-    """A cell of those with the largest N in which several were tried; one of workers, where there is one."""
-    rows = drawn.numbers["comparisons"].get(compare.name, ())
-    keys = [Key.of_figures(drawn.experiment.axes, one) for one in rows if one["all"]["count"]]
-    return max(keys, key=lambda key: (not is_query(key, drawn.experiment), key.n), default=None)
+    def draw(self) -> Figure | None:
+        experiment, axes = self.subject.experiment, self.compare.axes
+        rows = self.subject.numbers["comparisons"].get(self.compare.name, ())
+        places = [self.subject.key(row) for row in rows if row["all"]["count"]]
+        if not places:
+            return None
+        # One of functions, where there is one.
+        place = max(places, key=lambda key: (not is_query(key, experiment), key.n))
+        cells = [(key, cell, series) for series in self.subject.series for key, cell in series.cells]
+        cells = [(key, cell, series) for key, cell, series in cells if self._speed(cell)]
+        lines = []
+        for key, cell, series in cells:
+            if key.without(axes) == place.without(axes):
+                interval = cell["mbit_per_s"]["per_function_interval"] if experiment.speed.how == "rate" else None
+                lines.append((key.words_of(axes), self._speed(cell), interval, series))
+        if len(lines) < 2:
+            return None
+        where = place.words_without(axes, distinguishing(key for key, *_ in cells))
+        label = f"{experiment.speed.unit} for one {self.worker} with {where}"
+        return ranked.ranked(lines, label, experiment.speed.digits)

@@ -3,41 +3,44 @@
 from matplotlib.figure import Figure
 
 from stampede.report.figures import drawing
-from stampede.report.figures.series import Cell, Drawn
-
-NAME = "cold_starts"
-TITLE = "Cold starts against warm ones"
-READING = (
-    "Each line is one cell: the median of the first {many} of each function instance (cold) minus the median of its "
-    "later ones (warm), with the 95 % interval. Right of the vertical line cold {many} are slower; where the interval "
-    "crosses it, the two are too close to call. The function’s initialization ends before the {one} starts and isn’t "
-    "included. Cold {many} are the first of a flood, when fewer functions run beside them: the difference includes "
-    "that, and can be below zero for it."
-)
+from stampede.report.figures.picture import Picture
+from stampede.report.figures.subject import Cell
 
 
-def words(drawn: Drawn) -> str:
-    """The picture's text alternative."""
-    added = drawn.told(
-        lambda cell: f"{found['value']:+.3f}".replace("-", "−") if (found := _difference(cell)) else None
+class ColdStarts(Picture):
+    """None when no cell has enough of both."""
+
+    name = "cold_starts"
+    title = "Cold starts against warm ones"
+    caption = (
+        "Each line is one cell: the median of the first {operations} of each function instance (cold) minus the median "
+        "of its later ones (warm), with the 95 % interval. Right of the vertical line cold {operations} are slower; "
+        "where the interval crosses it, the two are too close to call. The function’s initialization ends before the "
+        "{operation} starts and isn’t included. Cold {operations} are the first of a flood, when fewer functions run "
+        "beside them: the difference includes that, and can be below zero for it."
     )
-    return f"Median seconds of cold minus those of warm {drawn.operation[1]}, by cell: {added}."
 
+    def description(self) -> str:
+        def added(cell: Cell) -> str | None:
+            difference = _difference(cell)
+            return difference and f"{difference['value']:+.3f}".replace("-", "−")
 
-@drawing.styled
-def draw(drawn: Drawn) -> Figure | None:
-    """The picture; None when no cell has enough of both."""
-    lines = [(one, key, cell) for one in drawn.series for key, cell in one.cells if _difference(cell)]
-    if not lines:
-        return None
-    figure, axes = drawing.lines([f"{one.label}, N = {key.n:,}" for one, key, _ in lines], 0.27)
-    axes.axvline(0, color=drawing.INK, linewidth=1)
-    for at, (series, _, cell) in enumerate(lines):
-        found = _difference(cell)
-        axes.plot([found["low"], found["high"]], [at, at], color=series.colour, linewidth=2)
-        axes.plot(found["value"], at, series.marker, color=series.colour, markersize=7, markeredgecolor=drawing.PAPER)
-    axes.set_xlabel("cold minus warm, seconds")
-    return figure
+        differences = self.subject.listing(added)
+        return f"Median seconds of cold minus those of warm {self.operations}, by cell: {differences}."
+
+    def draw(self) -> Figure | None:
+        cells = [(series, key, _difference(cell)) for series in self.subject.series for key, cell in series.cells]
+        lines = [(series, key, difference) for series, key, difference in cells if difference]
+        if not lines:
+            return None
+        figure, axes = drawing.lines([f"{series.label}, N = {key.n:,}" for series, key, _ in lines], 0.27)
+        axes.axvline(0, color=drawing.INK, linewidth=1)
+        for at, (series, _, difference) in enumerate(lines):
+            look = {"color": series.colour, "markeredgecolor": drawing.PAPER}
+            axes.plot([difference["low"], difference["high"]], [at, at], color=series.colour, linewidth=2)
+            axes.plot(difference["value"], at, series.marker, markersize=7, **look)
+        axes.set_xlabel("cold minus warm, seconds")
+        return figure
 
 
 def _difference(cell: Cell) -> dict[str, float] | None:

@@ -5,9 +5,9 @@ Deterministic: the same figures give the same bytes.
 
 import io
 import re
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -51,19 +51,9 @@ def look(at: int) -> tuple[str, str]:
     return SERIES[at % len(SERIES)], MARKERS[at % len(MARKERS)]
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """Run `draw` in the style of the report, leaving matplotlib's own settings alone."""
-
-    @wraps(draw)
-    def inside(*arguments: P.args, **named: P.kwargs) -> T:
-        with matplotlib.rc_context(_STYLE):
-            return draw(*arguments, **named)
-
-    return inside
+def style() -> AbstractContextManager[None]:
+    """The style of the report for what is drawn inside; matplotlib's own settings stay as they are."""
+    return matplotlib.rc_context(_STYLE)
 
 
 def plot(height_in: float = 3.7) -> tuple[Figure, Axes]:
@@ -156,25 +146,25 @@ def n_axis(axes: Axes, numbers: list[int], label: str = "N (logarithmic)") -> No
     axes.set_xlabel(label)
 
 
-@styled
 def svg(figure: Figure) -> str:
     """`figure` as a complete SVG document."""
     text = io.StringIO()
     no_metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    FigureCanvasSVG(figure).print_svg(text, metadata=no_metadata)
+    with style():
+        FigureCanvasSVG(figure).print_svg(text, metadata=no_metadata)
     figure.set_layout_engine("none")  # to find the places of all parts takes as long as to draw them: once is enough
     # Two digits are a hundredth of a point; six make a long timeline three times as large.
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text.getvalue())
 
 
-@styled
 def png(figure: Figure) -> bytes:
     """`figure` as PNG, on white, for where SVG can't go; laid out as it was if it was drawn before."""
     data = io.BytesIO()
     figure.set_facecolor(PAPER)
     figure.set_dpi(PNG_DPI)
-    # Not by `savefig`, which draws it once more without showing it, only to lay it out.
-    FigureCanvasAgg(figure).print_png(data, metadata={"Software": None})
+    with style():
+        # Not by `savefig`, which draws it once more without showing it, only to lay it out.
+        FigureCanvasAgg(figure).print_png(data, metadata={"Software": None})
     return data.getvalue()
 
 

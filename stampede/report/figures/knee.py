@@ -1,4 +1,4 @@
-"""What comes through against the axis on which more buys something up to a point, beside what was published."""
+"""What comes through against the axis on which more gives a gain up to a point, beside what was published."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,147 +10,146 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from stampede.report.figures import drawing
 from stampede.report.figures.panels import MOST_TOGETHER, panels
-from stampede.report.figures.series import Drawn, Series
+from stampede.report.figures.picture import Picture
+from stampede.report.figures.subject import Series, Subject
 from stampede.report.published import Theirs
 from stampede.report.statistics.knee import KNEE
-from stampede.runs.cell_key import Key
 
-NAME = "knee"
-TITLE = "Throughput against {label}"
-READING = (
-    "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {many} for an interval). Both "
-    "axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, the gain shrinks. "
-    "A ring marks the knee, beyond which more gave no gain; a line without a ring has none, or none that could be "
-    "shown. Published figures are grey; their bars span the slowest to the fastest run."
-)
-_RING = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.8, "linestyle": "none",
-         "clip_on": False}  # fmt: skip
-# Published lines are told apart by their dashes: they are all grey.
+_RING = {
+    "marker": "o",
+    "markersize": 15,
+    "markerfacecolor": "none",
+    "markeredgewidth": 1.8,
+    "linestyle": "none",
+    "clip_on": False,
+}
+# Published lines differ in their dashes: they are all grey.
 _DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
+_PUBLISHED = {"color": drawing.MUTED, "linewidth": 1, "marker": "x", "markersize": 5}
+_PROPORTION = {"color": drawing.INK, "linewidth": 1, "linestyle": ":"}
 MOST_SERIES = 9
-Found = Mapping[str, Any]
+# One of the series of statistics.json, or one of its points.
+Figures = Mapping[str, Any]
+# Name and points: x, speed, speeds of the single runs.
+PublishedLine = tuple[str, list[tuple[int, float, list[float]]]]
 
 
-def words(drawn: Drawn) -> str:
-    """The picture's text alternative."""
-    axis, unit = drawn.experiment.knee[0], drawn.experiment.speed.unit  # type: ignore[index]
-    told = [
-        f"{one['place'] or 'all'}: "
-        + ", ".join(f"{point['median']:,.4g} at {point[axis]:,}" for point in one["points"])
-        for one in drawn.numbers["knees"]["series"][:MOST_SERIES]
-    ]
-    return f"Median {unit} on logarithmic axes. {'; '.join(told)}."
+class Knee(Picture):
+    """At most MOST_SERIES of the series of `knees`, and the published ones."""
 
-
-@drawing.styled
-def draw(drawn: Drawn, published: Sequence[Theirs]) -> Figure | None:
-    """The picture; None where no series has two cells."""
-    found: Sequence[Found] = drawn.numbers["knees"]["series"][:MOST_SERIES]
-    if not found:
-        return None
-    experiment = drawn.experiment
-    axis = next(one for one in experiment.axes if one.name == experiment.knee[0])  # type: ignore[index]
-    lines = _published_lines(published, axis.name, drawn)
-    xs = {point[axis.name] for one in found for point in one["points"]}
-    if len(found) <= MOST_TOGETHER:
-        xs |= {x for _, line in lines for x, *_ in line}
-    across, up = f"{axis.label} (logarithmic)", f"{experiment.speed.unit} (logarithmic)"
-    names = [one["place"] if len(found) > 1 else "measured" for one in found]
-    series = [Series(name, [], *drawing.look(at)) for at, name in enumerate(names)]
-    by_label = dict(zip((one.label for one in series), found, strict=True))
-
-    def finish(axes: Axes) -> None:
-        drawing.n_axis(axes, xs, across)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_minor_locator(NullLocator())
-
-    if len(series) > MOST_TOGETHER:
-
-        def panel(axes: Axes, one: Series) -> None:
-            finish(axes)
-            axes.set_xlabel("")
-            _line(axes, by_label[one.label], axis.name, one)
-
-        return panels(series, panel, up, lambda axes: None, across)
-    figure, axes = drawing.plot(4.3)
-    finish(axes)
-    for at, (_, line) in enumerate(lines):
-        _published_line(axes, line, _DASHES[at % len(_DASHES)])
-    _ideal(axes, found[0]["points"], axis.name)
-    for one in series:
-        _line(axes, by_label[one.label], axis.name, one)
-    axes.set_ylabel(up)
-    drawing.legend_above(axes, _legend(series, [label for label, _ in lines], found))
-    return figure
-
-
-def _line(axes: Axes, found: Found, axis: str, series: Series) -> None:
-    points = [point for point in found["points"] if point["median"]]
-    axes.plot([one[axis] for one in points], [one["median"] for one in points], color=series.colour, linewidth=1.6)
-    for point in points:
-        x, interval = point[axis], point["interval"]
-        if interval and interval["low"] > 0:
-            axes.plot([x, x], [interval["low"], interval["high"]], color=series.colour, linewidth=1.8)
-        face = series.colour if interval else drawing.PAPER
-        axes.plot(x, point["median"], series.marker, markersize=7, markerfacecolor=face, markeredgecolor=series.colour)
-    if found["level"] == KNEE:
-        axes.plot(found["knee"], found["speed"], markeredgecolor=drawing.INK, zorder=5, **_RING)
-
-
-def _ideal(axes: Axes, points: Sequence[Found], axis: str) -> None:
-    """In proportion to the smallest, as far up as anything came through."""
-    first = next((one for one in points if one["median"]), None)
-    if first:
-        most = max(one["median"] for one in points) / first["median"]
-        far = min(most * 1.4, points[-1][axis] / first[axis])
-        axes.plot([first[axis], first[axis] * far], [first["median"], first["median"] * far], color=drawing.INK,
-                  linewidth=1, linestyle=":")  # fmt: skip
-
-
-def _published_lines(
-    published: Sequence[Theirs], axis: str, drawn: Drawn
-) -> list[tuple[str, list[tuple[int, float, list[float]]]]]:
-    """Name and points (x, speed, speeds of single runs) of each published series of more than one point."""
-    groups: dict[tuple[str, tuple[Any, ...]], list[Theirs]] = {}
-    for one in published:
-        if one.published.in_figure and one.speed(drawn.experiment.speed):
-            groups.setdefault((one.published.label, one.key.without((axis,))), []).append(one)
-    several = {name: len({key for label, key in groups if label == name}) > 1 for name, _ in groups}
-    lines = []
-    for (label, _), members in groups.items():
-        if len(members) > 1:
-            members.sort(key=lambda one: one.key[axis])
-            name = f"{label}, {_place(members[0].key, axis, groups)}" if several[label] else label
-            metric = drawn.experiment.speed
-            lines.append((name, [(one.key[axis], one.speed(metric) or 0, one.speeds(metric)) for one in members]))
-    return lines
-
-
-def _place(key: Key, axis: str, groups: Mapping[Any, Sequence[Theirs]]) -> str:
-    """What tells a published series from the others."""
-    firsts = [members[0].key for members in groups.values() if len(members) > 1]
-    return " ".join(
-        key.value_words(one.name)
-        for one in key.axes
-        if one.name != axis and len({other[one.name] for other in firsts}) > 1
+    name = "knee"
+    title = "Throughput against {axis.label}"
+    caption = (
+        "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
+        "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
+        "the gain shrinks. A ring marks the knee, beyond which more gave no gain; a line without a ring has none, or "
+        "none that could be shown. Published figures are grey; their bars span the slowest to the fastest run."
     )
+
+    def __init__(self, subject: Subject, published: Sequence[Theirs]) -> None:
+        experiment = subject.experiment
+        self.axis = next(axis for axis in experiment.axes if axis.name == experiment.knee[0])  # type: ignore[index]
+        super().__init__(subject)
+        self.published = published
+        self.knees: Sequence[Figures] = subject.numbers["knees"]["series"][:MOST_SERIES]
+
+    def description(self) -> str:
+        medians = []
+        for knee in self.knees:
+            points = [f"{point['median']:,.4g} at {point[self.axis.name]:,}" for point in knee["points"]]
+            medians.append(f"{knee['place'] or 'all'}: {', '.join(points)}")
+        return f"Median {self.subject.experiment.speed.unit} on logarithmic axes. {'; '.join(medians)}."
+
+    def draw(self) -> Figure:
+        published = self._published_lines()
+        xs = {point[self.axis.name] for knee in self.knees for point in knee["points"]}
+        if len(self.knees) <= MOST_TOGETHER:
+            xs |= {x for _, line in published for x, *_ in line}
+        across = f"{self.axis.label} (logarithmic)"
+        up = f"{self.subject.experiment.speed.unit} (logarithmic)"
+        names = [knee["place"] for knee in self.knees] if len(self.knees) > 1 else ["measured"]
+        series = [Series(name, [], *drawing.look(at)) for at, name in enumerate(names)]
+        knee_of = dict(zip(names, self.knees, strict=True))
+
+        def scales(axes: Axes, across: str) -> None:
+            drawing.n_axis(axes, xs, across)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_minor_locator(NullLocator())
+
+        def panel(axes: Axes, line: Series) -> None:
+            scales(axes, "")
+            self._line(axes, knee_of[line.label], line)
+
+        if len(series) > MOST_TOGETHER:
+            return panels(series, panel, up, lambda axes: None, across)
+        figure, axes = drawing.plot(4.3)
+        scales(axes, across)
+        for at, (_, points) in enumerate(published):
+            _published_line(axes, points, _DASHES[at % len(_DASHES)])
+        self._proportion(axes)
+        for line in series:
+            self._line(axes, knee_of[line.label], line)
+        axes.set_ylabel(up)
+        drawing.legend_above(axes, self._legend(series, published))
+        return figure
+
+    def _line(self, axes: Axes, knee: Figures, series: Series) -> None:
+        name, colour = self.axis.name, series.colour
+        points = [point for point in knee["points"] if point["median"]]
+        axes.plot([point[name] for point in points], [point["median"] for point in points], color=colour, linewidth=1.6)
+        for point in points:
+            x, interval = point[name], point["interval"]
+            if interval and interval["low"] > 0:
+                axes.plot([x, x], [interval["low"], interval["high"]], color=colour, linewidth=1.8)
+            face = colour if interval else drawing.PAPER
+            axes.plot(x, point["median"], series.marker, markersize=7, markerfacecolor=face, markeredgecolor=colour)
+        if knee["level"] == KNEE:
+            axes.plot(knee["knee"], knee["speed"], markeredgecolor=drawing.INK, zorder=5, **_RING)
+
+    def _proportion(self, axes: Axes) -> None:
+        """From the smallest point of the first series, as far up as anything came through."""
+        points, name = self.knees[0]["points"], self.axis.name
+        first = next((point for point in points if point["median"]), None)
+        if first:
+            most = max(point["median"] for point in points) / first["median"]
+            factors = [1, min(most * 1.4, points[-1][name] / first[name])]
+            axes.plot([first[name] * by for by in factors], [first["median"] * by for by in factors], **_PROPORTION)
+
+    def _published_lines(self) -> list[PublishedLine]:
+        """Each published series of more than one point."""
+        name, metric = self.axis.name, self.subject.experiment.speed
+        groups: dict[tuple[str, tuple[Any, ...]], list[Theirs]] = {}
+        for cell in self.published:
+            if cell.published.in_figure and cell.speed(metric):
+                groups.setdefault((cell.published.label, cell.key.without((name,))), []).append(cell)
+        labels = [label for label, _ in groups]
+        firsts = [cells[0].key for cells in groups.values() if len(cells) > 1]
+        lines = []
+        for (label, _), cells in groups.items():
+            if len(cells) > 1:
+                key = cells[0].key
+                differing = [axis.name for axis in key.axes if len({first[axis.name] for first in firsts}) > 1]
+                if labels.count(label) > 1:
+                    label += f", {' '.join(key.value_words(other) for other in differing if other != name)}"
+                cells.sort(key=lambda cell: cell.key[name])
+                points = [(cell.key[name], cell.speed(metric) or 0, cell.speeds(metric)) for cell in cells]
+                lines.append((label, points))
+        return lines
+
+    def _legend(self, series: Sequence[Series], published: Sequence[PublishedLine]) -> list[Line2D]:
+        entries = [Line2D([], [], color=line.colour, marker=line.marker, label=line.label) for line in series]
+        if any(knee["level"] == KNEE for knee in self.knees):
+            ring = _RING | {"markersize": 9}
+            entries.append(Line2D([], [], markeredgecolor=drawing.INK, label="knee", **ring))
+        for at, (label, _) in enumerate(published):
+            entries.append(Line2D([], [], label=label, linestyle=_DASHES[at % len(_DASHES)], **_PUBLISHED))
+        return [*entries, Line2D([], [], label="in proportion", **_PROPORTION)]
 
 
 def _published_line(axes: Axes, line: Sequence[tuple[int, float, list[float]]], dashes: Any) -> None:
-    axes.plot([x for x, *_ in line], [speed for _, speed, _ in line], color=drawing.MUTED, linewidth=1,
-              linestyle=dashes, marker="x", markersize=5)  # fmt: skip
+    axes.plot([x for x, *_ in line], [speed for _, speed, _ in line], linestyle=dashes, **_PUBLISHED)
     for x, _, runs in line:
         if runs:
             axes.plot([x, x], [min(runs), max(runs)], color=drawing.MUTED, linewidth=0.8)
-
-
-def _legend(series: Sequence[Series], published: Sequence[str], found: Sequence[Found]) -> list[Line2D]:
-    entries = [Line2D([], [], color=one.colour, marker=one.marker, label=one.label) for one in series]
-    if any(one["level"] == KNEE for one in found):
-        ring = _RING | {"markersize": 9}
-        entries.append(Line2D([], [], markeredgecolor=drawing.INK, label="knee", **ring))
-    entries += [Line2D([], [], color=drawing.MUTED, linewidth=1, marker="x", markersize=5, label=label,
-                       linestyle=_DASHES[at % len(_DASHES)]) for at, label in enumerate(published)]  # fmt: skip
-    return [*entries, Line2D([], [], color=drawing.INK, linewidth=1, linestyle=":", label="in proportion")]

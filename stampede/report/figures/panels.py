@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stampede.report.figures import drawing
-from stampede.report.figures.series import Series
+from stampede.report.figures.subject import Series
 
 # As many series can share one set of axes.
 MOST_TOGETHER = 3
@@ -27,7 +27,7 @@ def panels(
     columns = min(COLUMNS, len(series))
     rows = -(-len(series) // columns)
     # A panel is too narrow for a name in one line.
-    names = ["\n".join(fill(part, NAME_LETTERS) for part in one.label.split(", ")) for one in series]
+    names = ["\n".join(fill(part, NAME_LETTERS) for part in line.label.split(", ")) for line in series]
     further_lines = max(0, max(name.count("\n") for name in names) - 2)
     height_in = (PANEL_IN + LINE_IN * further_lines) * rows + 0.6
     figure = Figure(figsize=(drawing.WIDTH_IN, height_in), layout="constrained")
@@ -52,10 +52,9 @@ def end_labels(axes: Axes, ends: Sequence[tuple[float, float, Series]], gap: flo
     """The name of each series at the end of its line (x, y, series), moved apart where two would touch."""
     lowest, highest = axes.get_ylim()
     to_axes, from_axes = axes.transData.transform, axes.transAxes.inverted().transform
-    height = lowest, highest  # read once: labels must not change the scale
-    placed = sorted(((from_axes(to_axes((x, y)))[1], series) for x, y, series in ends), key=lambda one: one[0])
+    placed = sorted(((from_axes(to_axes((x, y)))[1], series) for x, y, series in ends), key=lambda label: label[0])
     at = -1.0
     for place, series in placed:
         at = max(place, at + gap)
         axes.text(1.012, at, series.label, transform=axes.transAxes, color=series.colour, va="center", fontsize=10)
-    axes.set_ylim(*height)
+    axes.set_ylim(lowest, highest)  # labels must not change the scale

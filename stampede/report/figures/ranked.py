@@ -7,20 +7,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stampede.report.figures import drawing
-from stampede.report.figures.series import Series
+from stampede.report.figures.subject import Series
 
 TITLE = "Throughput per {worker}, ranked"
-READING = (
-    "Each line is one cell: the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few {many} "
-    "for an interval)."
+CAPTION = (
+    "Each line is one cell: the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few "
+    "{operations} for an interval)."
 )
 LABEL_LETTERS = 64
+# Name, value, interval or None, and whose colour and marker it has.
 Line = tuple[str, float, Mapping[str, float] | None, Series]
 
 
-def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pattern: str = "{:,.0f}") -> Figure:
-    """The picture of lines (name, value, interval or None, series); `label` names what they are."""
-    ordered = sorted(lines, key=lambda line: line[1], reverse=not better_is_less)
+def ranked(lines: Sequence[Line], label: str, digits: int = 0) -> Figure:
+    """The plot of `lines`; `label` names what their values are, which are shown with so many decimals."""
+    ordered = sorted(lines, key=lambda line: line[1], reverse=True)
     figure, axes = drawing.lines([name for name, *_ in ordered])
     for at, (_, value, interval, series) in enumerate(ordered):
         axes.plot([0, value], [at, at], color=drawing.GRID, linewidth=1, zorder=1)
@@ -29,8 +30,8 @@ def draw(lines: Sequence[Line], label: str, *, better_is_less: bool = False, pat
         face = series.colour if interval else drawing.PAPER
         axes.plot(value, at, series.marker, markersize=8, markerfacecolor=face, markeredgecolor=series.colour)
         right = interval["high"] if interval else value
-        axes.annotate(pattern.format(value), (right, at), xytext=(9, 0), textcoords="offset points", va="center",
-                      color=drawing.MUTED, fontsize=10)  # fmt: skip
+        beside = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(f"{value:,.{digits}f}", (right, at), color=drawing.MUTED, fontsize=10, **beside)
     axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))

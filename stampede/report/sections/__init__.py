@@ -1,16 +1,56 @@
-"""The sections of the report: one module and one template each, `render(page) -> Block or None`.
+"""The sections of the report. Each is a function of a module here and a macro of the template beside it.
 
-A section is found by its name in the declaration of the experiment; one that has nothing to show leaves no trace.
+An experiment's declaration names its sections, in order; one that has nothing to show is None and leaves no trace.
 """
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Callable, Mapping
 
+from stampede.report.sections import (
+    about,
+    athena,
+    by_size,
+    calculator,
+    cost,
+    downloads,
+    knee,
+    messages,
+    objects,
+    overlap,
+    prediction,
+    rate,
+    server_side,
+    table,
+    throughput,
+    times,
+    variants,
+)
 from stampede.report.sections.page import Block, Page
 
-__all__ = ["Block", "Page", "renderer"]
+__all__ = ["SECTIONS", "Block", "Page"]
 
-
-def renderer(name: str) -> Callable[[Page], Block | None]:
-    """What renders the section `name`. Raises ModuleNotFoundError for one that there isn't."""
-    return import_module(f"stampede.report.sections.{name}").render
+SECTIONS: Mapping[str, Callable[[Page], Block | None]] = {
+    "accounting": messages.accounting,
+    "athena": athena.athena,
+    "by_size": by_size.by_size,
+    "calculator": calculator.calculator,
+    "choice": variants.choice,
+    "cold": times.cold,
+    "cost": cost.cost,
+    "counting": about.counting,
+    "crossover": variants.crossover,
+    "downloads": downloads.downloads,
+    "environment": about.environment,
+    "errors": messages.errors,
+    "evidence": about.evidence,
+    "knee": knee.knee,
+    "monthly": cost.monthly,
+    "objects": objects.objects,
+    "overlap": overlap.overlap,
+    "prediction": prediction.prediction,
+    "rate": rate.rate,
+    "reads": variants.reads,
+    "server_side": server_side.server_side,
+    "spread": times.spread,
+    "table": table.table,
+    "throughput": throughput.throughput,
+}

@@ -1,5 +1,5 @@
 """What Athena's queries took: its queue, planning and engine, bytes scanned and what they cost; and how many times as
-fast one of two choices is as the other."""
+fast one of two variants is as the other."""
 
 from stampede.phrases import dollars, seconds
 from stampede.report import prices
@@ -16,8 +16,8 @@ TIMES = ("queue_seconds", "planning_seconds", "engine_seconds")
 SCANNED = "scanned_bytes"
 
 
-def render(page: Page) -> Block | None:
-    """Nothing where no query came to its end; one that didn't has its line among the others."""
+def athena(page: Page) -> Block | None:
+    """None where no query came to its end; one that didn't has its line among the others."""
     cells = [cell for cell in page.numbers["cells"] if page.is_query(page.key(cell))]
     if not any(cell["count"] for cell in cells):
         return None
@@ -27,26 +27,35 @@ def render(page: Page) -> Block | None:
 
 
 def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
-    tb_usd = prices.known(page.run).get(PRICE)
-    ratios = {page.key(one): one["all"]["ratio_of_medians"] for compare in page.experiment.compare
-              if compare.base == (base,) for one in page.numbers["comparisons"].get(compare.name, ())}  # fmt: skip
+    tb_usd, ratios = prices.known(page.run).get(PRICE), {}
+    for compare in page.experiment.compare:
+        if compare.base == (base,):
+            for row in page.numbers["comparisons"].get(compare.name, ()):
+                ratios[page.key(row)] = row["all"]["ratio_of_medians"]
     lines = []
     for cell in cells:
-        total_s, parts_s = cell["seconds"]["median_s"], [page.figure_of(cell, field) for field in TIMES]
-        scanned = page.figure_of(cell, SCANNED)
+        total_s, scanned = cell["seconds"]["median_s"], page.figure_of(cell, SCANNED)
+        times = [page.figure_of(cell, field) for field in TIMES]
         usd = None if None in (tb_usd, scanned) else max(scanned, LEAST_BYTES) / BYTES_IN_A_TB * tb_usd
         entries: list[Entry] = [
             number(cell["count"]),
             number(total_s, seconds(total_s)),
             *as_fast(ratios.get(page.key(cell))),
-            *(number(one, seconds(one)) for one in parts_s),
+            *(number(time_s, seconds(time_s)) for time_s in times),
             number(scanned, None if scanned is None else f"{scanned / 1e6:,.1f}"),
             number(usd, None if usd is None else dollars(usd)),
         ]
         lines.append((cell, entries))
-    columns = [Column("count"), Column("median", "s, total"), Column("speedup", f"× {base}"), Column("95 %"),
-               Column("queue", "s"), Column("planning", "s"),
-               Column("engine", "s"), Column("scanned", "MB"), Column("per query", "USD")]  # fmt: skip
-    return page.grid(
-        "queries", "Athena’s own times of its queries: the median total, and means of the others", columns, lines
-    )
+    columns = [
+        Column("count"),
+        Column("median", "s, total"),
+        Column("speedup", f"× {base}"),
+        Column("95 %"),
+        Column("queue", "s"),
+        Column("planning", "s"),
+        Column("engine", "s"),
+        Column("scanned", "MB"),
+        Column("per query", "USD"),
+    ]
+    caption = "Athena’s own times of its queries: the median total, and means of the others"
+    return page.grid("queries", caption, columns, lines)

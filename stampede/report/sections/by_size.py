@@ -1,78 +1,73 @@
 """Which for objects of which size? Ratio of time and ratio of cost against it, and where each of them passes 1."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from stampede.phrases import NOTHING, decimal_size, dollars, listed
 from stampede.report import prices, published
-from stampede.report.figures import by_size as figure
-from stampede.report.figures import picture
+from stampede.report.figures.by_size import BySize
 from stampede.report.grid import Column, Entry, Grid, number, ratio
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics.by_size import VERBS, along, choice_of
-from stampede.runs.cell_key import Key
 
 A_MILLION = 1_000_000
 # The record's word for the time that CreateSession took.
 SESSION = "session_ms"
 # More cells aren't named.
-MOST_LACKING = 2
+MOST_UNPAIRED = 2
 
 
-def render(page: Page) -> Block | None:
-    """Nothing where nothing was to be written or read; what lacks where not both choices were measured."""
-    series, lacking = page.numbers["by_size"], _lacking(page)
-    if not series and not lacking:
+def by_size(page: Page) -> Block | None:
+    """None where nothing was written or read; sentences alone where only one of the two variants was."""
+    series, unpaired = page.numbers["by_size"], _unpaired(page)
+    if not series and not unpaired:
         return None
     choice, _, base = choice_of(page.experiment)
-    axis = next(one for one in page.experiment.axes if one.name == choice)
-    ours = series[0]["ours"] if series else next((one for one in axis.allowed if one != base), "the other")
+    axis = next(axis for axis in page.experiment.axes if axis.name == choice)
+    ours = series[0]["ours"] if series else next((value for value in axis.allowed if value != base), "the other")
     theirs = list(_published(page))
-    is_curve = any(len(one["points"]) > 1 for one in series)
-    drawn = picture(figure, figure.draw(series if is_curve else (), [one[:3] for one in theirs]), page.drawn)
     named = page.key(series[0]["points"][0]).value_words(choice) if series else ours
+    compared = f"the {named}" if named != ours else named
+    points = [point for line in series for point in line["points"]]
     return page.block(
         "by_size",
         "By object size",
-        [drawn and replace(drawn, title=f"Speed and cost of {'the ' * (named != ours)}{named} relative to {base}")],
-        ours=ours,
-        sentences=[*map(_sentence, series), *lacking],
+        [BySize(page.subject, compared, base, [cell[:3] for cell in theirs])],
+        sentences=[*map(_sentence, series), *unpaired],
         published=_published_words(theirs),
-        stand_ins=[one.sentence for one in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
+        stand_ins=[stand_in.sentence for stand_in in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
         storage=_storage(page, ours, base),
         sessions=_sessions(page),
-        priced=any(point["usd"] for one in series for point in one["points"]),
-        grid=_grid(page, series, named, base) if series else None,
+        priced=any(point["usd"] for point in points),
+        grid=_grid(page, points, named, base) if series else None,
         together=series[0]["together"] if series else 1,
-        drift=page.drift([point for one in series for point in one["points"]]),
+        drift=page.drift(points),
     )
 
 
-def _lacking(page: Page) -> list[str]:
-    """Which cells have nothing to be set against, in a sentence; none where all have."""
+def _unpaired(page: Page) -> list[str]:
+    """Which cells have no counterpart, in a sentence; none where all have."""
     choice, _, _ = choice_of(page.experiment)
     axis, moves = page.experiment.by_size.moves
-    points = [point for one in page.numbers["by_size"] for point in one["points"]]
+    points = [point for series in page.numbers["by_size"] for point in series["points"]]
     paired = {page.key(cell) for point in points for cell in (point, point["base"])}
-    alone = [key.words_without((choice,), page.shown_axes) for key in map(page.key, page.numbers["cells"])
-             if key[axis] in moves and key not in paired]  # fmt: skip
-    told = list(dict.fromkeys(alone))
-    few = listed(told) if len(told) <= MOST_LACKING else f"{told[0]}, and {len(told) - 1} more"
-    return [f"Without a counterpart, and so not compared: {few}."] if told else []
+    keys = [key for key in map(page.key, page.numbers["cells"]) if key[axis] in moves and key not in paired]
+    names = list(dict.fromkeys(key.words_without((choice,), page.shown_axes) for key in keys))
+    few = listed(names) if len(names) <= MOST_UNPAIRED else f"{names[0]}, and {len(names) - 1} more"
+    return [f"Without a counterpart, and so not compared: {few}."] if names else []
 
 
 def _sessions(page: Page) -> str:
     """What opening a session took, which is in no time; empty where none was opened."""
-    found = sorted(took for cell in page.numbers["cells"] if (took := page.figure_of(cell, SESSION)))
-    if not found:
+    times_ms = sorted(took for cell in page.numbers["cells"] if (took := page.figure_of(cell, SESSION)))
+    if not times_ms:
         return ""
-    ends = dict.fromkeys(f"{took:.1f}" for took in (found[0], found[-1]))
+    ends = dict.fromkeys(f"{took:.1f}" for took in (times_ms[0], times_ms[-1]))
     return f"CreateSession took {' to '.join(ends)} ms per message; it isn’t part of these times and costs."
 
 
-def _sentence(one: Figures) -> str:
-    cost = f"; {one['cost']['words']}" if one["cost"] else ""
-    return f"{one['words']}: {one['time']['words']}{cost}."
+def _sentence(series: Figures) -> str:
+    cost = f"; {series['cost']['words']}" if series["cost"] else ""
+    return f"{series['words']}: {series['time']['words']}{cost}."
 
 
 def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
@@ -80,48 +75,50 @@ def _published(page: Page) -> Iterator[tuple[str, int, float, str]]:
     choice, size, base = choice_of(page.experiment)
     axis, moves = page.experiment.by_size.moves
     groups: dict[tuple[object, ...], dict[object, published.Theirs]] = {}
-    for one in published.every_cell(page.experiment):
-        if one.key[axis] in moves and one.figures.get("avg_s"):
-            groups.setdefault(one.key.without((choice, *along(page.experiment))), {})[one.key[choice]] = one
+    for cell in published.every_cell(page.experiment):
+        if cell.key[axis] in moves and cell.figures.get("avg_s"):
+            groups.setdefault(cell.key.without((choice, *along(page.experiment))), {})[cell.key[choice]] = cell
     for group in groups.values():
-        for value, one in group.items():
+        for value, cell in group.items():
             if value != base and base in group:
-                key: Key = one.key
-                faster = group[base].figures["avg_s"] / one.figures["avg_s"]
-                yield moves[key[axis]], key[size], faster, one.published.label
+                faster = group[base].figures["avg_s"] / cell.figures["avg_s"]
+                yield moves[cell.key[axis]], cell.key[size], faster, cell.published.label
 
 
 def _published_words(theirs: list[tuple[str, int, float, str]]) -> str:
     if not theirs:
         return ""
-    told = [f"{VERBS[moves]} {decimal_size(size_bytes)} was {faster:.2f} × as fast"
-            for moves, size_bytes, faster, _ in theirs]  # fmt: skip
-    return f"{theirs[0][3]}: {listed(told)}."
+    figures = [
+        f"{VERBS[moves]} {decimal_size(size_bytes)} was {faster:.2f} × as fast"
+        for moves, size_bytes, faster, _ in theirs
+    ]
+    return f"{theirs[0][3]}: {listed(figures)}."
 
 
 def _storage(page: Page, ours: str, base: str) -> str:
     """What keeping costs, which is no part of the ratio."""
-    found = prices.tariffs(page.run)
-    if ours not in found or base not in found:
+    tariffs = prices.tariffs(page.run)
+    if ours not in tariffs or base not in tariffs:
         return ""
-    kept = [found[name].gb_month_usd for name in (ours, base)]
+    kept = [tariffs[name].gb_month_usd for name in (ours, base)]
     times = f", {kept[0] / kept[1]:.3g} times as much" if kept[1] else ""
     return f"Storage comes on top: a GB-month costs {kept[1]:g} USD on {base} and {kept[0]:g} USD on {ours}{times}."
 
 
-def _grid(page: Page, series: list[Figures], ours: str, base: str) -> Grid:
-    lines = [(point, _entries(point)) for one in series for point in one["points"]]
-    columns = [Column("count"), Column("speedup", "×"), Column("95 %"), Column("per million", f"USD, {ours}"),
-               Column("per million", f"USD, {base}"), Column("cost advantage", "×"), Column("95 %")]  # fmt: skip
-    return page.grid("by-size", f"{ours} against {base}, by object size", columns, lines)
-
-
-def _entries(point: Figures) -> list[Entry]:
-    usd = point["usd"]
-    spent = [number(usd[name], dollars(usd[name] * A_MILLION)) for name in ("ours", "base")] if usd else []
-    return [
-        number(point["count"]),
-        *ratio(point["speedup"]),
-        *(spent or [Entry(NOTHING)] * 2),
-        *ratio(point["cheapness"]),
+def _grid(page: Page, points: list[Figures], ours: str, base: str) -> Grid:
+    lines = []
+    for point in points:
+        usd = point["usd"]
+        spent = [number(usd[name], dollars(usd[name] * A_MILLION)) for name in ("ours", "base")] if usd else []
+        entries = [number(point["count"]), *ratio(point["speedup"]), *(spent or [Entry(NOTHING)] * 2)]
+        lines.append((point, [*entries, *ratio(point["cheapness"])]))
+    columns = [
+        Column("count"),
+        Column("speedup", "×"),
+        Column("95 %"),
+        Column("per million", f"USD, {ours}"),
+        Column("per million", f"USD, {base}"),
+        Column("cost advantage", "×"),
+        Column("95 %"),
     ]
+    return page.grid("by-size", f"{ours} against {base}, by object size", columns, lines)

@@ -1,8 +1,8 @@
-"""The reader's own numbers: what each choice costs for so many objects, reads and months. Reckoned here for the numbers
-that stand there at first, and by the script of the page for any others, with the same formulas."""
+"""The reader's own numbers: what each variant costs for so many objects, reads and months. Calculated here for the
+numbers that stand there at first, and by the script of the page for any others, with the same formulas."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 from stampede.experiment.by_size import Tariff
@@ -64,37 +64,41 @@ def bill(tariff: Tariff, numbers: Numbers) -> Bill:
     )
 
 
-def even_reads(one: Tariff, other: Tariff, numbers: Numbers) -> float | None:
+def even_reads(first: Tariff, second: Tariff, numbers: Numbers) -> float | None:
     """The reads a month at which both cost the same; None where there is no such number above 0."""
-    ours, theirs = (bill(tariff, numbers) for tariff in (one, other))
+    ours, theirs = (bill(tariff, numbers) for tariff in (first, second))
     apart = (theirs.write_usd + theirs.keep_usd) - (ours.write_usd + ours.keep_usd)
-    per_read = (
-        prices.moved_usd(one, "read", numbers.size_bytes) - prices.moved_usd(other, "read", numbers.size_bytes)
-    ) * numbers.months
+    read_usd, their_read_usd = (prices.moved_usd(tariff, "read", numbers.size_bytes) for tariff in (first, second))
+    per_read = (read_usd - their_read_usd) * numbers.months
     reads = apart / per_read if per_read else 0
     return reads if reads > 0 else None
 
 
 def answer(tariffs: Mapping[str, Tariff], numbers: Numbers) -> str:
     """Which of two is the cheaper one, and from how many reads on."""
-    (one, ours), (other, theirs) = tariffs.items()
     totals = {name: bill(tariff, numbers).total_usd for name, tariff in tariffs.items()}
-    least = min(totals, key=lambda name: totals[name])
-    says = f"{least} costs less here" if totals[one] != totals[other] else "Both cost the same here"
-    reads = even_reads(ours, theirs, numbers)
+    cheaper = min(totals, key=lambda name: totals[name])
+    is_even = len(set(totals.values())) == 1
+    start = "Both cost the same here" if is_even else f"{cheaper} costs less here"
+    reads = even_reads(*tariffs.values(), numbers)
     if reads is None:
-        return f"{says}, and at any number of reads."
+        return f"{start}, and at any number of reads."
     each = {name: prices.moved_usd(tariff, "read", numbers.size_bytes) for name, tariff in tariffs.items()}
-    many = min(each, key=lambda name: each[name])
-    return f"{says}; from about {_rounded(reads)} reads a month, {many} costs less."
+    beyond = min(each, key=lambda name: each[name])
+    rounded = quantity(float(f"{reads:.3g}"))  # three digits, which is more than list prices are worth
+    return f"{start}; from about {rounded} reads a month, {beyond} costs less."
 
 
-def render(page: Page) -> Block | None:
-    """Nothing where the prices of the choices aren't known."""
+def calculator(page: Page) -> Block | None:
+    """None where the prices of the variants aren't known."""
     tariffs = prices.tariffs(page.run)
     if len(tariffs) != 2:
         return None
     numbers, cost = Numbers(), page.run.manifest["cost"]
+    rows = []
+    for name, tariff in tariffs.items():
+        amounts = bill(tariff, numbers)
+        rows.append((name, [dollars(usd) for usd in (*astuple(amounts), amounts.total_usd)]))
     return page.block(
         "calculator",
         "Cost calculator",
@@ -102,17 +106,7 @@ def render(page: Page) -> Block | None:
         units=UNITS,
         unit="KB",
         tariffs=json.dumps({name: astuple(tariff) for name, tariff in tariffs.items()}),
-        rows=_rows(tariffs, numbers),
+        rows=rows,
         answer=answer(tariffs, numbers),
         where=f"{cost.get('prices_region') or 'an unknown region'}, {cost.get('prices_date') or 'date unknown'}",
     )
-
-
-def _rows(tariffs: Mapping[str, Tariff], numbers: Numbers) -> Sequence[tuple[str, Sequence[str]]]:
-    bills = {name: bill(tariff, numbers) for name, tariff in tariffs.items()}
-    return [(name, [dollars(usd) for usd in (*astuple(one), one.total_usd)]) for name, one in bills.items()]
-
-
-def _rounded(reads: float) -> str:
-    """Three digits, which is more than list prices are worth."""
-    return quantity(float(f"{reads:.3g}"))

@@ -1,4 +1,4 @@
-"""What can be taken along from the page: files inside it as data addresses, large ones as links to files beside it."""
+"""What can be downloaded from the page: files inside it as data addresses, large ones as links to files beside it."""
 
 import base64
 import gzip
@@ -23,8 +23,8 @@ class Download:
     plain: str = ""
 
 
-def render(page: Page) -> Block:
-    """The section."""
+def downloads(page: Page) -> Block:
+    """The tables, the statistics and the records."""
     run, beside = page.run, page.beside
     texts = (
         ("table.csv", table.to_csv(beside), "text/csv"),
@@ -32,10 +32,10 @@ def render(page: Page) -> Block:
         ("table.json", table.to_json(beside), "application/json"),
         ("statistics.json", statistics.to_text(dict(page.numbers)), "application/json"),
     )
-    found = [embedded(label, f"{run.run_id}.{label}", text, kind) for label, text, kind in texts]
-    return page.block(
-        "downloads", "Download the data", files=[*found, *filter(None, [records(run.directory, run.run_id)])]
-    )
+    files = [embedded(label, f"{run.run_id}.{label}", text, kind) for label, text, kind in texts]
+    if raw := records(run.directory, run.run_id):
+        files.append(raw)
+    return page.block("downloads", "Download the data", files=files)
 
 
 def embedded(label: str, file_name: str, text: str, kind: str) -> Download:

@@ -1,10 +1,10 @@
 """What became of every object."""
 
-from collections import Counter
+from dataclasses import replace
 
-from stampede.report import objects
 from stampede.report.grid import BLANK, Column, Entry, Grid, Row, number, words
-from stampede.report.objects import CellObjects, Failures
+from stampede.report.objects import CellObjects, Failures, differences, of_cells
+from stampede.report.objects import failures as failures_of
 from stampede.report.sections.page import Block, Page
 from stampede.runs.failed_objects import FAILED_OBJECTS
 from stampede.runs.objects_account import COUNTS
@@ -14,63 +14,63 @@ MOST_REASONS = 30
 LONGEST = 120
 
 
-def render(page: Page) -> Block | None:
-    """Nothing where no record counts objects."""
-    found = objects.of_cells(page.run)
-    if not any(one.counts["planned"] for one in found) and not any(one.open for one in found):
+def objects(page: Page) -> Block | None:
+    """None where no record counts objects."""
+    cells, failures = of_cells(page.run), failures_of(page.run)
+    if not any(cell.counts["planned"] for cell in cells) and not any(cell.open for cell in cells):
         return None
-    failures = objects.failures(page.run)
     return page.block(
         "objects",
         "Objects",
-        grid=_grid(page, found),
+        grid=_grid(page, cells),
         reasons=_reasons(page, failures) if failures.reasons else None,
         more=max(0, len(failures.reasons) - MOST_REASONS),
         failures=failures,
         file=FAILED_OBJECTS,
-        problems=_problems(found, failures) + objects.differences(page.run, found),
-        again=sum(one.again for one in found),
-        several=any(one.per_s for one in found),
+        problems=_problems(cells, failures) + differences(page.run, cells),
+        again=sum(cell.again for cell in cells),
+        several=any(cell.per_s for cell in cells),
     )
 
 
-def _grid(page: Page, found: list[CellObjects]) -> Grid:
-    cells = {page.key(cell): cell for cell in page.numbers["cells"]}
-    several = any(one.per_s for one in found)
+def _grid(page: Page, cells: list[CellObjects]) -> Grid:
+    figures = {page.key(cell): cell for cell in page.numbers["cells"]}
+    several = any(cell.per_s for cell in cells)
     lines = []
-    for one in found:
+    for cell in cells:
         entries = [
-            *(number(one.counts[name]) for name in COUNTS[:-1]),
-            _bad(one.counts["failed"]),
-            _bad(one.missing),
-            number(one.again),
-            _bad(one.open),
-            *([number(one.per_s, one.per_s and f"{one.per_s:,.0f}")] if several else []),
+            *(number(cell.counts[name]) for name in COUNTS[:-1]),
+            _bad(cell.counts["failed"]),
+            _bad(cell.missing),
+            number(cell.again),
+            _bad(cell.open),
+            *([number(cell.per_s, cell.per_s and f"{cell.per_s:,.0f}")] if several else []),
         ]
-        lines.append((cells[one.key], entries))
+        lines.append((figures[cell.key], entries))
     names = ("planned", "copied", "already there", "failed", "missing", "copied again", "unfinished messages")
     columns = [*map(Column, names), *([Column("aggregate", "per s")] if several else [])]
-    heads = len(page.grid("", "", [], lines[:1]).columns)
-    sums = [sum(one.counts[name] or 0 for one in found) for name in COUNTS]
-    others = [sum(one.missing or 0 for one in found), sum(one.again for one in found), sum(one.open for one in found)]
-    foot = Row([words("all cells"), *[BLANK] * (heads - 1), *map(number, [*sums, *others]), *[BLANK] * several])
-    return page.grid("objects-cells", "Objects by cell, without warm-ups", columns, lines, foot)
+    grid = page.grid("objects-cells", "Objects by cell, without warm-ups", columns, lines)
+    sums = [sum(cell.counts[name] or 0 for cell in cells) for name in COUNTS]
+    sums += [sum(getattr(cell, name) or 0 for cell in cells) for name in ("missing", "again", "open")]
+    foot = Row([words("all cells"), *[BLANK] * (grid.heads - 1), *map(number, sums), *[BLANK] * several])
+    return replace(grid, foot=foot)
 
 
 def _reasons(page: Page, failures: Failures) -> Grid:
-    cells = {page.key(cell): cell for cell in page.numbers["cells"]}
+    figures = {page.key(cell): cell for cell in page.numbers["cells"]}
     lines = []
-    for one in failures.reasons[:MOST_REASONS]:
-        entries = [
-            words(one.error_type),
-            number(one.count),
-            words(_short(one.example.get("source"))),
-            words(_short(one.example.get("destination"))),
-            words(_short(one.example.get("error_message"))),
-        ]
-        lines.append((cells[one.key], entries))
-    columns = [Column("error", words=True), Column("objects"), Column("first source", words=True),
-               Column("destination", words=True), Column("message", words=True)]  # fmt: skip
+    for reason in failures.reasons[:MOST_REASONS]:
+        texts = [str(reason.example.get(name) or "") for name in ("source", "destination", "error_message")]
+        texts = [text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…" for text in texts]
+        entries = [words(reason.error_type), number(reason.count), *map(words, texts)]
+        lines.append((figures[reason.key], entries))
+    columns = [
+        Column("error", words=True),
+        Column("objects"),
+        Column("first source", words=True),
+        Column("destination", words=True),
+        Column("message", words=True),
+    ]
     return page.grid("objects-reasons", "Why objects failed", columns, lines)
 
 
@@ -79,25 +79,17 @@ def _bad(value: int | None) -> Entry:
     return number(value, looks="bad" if value else "")
 
 
-def _short(value: object) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-def _problems(found: list[CellObjects], failures: Failures) -> list[str]:
+def _problems(cells: list[CellObjects], failures: Failures) -> list[str]:
     """Where the figures don't add up."""
     problems = []
-    if missing := [one for one in found if one.missing]:
-        count = sum(one.missing or 0 for one in missing)
-        problems.append(f"The records don’t say what became of {count:,} objects in {len(missing)} cells.")
-    named = Counter[object]()
-    for reason in failures.reasons:
-        named[reason.key] += reason.count
-    failed = sum(one.counts["failed"] or 0 for one in found)
-    if failed != named.total():
-        where = f"{FAILED_OBJECTS} lists {named.total():,}" if failures.there else f"{FAILED_OBJECTS} is missing"
+    if missing := [cell.missing for cell in cells if cell.missing]:
+        problems.append(f"The records don’t say what became of {sum(missing):,} objects in {len(missing)} cells.")
+    named = sum(reason.count for reason in failures.reasons)
+    failed = sum(cell.counts["failed"] or 0 for cell in cells)
+    if failed != named:
+        where = f"{FAILED_OBJECTS} lists {named:,}" if failures.there else f"{FAILED_OBJECTS} is missing"
         problems.append(f"The records count {failed:,} failed objects, but {where}.")
-    if unfinished := sum(one.open for one in found):
+    if unfinished := sum(cell.open for cell in cells):
         problems.append(
             f"Unfinished messages: {unfinished:,}. Their objects aren’t in the other columns; some may have been "
             "copied."

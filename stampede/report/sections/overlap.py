@@ -1,18 +1,19 @@
 """Did N really run at once? What overlap each cell reached, and what all its functions got together."""
 
 from stampede.phrases import percent, speed
-from stampede.report.figures import overlap_timeline, picture
+from stampede.report.figures.overlap_timeline import OverlapTimeline
 from stampede.report.grid import Column, Entry, Grid, number
 from stampede.report.sections.page import Block, Figures, Page
 
 
-def render(page: Page) -> Block:
-    """The section."""
+def overlap(page: Page) -> Block:
+    """The number of functions over time, in a picture and as figures."""
+    timeline = OverlapTimeline(page.subject)
     return page.block(
         "overlap",
         "Concurrency reached",
-        [picture(overlap_timeline, overlap_timeline.draw(page.drawn), page.drawn)],
-        left_out=overlap_timeline.left_out(page.drawn),
+        [timeline],
+        left_out=timeline.left_out(),
         grid=_grid(page),
     )
 
@@ -30,23 +31,23 @@ def _grid(page: Page) -> Grid:
         Column("in full overlap", "Mbit/s"),
     ]
     caption = f"Concurrency reached, and the aggregate throughput of all {page.experiment.worker[1]}"
-    lines = [(cell, _overlap(cell["parallelism"], page.key(cell).n)) for cell in page.numbers["cells"]]
+    lines = [(cell, _entries(cell["parallelism"], page.key(cell).n)) for cell in page.numbers["cells"]]
     return page.grid("parallelism", caption, columns, lines)
 
 
-def _overlap(found: Figures | None, n: int) -> list[Entry]:
-    if not found:
+def _entries(reached: Figures | None, n: int) -> list[Entry]:
+    if not reached:
         return [number(None)] * 9
-    window = found["window"] or {}
+    window = reached["window"] or {}
     return [
-        number(found["most_at_once"], looks="short" if found["most_at_once"] < n else ""),
-        number(found["mean_at_once"], f"{found['mean_at_once']:,.1f}"),
-        _from_ms(found["time_to_full_ms"]),
+        number(reached["most_at_once"], looks="short" if reached["most_at_once"] < n else ""),
+        number(reached["mean_at_once"], f"{reached['mean_at_once']:,.1f}"),
+        _from_ms(reached["time_to_full_ms"]),
         _from_ms(window.get("length_ms")),
-        _from_ms(found["span_ms"]),
-        number(found["share_of_span_at_full"], percent(found["share_of_span_at_full"])),
-        number(found["share_of_download_time_at_full"], percent(found["share_of_download_time_at_full"])),
-        number(found["mbit_per_s"], speed(found["mbit_per_s"])),
+        _from_ms(reached["span_ms"]),
+        number(reached["share_of_span_at_full"], percent(reached["share_of_span_at_full"])),
+        number(reached["share_of_download_time_at_full"], percent(reached["share_of_download_time_at_full"])),
+        number(reached["mbit_per_s"], speed(reached["mbit_per_s"])),
         number(window.get("mbit_per_s"), speed(window.get("mbit_per_s"))),
     ]
 

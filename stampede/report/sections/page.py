@@ -10,14 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from experiments import Experiment
+from stampede.report import templating
 from stampede.report.accounting import AccountBook, account_book
 from stampede.report.beside import Beside
-from stampede.report.figures import Picture
-from stampede.report.figures.series import Drawn, drawn
+from stampede.report.figures.picture import Picture
+from stampede.report.figures.subject import Subject
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
 from stampede.report.statistics import drift
 from stampede.report.summary import Summary
-from stampede.report.templating import rendered
 from stampede.runs.cell_key import Key, distinguishing, is_query
 from stampede.runs.run import Run
 
@@ -26,7 +26,7 @@ Figures = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Block:
-    """A section of the page: its id, its heading, in the navigation too, its HTML, and the pictures in it."""
+    """A section of the page: its id, its heading, in the navigation too, the HTML below it, and its pictures."""
 
     name: str
     heading: str
@@ -54,9 +54,9 @@ class Page:
         return account_book(self.run)
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def subject(self) -> Subject:
         """What its pictures are drawn from."""
-        return drawn(self.experiment, self.numbers)
+        return Subject.of(self.experiment, self.numbers)
 
     @cached_property
     def shown_axes(self) -> frozenset[str]:
@@ -69,7 +69,8 @@ class Page:
 
     def figure_of(self, cell: Figures, field: str) -> float | None:
         """The metric of a cell of statistics.json that is made of this field of its records."""
-        return next((cell["client"][one.name] for one in self.experiment.metrics if one.field == field), None)
+        names = [metric.name for metric in self.experiment.metrics if metric.field == field]
+        return cell["client"][names[0]] if names else None
 
     def is_query(self, key: Key) -> bool:
         """Whether Athena carried the operations of this cell out, and no function."""
@@ -79,15 +80,27 @@ class Page:
         """Whether the intervals of these rows, which compare cells, contain what drifted."""
         return drift.sentence(rows, self.numbers["cells"])
 
-    def block(self, name: str, heading: str, pictures: Sequence[Picture | None] = (), /, **more: Any) -> Block:
-        """The template of the section `name`, rendered; what isn't drawn is left out of the pictures."""
-        one, many = self.experiment.operation
+    def block(
+        self, name: str, heading: str, pictures: Sequence[Picture] = (), /, template: str = "", **more: Any
+    ) -> Block:
+        """The section `name`, by its macro in `template`, which usually has the same name. Pictures that have nothing
+        to show are left out."""
+        operation, operations = self.experiment.operation
         worker, workers = self.experiment.worker
-        context = {"run": self.run, "numbers": self.numbers, "one": one, "many": many} | more
-        context |= {"worker": worker, "workers": workers, "heading": heading}
-        named = {picture.name: picture for picture in pictures if picture}
-        html = rendered(f"sections/{name}.html.j2", context | {"pictures": named})
-        return Block(name, heading, html, list(named.values()))
+        shown = [picture for picture in pictures if picture.figure]
+        html = templating.section(
+            template or name,
+            name,
+            run=self.run,
+            numbers=self.numbers,
+            pictures=shown,
+            operation=operation,
+            operations=operations,
+            worker=worker,
+            workers=workers,
+            **more,
+        )
+        return Block(name, heading, html, shown)
 
     def grid(
         self,

@@ -2,60 +2,64 @@
 
 from stampede.experiment.parameters import known_parameters
 from stampede.phrases import NOTHING, percent
-from stampede.report.figures import picture
-from stampede.report.figures import rate as figure
+from stampede.report.figures.rate import Rate
 from stampede.report.grid import Column, Entry, Grid, number
 from stampede.report.sections.page import Block, Page
 from stampede.report.trajectories import SETTLED_S, Trajectory, trajectories
-from stampede.runs.cell_key import distinguishing
 
 
-def render(page: Page) -> Block | None:
-    """Nothing where no record has a course of two moments or more."""
-    found = trajectories(page.run)
-    if not found:
+def rate(page: Page) -> Block | None:
+    """None where no record has a time series of two moments or more."""
+    shown = trajectories(page.run)
+    if not shown:
         return None
-    shown, told = figure.chosen(found), distinguishing(one.key for one in found)
-    labels = [one.key.words_without((), told) for one in shown]
     limit_per_s = known_parameters(page.experiment.name)["s3_put_per_s"] if page.run.target == "aws" else None
-    drawn = figure.draw(shown, labels, limit_per_s)
+    picture = Rate(page.subject, shown, limit_per_s)
     measured = sum(1 for cell in page.numbers["cells"] if cell["count"])
     return page.block(
         "rate",
         "Rate over time",
-        [picture(figure, drawn, page.drawn)],
-        grid=_grid(page, found),
-        left_out=len(found) - len(shown),
-        too_short=measured - len(found),
+        [picture],
+        grid=_grid(page, shown),
+        left_out=picture.left_out,
+        too_short=measured - len(shown),
         settled_s=SETTLED_S,
         limit=limit_per_s,
-        several=any(one.key.n > 1 for one in found),
+        several=any(trajectory.key.n > 1 for trajectory in shown),
     )
 
 
-def _grid(page: Page, found: list[Trajectory]) -> Grid:
+def _grid(page: Page, shown: list[Trajectory]) -> Grid:
     cells = {page.key(cell): cell for cell in page.numbers["cells"]}
     lines = []
-    for one in found:
-        most = one.in_flight.max()
+    for trajectory in shown:
+        length_s, in_flight = trajectory.at_s[-1], trajectory.in_flight.max()
+        peak_per_s = trajectory.copied_per_s.max()
         entries = [
-            number(one.seq),
-            number(float(one.at_s[-1]), f"{one.at_s[-1]:,.0f}"),
-            *_rate(one, 0),
-            *_rate(one, SETTLED_S),
-            number(float(one.copied_per_s.max()), f"{one.copied_per_s.max():,.0f}"),
-            number(float(most), f"{most:,.0f}"),
+            number(trajectory.seq),
+            number(float(length_s), f"{length_s:,.0f}"),
+            *_rate(trajectory, 0),
+            *_rate(trajectory, SETTLED_S),
+            number(float(peak_per_s), f"{peak_per_s:,.0f}"),
+            number(float(in_flight), f"{in_flight:,.0f}"),
         ]
-        lines.append((cells[one.key], entries))
-    columns = [Column("message"), Column("length", "s"), Column("copied", "per s"), Column("SlowDown", "% of calls"),
-               Column(f"after {SETTLED_S} s", "per s"), Column("SlowDown", "% of calls"), Column("peak", "per s"),
-               Column("peak in flight")]  # fmt: skip
+        lines.append((cells[trajectory.key], entries))
+    columns = [
+        Column("message"),
+        Column("length", "s"),
+        Column("copied", "per s"),
+        Column("SlowDown", "% of calls"),
+        Column(f"after {SETTLED_S} s", "per s"),
+        Column("SlowDown", "% of calls"),
+        Column("peak", "per s"),
+        Column("peak in flight"),
+    ]
     return page.grid("rates", f"The median {page.experiment.operation[0]} of each cell", columns, lines)
 
 
-def _rate(one: Trajectory, from_s: float) -> list[Entry]:
-    found = one.rate_from(from_s)
-    if found is None:
+def _rate(trajectory: Trajectory, from_s: float) -> list[Entry]:
+    rate = trajectory.rate_from(from_s)
+    if rate is None:
         return [Entry(NOTHING)] * 2
-    per_s, slow = found
+    per_s, slow = rate
     return [number(per_s, f"{per_s:,.0f}"), number(slow, percent(slow), "bad" if slow > 0.02 and from_s else "")]

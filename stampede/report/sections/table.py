@@ -1,26 +1,28 @@
 """Ours beside the published figures, and what an operation took of the function."""
 
 from stampede.phrases import percent, seconds
-from stampede.report import table
 from stampede.report.beside import Row as Line
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
 from stampede.report.sections.page import Block, Page
+from stampede.report.table import FIGURE_SPACE, figures_text
 from stampede.runs.cell_key import Key
 from stampede.runs.cells import SECONDS
 
 
-def render(page: Page) -> Block:
-    """The section."""
+def table(page: Page) -> Block:
+    """Both tables; words where nothing was planned or measured."""
     summary, experiment = page.summary, page.experiment
-    told = [metric for metric in experiment.metrics if metric.reading]
+    # How the speeds of published rows were counted, where they were counted otherwise.
+    shown = {line.source for line in page.beside.rows if not line.measured}
+    otherwise = [table.reading for table in experiment.published if table.reading and table.label in shown]
     return page.block(
         "table",
         "Measured and published",
         caption=page.beside.caption,
         beside=_beside(page) if page.beside.rows else None,
-        published_readings=_readings_of_published(page),
+        published_readings=list(dict.fromkeys(otherwise)),
         taken=_taken(page),
-        readings=[metric.reading for metric in told],
+        readings=[metric.reading for metric in experiment.metrics if metric.reading],
         is_rate=experiment.speed.how == "rate",
         sums=[f"“{metric.label}”" for metric in experiment.metrics if metric.how == "sum"],
         origin=summary.origin,
@@ -30,13 +32,12 @@ def render(page: Page) -> Block:
 
 def _beside(page: Page) -> Grid:
     """One group a cell: the measured line, and under it the published one where there is one."""
-    told = page.beside.shown_axes
     groups: dict[Key, list[Row]] = {}
     for line in page.beside.rows:
         group = groups.setdefault(line.key, [])
         group.append(_row(page, line, again=bool(group)))
     caption = f"Seconds for one {page.experiment.operation[0]}, measured and published"
-    heads, speed = head_columns(page.experiment.axes, told), page.experiment.speed
+    heads, speed = head_columns(page.experiment.axes, page.beside.shown_axes), page.experiment.speed
     columns = [
         *heads,
         Column("where", words=True),
@@ -49,20 +50,13 @@ def _beside(page: Page) -> Grid:
     return Grid("cells", caption, columns, list(groups.values()), heads=len(heads), looks="beside")
 
 
-def _readings_of_published(page: Page) -> list[str]:
-    """How the speeds of the published rows were counted, where they were counted otherwise."""
-    shown = {line.source for line in page.beside.rows if not line.measured}
-    tables = (table for table in page.experiment.published if table.reading and table.label in shown)
-    return list(dict.fromkeys(table.reading for table in tables))
-
-
 def _row(page: Page, line: Line, *, again: bool) -> Row:
-    told, speed = page.beside.shown_axes, page.experiment.speed
-    count, *times, got, _ = (text.rstrip(table.FIGURE_SPACE) for text in table.figures_text(page.beside, line))
+    shown_axes, speed = page.beside.shown_axes, page.experiment.speed
+    count, *times, got, _ = (text.rstrip(FIGURE_SPACE) for text in figures_text(page.beside, line))
     most, at_n = line["most_at_once"], line["share_at_full_n"]
     short = most is not None and most < line.key.n
     entries: list[Entry] = [
-        *coordinates(line.key.plain, told, "again" if again else ""),
+        *coordinates(line.key.plain, shown_axes, "again" if again else ""),
         words(line.source, "source"),
         number(line["count"], count),
         *(number(line[name], text) for name, text in zip(SECONDS, times, strict=True)),
@@ -74,26 +68,25 @@ def _row(page: Page, line: Line, *, again: bool) -> Row:
 
 
 def _taken(page: Page) -> Grid | None:
-    """The metrics beside the time, for comparing ways; None when no record tells what the function spent. Those of
+    """The metrics beside the time, for comparing variants; None when no record tells what the function spent. Those of
     Athena's queries are in a section of their own."""
     cells = [cell for cell in page.numbers["cells"] if not page.is_query(page.key(cell))]
     metrics = page.experiment.metrics[1:]
     if page.experiment.athena is not None:
-        metrics = [one for one in metrics if any(cell["client"][one.name] is not None for cell in cells)]
+        metrics = [metric for metric in metrics if any(cell["client"][metric.name] is not None for cell in cells)]
     spent = [metric.name for metric in metrics if metric.name != page.experiment.speed.name]
     if all(cell["client"][name] is None for cell in cells for name in spent):
         return None
     lines = []
     for cell in cells:
         median = cell["seconds"]["median_s"]
-        found = [(cell["client"][metric.name], metric) for metric in metrics]
-        entries = [
-            number(value, None if value is None else f"{value:,.{metric.digits}f}",
-                   "bad" if metric.name == "retries" and value else "")
-            for value, metric in found
-        ]  # fmt: skip
-        lines.append((cell, [number(cell["count"]), number(median, seconds(median)), *entries]))
+        entries = [number(cell["count"]), number(median, seconds(median))]
+        for metric in metrics:
+            value = cell["client"][metric.name]
+            text = None if value is None else f"{value:,.{metric.digits}f}"
+            entries.append(number(value, text, "bad" if metric.name == "retries" and value else ""))
+        lines.append((cell, entries))
     columns = [Column("count"), Column("median", "s"), *(Column(metric.label, metric.unit) for metric in metrics)]
-    one = page.experiment.operation[0]
-    article = "an" if one[0] in "aeiou" else "a"
-    return page.grid("taken", f"Resources used by {article} {one}", columns, lines)
+    operation = page.experiment.operation[0]
+    article = "an" if operation[0] in "aeiou" else "a"
+    return page.grid("taken", f"Resources used by {article} {operation}", columns, lines)

@@ -36,8 +36,8 @@ def write(
     """A run of these calls/s by parallel limit, one for each message; the folder. `changes` stand in every record."""
     declared = EXPERIMENTS[experiment]
     limits = ",".join(map(str, speeds))
-    plan = make_plan(declared, "local", [f"parallel_limit={limits}", *settings],
-                     messages_per_concurrency=max(map(len, speeds.values())))  # fmt: skip
+    messages = max(map(len, speeds.values()))
+    plan = make_plan(declared, "local", [f"parallel_limit={limits}", *settings], messages_per_concurrency=messages)
     records = []
     for demand in sorted(demands(plan, infra_defaults({})), key=lambda one: one.values["parallel_limit"]):
         found = speeds[demand.values["parallel_limit"]]
@@ -45,17 +45,19 @@ def write(
         for seq, per_s in enumerate(found):
             worker = seq % demand.concurrency
             seconds = planned / per_s
-            told = {"elapsed_seconds": seconds, "planned": planned, "copied": planned, "already_there": 0, "failed": 0,
-                    "malformed": 0, "calls": planned, "calls_per_s": per_s, "call_p50_ms": 20.0, "call_p99_ms": 44.5,
-                    "peak_memory_mb": 31.5, "client_cpu_seconds": 0.8, "slowdowns": 0, "retries": 0,
-                    "started_at_ms": free_ms[worker], "finished_at_ms": free_ms[worker] + round(seconds * 1000),
-                    "sandbox_id": f"sandbox-{worker}", "run_id": folder.name, "bytes": planned * 10_000,
-                    "trajectory": course(max(1, round(seconds)), per_s)}  # fmt: skip
-            free_ms[worker] = told["finished_at_ms"] + 5
-            records.append(synthetic.record(declared, demand, seq, **(told | changes)))
+            account = {"planned": planned, "copied": planned, "calls": planned, "bytes": planned * 10_000}
+            account |= dict.fromkeys(("already_there", "failed", "malformed", "slowdowns", "retries"), 0)
+            account |= {"calls_per_s": per_s, "call_p50_ms": 20.0, "call_p99_ms": 44.5}
+            account |= {"peak_memory_mb": 31.5, "client_cpu_seconds": 0.8}
+            ended_ms = free_ms[worker] + round(seconds * 1000)
+            happened = {"elapsed_seconds": seconds, "started_at_ms": free_ms[worker], "finished_at_ms": ended_ms}
+            happened |= {"sandbox_id": f"sandbox-{worker}", "run_id": folder.name}
+            happened |= {"trajectory": course(max(1, round(seconds)), per_s)}
+            free_ms[worker] = ended_ms + 5
+            records.append(synthetic.record(declared, demand, seq, **(account | happened | changes)))
     folder.mkdir(parents=True)
-    manifest = {"format": 1, "run_id": folder.name, "experiment": experiment, "target": target, "plan": plan.as_dict(),
-                "cells": plan.as_dict()["cells"]}  # fmt: skip
+    manifest = {"format": 1, "run_id": folder.name, "experiment": experiment, "target": target}
+    manifest |= {"plan": plan.as_dict(), "cells": plan.as_dict()["cells"]}
     (folder / "run.json").write_text(json.dumps(manifest))
     save(folder, records)
     return folder

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import Axis, Experiment
+from experiments import Axis
 from experiments.download.declaration import DOWNLOAD
 from stampede.experiment.axes import concurrency_axis, memory_axis
 from stampede.experiment.by_size import BySize, Tariff
@@ -48,9 +48,17 @@ def _cell(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _published(storage_class: str) -> Published:
-    return Published("express", "AWS, published", "one host", columns={"avg_s": storage_class}, only={"unit": "s"},
-                     fixed={"storage": storage_class, "parallel": 1}, cell=_cell, objects_axis="objects",
-                     beside_any=("objects",))  # fmt: skip
+    return Published(
+        "express",
+        "AWS, published",
+        "one host",
+        columns={"avg_s": storage_class},
+        only={"unit": "s"},
+        fixed={"storage": storage_class, "parallel": 1},
+        cell=_cell,
+        objects_axis="objects",
+        beside_any=("objects",),
+    )
 
 
 SIZED = DOWNLOAD.with_(
@@ -79,14 +87,20 @@ SIZED = DOWNLOAD.with_(
     query="sizes",
     defaults={"architecture": "arm64"},
     published=(_published(BASE), _published(QUICK)),
-    compare=(Compare("between_classes", "choice", ("storage",), base=(BASE,), section="by_size"),
-             Compare("between_limits", "scale", ("parallel",))),
+    compare=(
+        Compare("between_classes", "choice", ("storage",), base=(BASE,), section="by_size"),
+        Compare("between_limits", "scale", ("parallel",)),
+    ),
     sections=("by_size", "choice", "calculator", "table", "athena", "spread", *LAST_SECTIONS),
-    by_size=BySize("storage", "size_bytes", moves=("operation", OPERATIONS),
-                   tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None),
+    by_size=BySize(
+        "storage",
+        "size_bytes",
+        moves=("operation", OPERATIONS),
+        tariffs=lambda prices: TARIFFS if "lambda_gb_s_arm64" in prices else None,
+    ),
     athena=AthenaQueries("operation", ("count",), lambda values: None),
     stand_ins={"storage": {QUICK: StandIn("a general purpose bucket", "“a general bucket”: no emulator has one.")}},
-)  # fmt: skip
+)
 
 
 def seconds_of(operation: str, storage: str, size_bytes: int, parallel: int, objects: int) -> float:
@@ -103,28 +117,36 @@ def write(
     parallels: Sequence[int] = (1, 64),
     queries: bool = True,
 ) -> Path:
-    """A run of both operations on both classes, and of queries; the folder."""  # fmt: skip
+    """A run of both operations on both classes, and of queries; the folder."""
     folder.mkdir(parents=True)
     dice, cells, records = random.Random(3), [], []
-    combinations = [(operation, storage, size, parallel) for operation in OPERATIONS for storage in (BASE, QUICK)
-                    for size in sizes for parallel in parallels]  # fmt: skip
+    combinations = list(product(OPERATIONS, (BASE, QUICK), sizes, parallels))
     combinations += [("count", storage, 10_000, 1) for storage in (BASE, QUICK)] if queries else []
     for operation, storage, size_bytes, parallel in combinations:
-        values = {"operation": operation, "storage": storage, "size_bytes": size_bytes, "parallel": parallel,
-                  "objects": min(1000, usual_count(operation, storage, size_bytes)), "memory_size": 2048,
-                  "concurrency_value": 1}  # fmt: skip
-        name = ",".join(f"{one}={value}" for one, value in values.items())
+        values = {
+            "operation": operation,
+            "storage": storage,
+            "size_bytes": size_bytes,
+            "parallel": parallel,
+            "objects": min(1000, usual_count(operation, storage, size_bytes)),
+            "memory_size": 2048,
+            "concurrency_value": 1,
+        }
+        name = ",".join(f"{variable}={value}" for variable, value in values.items())
         cells.append(values | {"cell": name})
         for seq in range(messages):
             records.append(_record(folder.name, name, values, seq, target, dice))
-    manifest = {"format": 1, "run_id": folder.name, "experiment": SIZED.name, "target": target, "cells": cells,
-                "plan": {"cells": cells, "fixed": {}, "swept": {}, "region": "us-east-1"},
-                "cost": {"items": [], "total_usd": 1.0, "prices": dict(prices), "prices_region": "us-east-1",
-                         "prices_date": "2026-05"}}  # fmt: skip
-    accounts = [{"cell": one["cell"], "sent": messages, "succeeded": messages, "failed": 0, "dead_lettered": 0,
-                 "duplicates": 0, "unaccounted": 0, "unexpected": 0} for one in cells]  # fmt: skip
-    sent = [{"cell": one["cell"], "seq": seq, "message_id": f"{one['cell']}-{seq}", "warm_up": 0}
-            for one in cells for seq in range(messages)]  # fmt: skip
+    manifest = {"format": 1, "run_id": folder.name, "experiment": SIZED.name, "target": target, "cells": cells}
+    manifest["plan"] = {"cells": cells, "fixed": {}, "swept": {}, "region": "us-east-1"}
+    known = {"prices": dict(prices), "prices_region": "us-east-1", "prices_date": "2026-05"}
+    manifest["cost"] = {"items": [], "total_usd": 1.0, **known}
+    names = [cell["cell"] for cell in cells]
+    nothing = dict.fromkeys(("failed", "dead_lettered", "duplicates", "unaccounted", "unexpected"), 0)
+    accounts = [{"cell": name, "sent": messages, "succeeded": messages, **nothing} for name in names]
+    sent = [
+        {"cell": name, "seq": seq, "message_id": f"{name}-{seq}", "warm_up": 0}
+        for name, seq in product(names, range(messages))
+    ]
     for file, rows in {"records": records, "sent": sent, "dead_letters": []}.items():
         (folder / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "run.json").write_text(json.dumps(manifest))
@@ -139,21 +161,15 @@ def _record(run_id: str, cell: str, values: Mapping[str, Any], seq: int, target:
     if operation in OPERATIONS:
         seconds = seconds_of(operation, values["storage"], size_bytes, values["parallel"], objects) * factor
         one_ms = 1000 * (REQUEST_S[operation, values["storage"]] + size_bytes * BYTE_S[operation, values["storage"]])
-        own |= {"request_p50_ms": one_ms, "request_p99_ms": 2.4 * one_ms, "objects_per_s": objects / seconds,
-                "session_ms": 41.0 if values["storage"] == QUICK else 0.0}  # fmt: skip
+        own |= {"request_p50_ms": one_ms, "request_p99_ms": 2.4 * one_ms}
+        own["session_ms"] = 41.0 if values["storage"] == QUICK else 0.0
     else:
         seconds = {BASE: 75.9, QUICK: 52.3}[values["storage"]] * factor
-        own |= {"queue_seconds": 0.2, "planning_seconds": 1.1, "engine_seconds": seconds - 1.3,
-                "objects_per_s": objects / seconds, "scanned_bytes": None if target == "local" else 7e9}  # fmt: skip
+        own |= {"queue_seconds": 0.2, "planning_seconds": 1.1, "engine_seconds": seconds - 1.3}
+        own["scanned_bytes"] = None if target == "local" else 7e9
     start = STARTED_MS + seq * 1000
-    return own | {
-        "run_id": run_id, "cell": cell, "seq": seq, "message_id": f"{cell}-{seq}", "attempt": 1, "warm_up": 0,
-        "concurrency_limit": 1, "elapsed_seconds": seconds, "started_at_ms": start, "finished_at_ms": start + 900,
-        "status": "ok", "cold_start": int(seq == 0), "sandbox_id": "one",
-        **{name: values[name] for name in ("operation", "storage", "size_bytes", "parallel", "objects")},
-    }  # fmt: skip
-
-
-def experiment() -> Experiment:
-    """The experiment, for a registry."""
-    return SIZED
+    own |= {name: values[name] for name in ("operation", "storage", "size_bytes", "parallel", "objects")}
+    own |= {"run_id": run_id, "cell": cell, "seq": seq, "message_id": f"{cell}-{seq}", "attempt": 1, "warm_up": 0}
+    own |= {"elapsed_seconds": seconds, "started_at_ms": start, "finished_at_ms": start + 900}
+    own |= {"status": "ok", "cold_start": int(seq == 0), "sandbox_id": "one", "concurrency_limit": 1}
+    return own | {"objects_per_s": objects / seconds}

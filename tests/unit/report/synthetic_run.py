@@ -11,24 +11,22 @@ from typing import Any
 
 STARTED_MS = 1_760_000_000_000
 MIB = 1024**2
+ITEM = ("service", "what", "quantity", "unit", "usd_per_unit", "usd")
+ITEMS = (
+    ("Lambda", "compute", 52650.0, "GB-s", 1.66667e-05, 0.877502),
+    ("Lambda", "requests", 320, "request", 2e-07, 0.000064),
+    ("S3", "GET", 2560, "request", 4e-07, 0.001024),
+    ("S3", "to Lambda in the region", 20.0, "GB", 0.0, 0.0),
+    ("Lambda", "provisioned pollers", 1.5, "poller-hour", None, None),
+)
 COST = {
     "prices_date": "2026-05",
     "prices_region": "us-east-1",
     "region": "us-east-1",
-    "items": [
-        {"service": "Lambda", "what": "compute", "quantity": 52650.0, "unit": "GB-s", "usd_per_unit": 1.66667e-05,
-         "usd": 0.877502},
-        {"service": "Lambda", "what": "requests", "quantity": 320, "unit": "request", "usd_per_unit": 2e-07,
-         "usd": 0.000064},
-        {"service": "S3", "what": "GET", "quantity": 2560, "unit": "request", "usd_per_unit": 4e-07, "usd": 0.001024},
-        {"service": "S3", "what": "to Lambda in the region", "quantity": 20.0, "unit": "GB", "usd_per_unit": 0.0,
-         "usd": 0.0},
-        {"service": "Lambda", "what": "provisioned pollers", "quantity": 1.5, "unit": "poller-hour",
-         "usd_per_unit": None, "usd": None},
-    ],
+    "items": [dict(zip(ITEM, item, strict=True)) for item in ITEMS],
     "total_usd": 0.87859,
     "expected_s": 400,
-}  # fmt: skip
+}
 
 CLIENT = {"first_byte_seconds": 0.012, "client_cpu_seconds": 0.031, "retries": 0, "requests": 4}
 # Memory, N, repeat (None when there is one only) and method (None when it isn't swept).

@@ -3,7 +3,7 @@
 import json
 
 from stampede.report.accounting import account_book, recounted
-from stampede.report.sections.errors import dead_letters, failures
+from stampede.report.sections.messages import dead_letters, failures
 from stampede.runs.run import load
 
 MESSY = {"memories": (1024,), "failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}

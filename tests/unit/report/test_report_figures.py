@@ -10,15 +10,13 @@ from matplotlib.figure import Figure
 from experiments.download.declaration import DOWNLOAD
 from stampede import report
 from stampede.report import statistics
-from stampede.report.figures import (
-    aggregate_throughput,
-    cold_starts,
-    drawing,
-    overlap_timeline,
-    seconds,
-    throughput_per_function,
-)
-from stampede.report.figures.series import drawn
+from stampede.report.figures import drawing
+from stampede.report.figures.aggregate_throughput import AggregateThroughput
+from stampede.report.figures.cold_starts import ColdStarts
+from stampede.report.figures.overlap_timeline import MOST_PANELS, OverlapTimeline
+from stampede.report.figures.seconds import Seconds
+from stampede.report.figures.subject import Subject
+from stampede.report.figures.throughput_per_function import ThroughputPerFunction
 from stampede.runs.run import load
 from tests.unit.report.handmade_run import key
 
@@ -32,12 +30,12 @@ def numbers(built_run):
 
 @pytest.fixture(scope="module")
 def plain(numbers):
-    return drawn(DOWNLOAD, numbers)
+    return Subject.of(DOWNLOAD, numbers)
 
 
 def changed(numbers, **parts):
-    """What is drawn of the same numbers with other parts."""
-    return drawn(DOWNLOAD, numbers | parts)
+    """The same numbers with other parts."""
+    return Subject.of(DOWNLOAD, numbers | parts)
 
 
 def labels(figure: Figure) -> list[str]:
@@ -55,7 +53,7 @@ def test_every_picture_is_the_same_bytes_every_time(make_run, built_run):
 
 
 def test_every_box_is_drawn_and_named(plain):
-    svg = drawing.svg(seconds.draw(plain, {}))
+    svg = Seconds(plain, {}).svg
     found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
     assert [label for label in found if label.startswith("N = ")] == ["N = 1", "N = 5", "N = 10"]
     assert [label for label in found if label.endswith(" MB")] == ["1,024 MB", "2,048 MB"]
@@ -64,21 +62,21 @@ def test_every_box_is_drawn_and_named(plain):
 
 def test_no_box_reaches_out_of_the_picture(plain, numbers):
     for one in (plain, changed(numbers, cells=many(numbers, 6))):
-        for axes in seconds.draw(one, {}).axes:
+        for axes in Seconds(one, {}).figure.axes:
             assert max(max(line.get_ydata(), default=0) for line in axes.lines) <= axes.get_ylim()[1]
 
 
 def test_a_cell_with_few_downloads_shows_each_of_them(plain):
     few = {key(1024, 1): [0.2, 0.21, 0.25]}
-    with_dots, without = (drawing.svg(seconds.draw(plain, times)) for times in (few, {}))
+    with_dots, without = (Seconds(plain, times).svg for times in (few, {}))
     assert with_dots.count("<use ") == without.count("<use ") + 3
 
 
 def test_the_ideal_is_flat_for_one_function_and_in_proportion_to_n_for_all(plain):
-    one = throughput_per_function.draw(plain, {}).axes[0]
+    one = ThroughputPerFunction(plain, {}).figure.axes[0]
     dashed = [line.get_ydata() for line in one.lines if line.get_linestyle() == "--"]
     assert [len(set(line)) for line in dashed] == [1, 1]
-    every = aggregate_throughput.draw(plain).axes[0]
+    every = AggregateThroughput(plain).figure.axes[0]
     for line in (line for line in every.lines if line.get_linestyle() == "--"):
         base = line.get_ydata()[0]
         assert list(line.get_ydata()) == pytest.approx([base, 5 * base, 10 * base])
@@ -89,7 +87,7 @@ def test_a_speed_without_an_interval_has_a_hollow_marker_and_no_bar(numbers):
     shown = next(one["mbit_per_s"] for one in cells if one["mbit_per_s"]["per_function_interval"])
     shown["per_function_interval"] = None
     before, after = (
-        throughput_per_function.draw(one, {}).axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
+        ThroughputPerFunction(one, {}).figure.axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
     )
     assert len(after.lines) == len(before.lines) - 3
     hollow = [[line.get_markerfacecolor() for line in one.lines].count(drawing.PAPER) for one in (before, after)]
@@ -112,7 +110,7 @@ def many(numbers, count):
 @pytest.mark.parametrize("count", [2, 6, 12])
 def test_many_series_are_small_multiples_with_their_names_on_them(numbers, count):
     of_many = changed(numbers, cells=many(numbers, count))
-    for figure in (throughput_per_function.draw(of_many, {}), aggregate_throughput.draw(of_many)):
+    for figure in (ThroughputPerFunction(of_many, {}).figure, AggregateThroughput(of_many).figure):
         shown = [axes for axes in figure.axes if axes.axison]
         assert len(shown) == (1 if count == 2 else count)
         assert {label for label in labels(figure) if label.endswith(" MB")} == {
@@ -124,10 +122,10 @@ def test_many_series_are_small_multiples_with_their_names_on_them(numbers, count
 
 def test_at_one_n_series_are_ranked_with_their_figures(numbers):
     of_one_n = changed(numbers, cells=[cell for cell in numbers["cells"] if cell["concurrency"] == 10])
-    found = labels(throughput_per_function.draw(of_one_n, {}))
+    found = labels(ThroughputPerFunction(of_one_n, {}).figure)
     assert [label for label in found if label.endswith(" MB")] == ["2,048 MB", "1,024 MB"]  # as fast as they are
     assert "815" in found and "807" in found
-    assert aggregate_throughput.draw(of_one_n) is None
+    assert AggregateThroughput(of_one_n).figure is None
 
 
 def test_what_all_series_have_in_common_is_in_no_label(built_run):
@@ -142,20 +140,20 @@ def test_the_full_overlap_window_is_shaded_where_n_was_reached_only(numbers):
     cells = copy.deepcopy(numbers["cells"])
     cells[0]["repeats"][0]["parallelism"]["window"] = None
     with_window, without = (
-        overlap_timeline.draw(one).axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
+        OverlapTimeline(one).figure.axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
     )
     assert len(with_window.patches) == len(without.patches) + 1
 
 
 def test_every_cell_has_its_timeline(plain):
-    panels = [label for label in labels(overlap_timeline.draw(plain)) if "MB, N = " in label]
+    panels = [label for label in labels(OverlapTimeline(plain).figure) if "MB, N = " in label]
     assert sorted(panels) == sorted(f"{m:,} MB, N = {n}" for m in (1024, 2048) for n in (1, 5, 10))
-    assert overlap_timeline.left_out(plain) == 0
+    assert OverlapTimeline(plain).left_out() == 0
 
 
 def test_timelines_beyond_the_room_are_counted(numbers):
     cells = [cell | {"concurrency": n} for n in range(1, 31) for cell in (numbers["cells"][0], numbers["cells"][3])]
-    assert overlap_timeline.left_out(changed(numbers, cells=cells)) == 60 - overlap_timeline.MOST_PANELS
+    assert OverlapTimeline(changed(numbers, cells=cells)).left_out() == 60 - MOST_PANELS
 
 
 def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
@@ -168,27 +166,27 @@ def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
 
 
 def test_nothing_is_drawn_without_records(built_run):
-    nothing = drawn(DOWNLOAD, statistics.statistics(load(built_run(lost=set(range(100))))))
-    assert seconds.draw(nothing, {}) is None
-    assert throughput_per_function.draw(nothing, {}) is None
-    assert aggregate_throughput.draw(nothing) is None
-    assert overlap_timeline.draw(nothing) is None
-    assert cold_starts.draw(nothing) is None
+    nothing = Subject.of(DOWNLOAD, statistics.statistics(load(built_run(lost=set(range(100))))))
+    assert Seconds(nothing, {}).figure is None
+    assert ThroughputPerFunction(nothing, {}).figure is None
+    assert AggregateThroughput(nothing).figure is None
+    assert OverlapTimeline(nothing).figure is None
+    assert ColdStarts(nothing).figure is None
 
 
 def test_cells_to_which_no_byte_came_have_no_aggregate_to_draw(numbers):
     empty = [one | {"parallelism": one["parallelism"] | {"mbit_per_s": 0.0}} for one in numbers["cells"]]
-    assert aggregate_throughput.draw(changed(numbers, cells=empty)) is None
+    assert AggregateThroughput(changed(numbers, cells=empty)).figure is None
 
 
 def test_more_series_than_colours_still_draw(numbers):
     of_many = changed(numbers, cells=many(numbers, 8))
-    assert drawing.svg(seconds.draw(of_many, {})).count("fill-opacity: 0.22") == 24
-    assert len(overlap_timeline.draw(of_many).axes) == 24
+    assert Seconds(of_many, {}).svg.count("fill-opacity: 0.22") == 24
+    assert len(OverlapTimeline(of_many).figure.axes) == 24
 
 
 def test_an_inlined_picture_follows_the_colours_of_the_page(plain):
-    inlined = drawing.inline(drawing.svg(seconds.draw(plain, {})), "one", "T", "W")
+    inlined = drawing.inline(Seconds(plain, {}).svg, "one", "T", "W")
     assert re.findall(r"#[0-9a-f]{6}\b", inlined) == []
     assert "var(--series-1)" in inlined
     assert "<!DOCTYPE" not in inlined

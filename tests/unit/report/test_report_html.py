@@ -14,7 +14,7 @@ from stampede import report
 from stampede.report import sections
 from stampede.report.html import page
 from stampede.report.sections import downloads
-from stampede.report.sections.environment import flattened, groups
+from stampede.report.sections.about import flattened, groups
 from stampede.report.statistics import statistics as numbers_of
 from stampede.report.summary import Summary
 from stampede.runs.run import load
@@ -207,7 +207,7 @@ def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_
     run = load(make_run())
     doubt = ["1,024 MB, N = 5: the saved query returned count = 49, but the records give 50."]
     read = sections.Page(run, numbers_of(run), Summary([], "a query", problems=doubt), table_of(run, []))
-    text = Page(page(read, [sections.renderer("table")(read)])).text
+    text = Page(page(read, [sections.SECTIONS["table"](read)])).text
     assert (
         text.index("The figures below are in doubt")
         < text.index("returned count = 49")

@@ -209,8 +209,8 @@ def test_the_published_copies_of_one_function_have_their_mean_their_runs_and_the
 
 def test_the_published_rates_of_a_host_are_those_of_its_instance_type():
     speed = EXPERIMENTS["copy_host"].speed
-    rates = [one for one in theirs("copy_host") if one.published.file == "copy_host_rate"]
-    found = {(one.key["instance_type"], one.key["parallel_limit"]): one.speed(speed) for one in rates}
+    cells = [cell for cell in theirs("copy_host") if cell.published.file == "copy_host_rate"]
+    found = {(cell.key["instance_type"], cell.key["parallel_limit"]): cell.speed(speed) for cell in cells}
     assert len(found) == 18
     assert found["m5a.8xlarge", 800] == 3043.3
     assert found["m5a.12xlarge", 800] == 3844.2

@@ -21,8 +21,8 @@ def failed(folder, rows):
 
 def row(record, **more):
     named = {name: record[name] for name in ("cell", "seq", "attempt")}
-    return named | {"slice": None, "line": None, "source": "a b", "destination": "x/a b", "error_type": "AccessDenied",
-                    "error_message": "Access Denied", **more}  # fmt: skip
+    named |= {"slice": None, "line": None, "source": "a b", "destination": "x/a b"}
+    return named | {"error_type": "AccessDenied", "error_message": "Access Denied"} | more
 
 
 def page(folder):
@@ -137,8 +137,8 @@ def resumed(folder, *, records=True):
     none."""
     first, *others = copied_run.records(folder)
     began = first["started_at_ms"]
-    second = first | {"attempt": 2, "copied": 400, "already_there": 600, "calls_per_s": 40, "elapsed_seconds": 10,
-                      "started_at_ms": began + 20_000, "finished_at_ms": began + 30_000}  # fmt: skip
+    second = first | {"attempt": 2, "copied": 400, "already_there": 600, "calls_per_s": 40, "elapsed_seconds": 10}
+    second |= {"started_at_ms": began + 20_000, "finished_at_ms": began + 30_000}
     killed = first | {"status": "error", "error_type": "Deadline", "copied": 600, "finished_at_ms": began + 6_000}
     del killed["elapsed_seconds"]
     copied_run.save(folder, [*([killed] if records else []), second, *others])

@@ -7,7 +7,7 @@ from stampede.planning import cost as estimates
 from stampede.planning.plan import make_plan
 from stampede.report import compare, html, statistics, table
 from stampede.report.compare_runs import Pair, Side, differences
-from stampede.report.sections import Page, cost, environment, throughput
+from stampede.report.sections import Page, about, cost, throughput
 from stampede.report.summary import summarised
 from stampede.runs import run
 from tests.unit.report.handmade_run import lasting, table_of, write
@@ -49,10 +49,10 @@ def test_the_page_says_where_it_was_measured_and_what_of_the_cost_is_known(writt
     plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
     found = run.load(written(cost=estimates.estimate(plan).as_dict(), plan=plan.as_dict()))
     page = page_of(found)
-    text = html.page(page, [cost.render(page), environment.render(page)])
+    text = html.page(page, [cost.cost(page), about.environment(page)])
     assert f"What {NAMED} charges isn’t known. On AWS this would have cost about $" in text
-    assert ("target", NAMED) in environment.groups(found)[0][1]
-    targets = [text for _, lines in environment.groups(found) for label, text in lines if label == "target"]
+    assert ("target", NAMED) in about.groups(found)[0][1]
+    targets = [text for _, lines in about.groups(found) for label, text in lines if label == "target"]
     assert targets == [NAMED]  # and not what --target was
 
 

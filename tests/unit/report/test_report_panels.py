@@ -127,8 +127,8 @@ def test_dollars_keep_their_meaning_when_small(usd, text):
 
 def test_time_spans_and_lists_read_naturally():
     assert [phrases.duration(value) for value in (9.6, 278, 4320)] == ["10 s", "4 min 38 s", "1 h 12 min"]
-    assert [phrases.minutes(value) for value in (-5, 2640, 5400, 5460, 22_860)] == [
-        "0 min", "44 min", "90 min", "1 h 31 min", "6 h 21 min"]  # fmt: skip
+    spans = {-5: "0 min", 2640: "44 min", 5400: "90 min", 5460: "1 h 31 min", 22_860: "6 h 21 min"}
+    assert {value: phrases.minutes(value) for value in spans} == spans
     assert [phrases.listed(list(parts)) for parts in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from stampede.report import load, statistics
 from stampede.report.compare_runs import Pair, Side, differences
-from stampede.report.sections import environment
+from stampede.report.sections import about
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import record
 
@@ -24,7 +24,7 @@ def ran(tmp_path):
 
 def of_sdks(run):
     """The lines of the environment that are about them."""
-    [(_, lines), *_] = environment.groups(run)
+    [(_, lines), *_] = about.groups(run)
     return {label: text for label, text in lines if label == "SDK" or label.startswith("standard mode")}
 
 

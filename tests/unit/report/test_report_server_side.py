@@ -25,7 +25,7 @@ def beside(folder, *rows, role=ROLE):
     )
     run = SimpleNamespace(directory=folder, experiment=EXPERIMENTS["copy"])
     grid = server_side._beside(
-        server_side.seen([one for one in rows if one.get("role") == role]), server_side._said(run)
+        server_side.seen([one for one in rows if one.get("role") == role]), server_side._recorded(run)
     )
     return [[entry.text for entry in group[0].entries] for group in grid.groups]
 
@@ -83,7 +83,7 @@ def test_lines_that_came_twice_and_a_run_without_own_lines_are_told(downloads):
 def test_what_s3_has_not_told_or_can_not_be_read_leaves_no_section(downloads, told):
     (downloads / server_side.FILE).write_text(told)
     run = report.load(downloads)
-    assert server_side.render(SimpleNamespace(run=run)) is None
+    assert server_side.server_side(SimpleNamespace(run=run)) is None
     assert any(server_side.FILE in one for one in run.warnings) == (told in ("[]", "{"))
 
 
@@ -116,4 +116,4 @@ def test_requests_that_s3_logs_nowhere_are_not_expected_of_it(tmp_path, experime
     rows = [one | {"requests": 100} for one in (logged, *not_logged)]
     (tmp_path / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     run = SimpleNamespace(directory=tmp_path, experiment=EXPERIMENTS[experiment])
-    assert server_side._said(run).requests == 100
+    assert server_side._recorded(run).requests == 100

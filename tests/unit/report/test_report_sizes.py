@@ -1,6 +1,7 @@
 """A choice of two by the size of an object: what is faster, what is cheaper, and from which size on."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from stampede import report
 from stampede.experiment.by_size import Tariff
 from stampede.phrases import decimal_size
 from stampede.report import prices
-from stampede.report.figures import by_size as figure
+from stampede.report.figures.by_size import BySize
+from stampede.report.figures.subject import Subject
 from stampede.report.sections.calculator import Numbers, answer, bill, even_reads
 from stampede.report.statistics import crossing
 from stampede.report.statistics.bootstrap import Resampled, Sample, interval
@@ -102,8 +104,10 @@ def claimed(factors, runs=150, count=12, spread=0.1):
     dice, times = np.random.default_rng(5), 0
     sizes = [10.0**at for at in range(3, 3 + len(factors))]
     for run in range(runs):
-        pairs = [[Sample(factor * dice.lognormal(0, spread, count), f"{name} {at} {run}")
-                  for name, factor in (("base", 1), ("ours", one))] for at, one in enumerate(factors)]  # fmt: skip
+        pairs = []
+        for at, own in enumerate(factors):
+            drawn = ((name, factor * dice.lognormal(0, spread, count)) for name, factor in (("base", 1), ("ours", own)))
+            pairs.append([Sample(values, f"{name} {at} {run}") for name, values in drawn])
         both = [[Resampled(float(np.median(one.values)), one.medians) for one in pair] for pair in pairs]
         told = [{"value": base.over(ours).value} | interval(base.over(ours).values, count) for base, ours in both]
         apart = [base.less(ours) for base, ours in both]
@@ -144,17 +148,17 @@ def usd(operation, storage, size_bytes, parallel):
     """What moving one object costs, from the tariffs as they stand in the module of the run."""
     seconds = sized_run.seconds_of(operation, storage, size_bytes, parallel, 1)
     tariff, size_gb = sized_run.TARIFFS[storage], size_bytes / 2**30
-    request, gigabyte = {"upload": (tariff.write_usd, tariff.write_gb_usd),
-                         "download": (tariff.read_usd, tariff.read_gb_usd)}[operation]  # fmt: skip
+    is_read = operation == "download"
+    request = tariff.read_usd if is_read else tariff.write_usd
+    gigabyte = tariff.read_gb_usd if is_read else tariff.write_gb_usd
     return request + size_gb * gigabyte + seconds * 2 * sized_run.PRICES["lambda_gb_s_arm64"]
 
 
 def test_time_and_cost_are_counted_for_every_operation_limit_and_size(aws):
     numbers, _ = aws
-    found = {(point["operation"], point["parallel"], point["size_bytes"]): point
-             for series in numbers["by_size"] for point in series["points"]}  # fmt: skip
-    assert found.keys() == {(operation, parallel, size) for operation in sized_run.OPERATIONS for parallel in (1, 64)
-                            for size in sized_run.SIZES}  # fmt: skip
+    points = [point for series in numbers["by_size"] for point in series["points"]]
+    found = {(point["operation"], point["parallel"], point["size_bytes"]): point for point in points}
+    assert found.keys() == set(product(sized_run.OPERATIONS, (1, 64), sized_run.SIZES))
     for (operation, parallel, size), point in found.items():
         base, ours = (sized_run.seconds_of(operation, one, size, parallel, 1) for one in ("standard", "express"))
         assert point["speedup"]["value"] == pytest.approx(base / ours, rel=0.1)
@@ -180,7 +184,9 @@ def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws)
 
 
 def test_the_picture_has_room_for_what_was_published(aws):
-    [speedups, _] = figure.draw(aws[0]["by_size"], [("read", 10_000, 40.0), ("write", 10_000, 0.01)]).axes
+    published = [("read", 10_000, 40.0), ("write", 10_000, 0.01)]
+    picture = BySize(Subject.of(sized_run.SIZED, aws[0]), "express", sized_run.BASE, published)
+    [speedups, _] = picture.figure.axes
     low, high = speedups.get_ylim()
     assert (low < 0.01, high > 40) == (True, True)
 
@@ -192,8 +198,8 @@ def test_one_in_more_slices_is_set_against_the_other_by_what_each_moved(built, t
     def sliced(run_id, cell, values, seq, target, dice):
         made = real(run_id, cell, values, seq, target, dice)
         if values["storage"] == sized_run.BASE:
-            made |= {"objects": values["objects"] // 2, "bytes": made["bytes"] // 2,
-                     "elapsed_seconds": made["elapsed_seconds"] / 2}  # fmt: skip
+            made |= {"objects": values["objects"] // 2, "bytes": made["bytes"] // 2}
+            made["elapsed_seconds"] /= 2
         return made
 
     monkeypatch.setattr(sized_run, "_record", sliced)
@@ -220,8 +226,8 @@ def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(l
         "a stand-in ran, so this says nothing about express"
     }
     assert {one["all"]["level"] for one in numbers["comparisons"]["between_classes"]} == {"cant_tell"}
-    assert not [claim for claim in ("is faster on", "is slower on", "cheaper on", "(faster)", "(slower)", "comes next")
-                if claim in page.text]  # fmt: skip
+    claims = ("is faster on", "is slower on", "cheaper on", "(faster)", "(slower)", "comes next")
+    assert not [claim for claim in claims if claim in page.text]
     assert "“a general bucket”: no emulator has one." in page.text
     assert "A general purpose bucket is the stand-in for express; its figures say nothing about express." in page.text
 
@@ -312,8 +318,9 @@ def test_one_that_is_cheaper_in_everything_is_so_at_any_number_of_reads():
 
 
 def test_a_second_is_priced_by_the_architecture_of_its_own_cell(tmp_path):
-    cells = [{"cell": name, "concurrency_value": 1, "memory_size": 512, "architecture": name}
-             for name in ("arm64", "x86_64")]  # fmt: skip
+    cells = [
+        {"cell": name, "concurrency_value": 1, "memory_size": 512, "architecture": name} for name in ("arm64", "x86_64")
+    ]
     plan = {"swept": {"architecture": ["arm64", "x86_64"]}, "fixed": {}, "cells": cells}
     (tmp_path / "run.json").write_text(json.dumps({"format": 1, "target": "aws", "plan": plan}))
     run = report.load(tmp_path)

@@ -11,7 +11,7 @@ from experiments.download.declaration import DOWNLOAD
 from stampede import report
 from stampede.report import consistency, statistics, table
 from stampede.report.measured import metrics, metrics_of, spreads
-from stampede.report.sections import choice
+from stampede.report.sections import variants
 from stampede.report.summary import summarised
 from stampede.runs import cells
 from stampede.runs.run import load
@@ -110,8 +110,8 @@ def test_every_number_of_a_run_with_several_ways_can_be_recomputed(folder):
 
 def test_each_n_is_compared_with_the_smallest_of_its_own_way_only(folder):
     compared = statistics.statistics(load(folder))["comparisons"]
-    pairs = [(one["method"], one["sink"], one["base"]["method"], one["base"]["sink"])
-             for one in compared["against_smallest_n"]]  # fmt: skip
+    rows = compared["against_smallest_n"]
+    pairs = [(row["method"], row["sink"], row["base"]["method"], row["base"]["sink"]) for row in rows]
     assert pairs == [(*way, *way) for way in sorted(WAYS)]
     assert compared["between_memories"] == []
     # Downloads at N = 5 took five times as long in every way.
@@ -120,7 +120,7 @@ def test_each_n_is_compared_with_the_smallest_of_its_own_way_only(folder):
 
 
 def test_a_ratio_to_the_fastest_is_rounded_outwards_as_in_the_headline():
-    found = choice._fastest({"against_fastest": {"ratio_of_medians": {"low": 1.3669, "high": 2.7109}}})
+    found = variants._against_fastest({"against_fastest": {"ratio_of_medians": {"low": 1.3669, "high": 2.7109}}})
     assert found.text == "1.36 to 2.72 × as long"
 
 

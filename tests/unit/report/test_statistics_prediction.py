@@ -5,8 +5,8 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.model.parameters import CALIBRATION, Parameter
 from stampede.report import load, statistics
-from stampede.report.figures import predicted_seconds
-from stampede.report.figures.series import drawn
+from stampede.report.figures.predicted_seconds import PredictedSeconds
+from stampede.report.figures.subject import Subject
 from stampede.report.sections.prediction import _basis
 from stampede.runs.prediction import Prediction
 from tests.unit.report import handmade_run
@@ -151,7 +151,7 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
         "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (predicted: "
         "never) with 1,024 MB, N = 2."
     ]
-    assert predicted_seconds.draw(drawn(EXPERIMENTS["download"], numbers)) is None
+    assert PredictedSeconds(Subject.of(EXPERIMENTS["download"], numbers)).figure is None
 
 
 def test_without_ranges_nothing_is_a_miss(tmp_path):

@@ -1,4 +1,5 @@
-"""What went wrong: error records and dead letters, grouped so that the same failure is one line."""
+"""Where every message went, and what went wrong: error records and dead letters, grouped so that the same failure is
+one line."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,11 +41,18 @@ class DeadLetters:
     example: str
 
 
-def render(page: Page) -> Block:
-    """The section."""
+def accounting(page: Page) -> Block:
+    """Where every message went."""
+    cell_words = page.run.cell_words
+    return page.block("accounting", "Accounting", template="messages", book=page.book, cell_words=cell_words)
+
+
+def errors(page: Page) -> Block:
+    """What went wrong."""
     return page.block(
         "errors",
         "Errors",
+        template="messages",
         failures=failures(page.run),
         attempts=_attempts(page),
         dead_letters=dead_letters(page.run),
@@ -54,45 +62,48 @@ def render(page: Page) -> Block:
 
 def failures(run: Run) -> list[Failure]:
     """The error records of `run` by cell and error type, the most frequent first within a cell."""
-    errors, succeeded = run.errors, distinct(run.done["message"])
-    found = []
-    for cell, of_cell in errors.by_cell_id().items():
+    succeeded = distinct(run.done["message"])
+    groups = []
+    for cell, of_cell in run.errors.by_cell_id().items():
         name = NO_ORDER if cell == UNKNOWN else run.names.cells[cell]
         for kind in np.unique(of_cell["kind"]).tolist():
             records = of_cell.where(of_cell["kind"] == kind)
             messages = distinct(records["message"])
             recovered = int(np.isin(messages[messages != NO_MESSAGE], succeeded).sum())
-            example = errors.examples[cell, kind]
-            found.append(Failure(name, errors.kinds[kind], len(records), len(messages), recovered, example))
-    return sorted(found, key=lambda failure: (run.order(failure.cell), -failure.records, failure.error_type))
+            example = run.errors.examples[cell, kind]
+            groups.append(Failure(name, run.errors.kinds[kind], len(records), len(messages), recovered, example))
+    return sorted(groups, key=lambda failure: (run.order(failure.cell), -failure.records, failure.error_type))
 
 
 def dead_letters(run: Run) -> list[DeadLetters]:
     """The dead letters of `run` by cell."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for letter in run.dead_letters:
-        groups.setdefault(_cell(letter), []).append(letter)
+        groups.setdefault(str(letter.get("cell") or NO_ORDER), []).append(letter)
     return [
         DeadLetters(cell, len(letters), str(letters[0].get("body") or "")[:BODY_LENGTH])
         for cell, letters in sorted(groups.items(), key=lambda group: run.order(group[0]))
     ]
 
 
-def _cell(row: dict[str, Any]) -> str:
-    return str(row.get("cell") or NO_ORDER)
-
-
 def _attempts(page: Page) -> Grid:
     """How many needed another attempt, and what else left a record."""
-    names = ("sent", "count", "retried", "errors", "duplicates", "warm_ups", "warm_up_errors")
+    operations = page.experiment.operation[1]
+    labels = {
+        "sent": "sent",
+        "count": operations,
+        "retried": "retried",
+        "errors": "error records",
+        "duplicates": "duplicates",
+        "warm_ups": "warm-ups",
+        "warm_up_errors": "failed warm-ups",
+    }
     lines = []
     for cell in page.numbers["cells"]:
-        bad = {name: "bad" if name in ("errors", "warm_up_errors") and cell[name] else "" for name in names}
-        lines.append((cell, [number(cell[name], looks=bad[name]) for name in names]))
-    many = page.experiment.operation[1]
-    columns = [Column("sent"), Column(many), Column("retried"), Column("error records"), Column("duplicates"),
-               Column("warm-ups"), Column("failed warm-ups")]  # fmt: skip
-    grid = page.grid("attempts", f"{many.capitalize()}, retries and errors", columns, lines)
+        bad = {name: "bad" if cell[name] else "" for name in ("errors", "warm_up_errors")}
+        lines.append((cell, [number(cell[name], looks=bad.get(name, "")) for name in labels]))
+    caption = f"{operations.capitalize()}, retries and errors"
+    grid = page.grid("attempts", caption, [Column(label) for label in labels.values()], lines)
     totals = page.numbers["totals"]
-    sums = [number(totals["downloads" if name == "count" else name]) for name in names]
+    sums = [number(totals["downloads" if name == "count" else name]) for name in labels]
     return replace(grid, foot=Row([words("total"), *[BLANK] * (grid.heads - 1), *sums]))

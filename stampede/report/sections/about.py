@@ -1,4 +1,5 @@
-"""Where a run took place, from run.json, as labels and texts."""
+"""What the page rests on: where the run took place, how it was counted, and what it showed of the assumptions about
+AWS."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,43 +7,75 @@ from typing import Any
 
 from stampede.phrases import size_words
 from stampede.report import sdks
+from stampede.report.grid import Column, Grid, number, single_lines, words
 from stampede.report.sections.page import Block, Page
+from stampede.runs import evidence as stored_evidence
 from stampede.runs.run import Run
 
 GROUPS = (("machine", "Machine"), ("versions", "Versions"), ("account", "Account"), ("plan", "Plan"))
 TARGETS = {"local": "local: the embedded AWS on this machine", "aws": "AWS"}
 
 
-def render(page: Page) -> Block:
-    """The section."""
-    return page.block("environment", "Environment", environment=groups(page.run))
+def counting(page: Page) -> Block:
+    """The rules that are sentences, by name."""
+    rules = [(name.replace("_", " "), text) for name, text in page.numbers["rules"].items() if isinstance(text, str)]
+    return page.block("counting", "Definitions", template="about", rules=rules)
+
+
+def evidence(page: Page) -> Block | None:
+    """None where no drain with --target aws has made its checks."""
+    stored = stored_evidence.stored(page.run.directory, page.run.warnings)
+    if "checks" not in stored:
+        return None
+    lines = [
+        [
+            words(row["assumption"], "wrapped"),
+            words(row["outcome"], "bad" if row["outcome"] == stored_evidence.CONTRADICTED else ""),
+            number(row["held"]),
+            number(row["contradicted"]),
+            words(row["figures"], "wrapped"),
+        ]
+        for row in stored_evidence.rows(stored)
+    ]
+    columns = [
+        Column("assumption", words=True),
+        Column("outcome", words=True),
+        Column("held"),
+        Column("contradicted"),
+        Column("figures", words=True),
+    ]
+    caption = "Assumptions about AWS that this run checked"
+    grid = Grid("evidence-checks", caption, columns, single_lines(lines), heads=1)
+    is_aws = page.run.target == "aws"
+    return page.block("evidence", "Evidence", template="about", checks=grid, is_aws=is_aws, file=stored_evidence.FILE)
+
+
+def environment(page: Page) -> Block:
+    """What run.json says of the machine, the versions, the account and the plan."""
+    return page.block("environment", "Environment", template="about", groups=groups(page.run))
 
 
 def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """(heading, [(label, text)]) for every part of run.json that says something; the run itself comes first."""
+    manifest, finished = run.manifest, moment(run.manifest.get("finished_at"))
+    if not finished:
+        # The end of a flood by hand isn't noted, and its plan has no order of cells.
+        is_sweep = "order" in (manifest.get("plan") or {})
+        finished = "unknown: the run may have been interrupted" if is_sweep else "not recorded for a flood by hand"
     own = [
         ("run", run.run_id),
         ("experiment", run.experiment.name),
         ("target", TARGETS.get(run.target) or (run.source if run.not_aws else run.target)),
         ("region", run.region or ""),
-        ("started", moment(run.manifest.get("started_at"))),
-        ("finished", moment(run.manifest.get("finished_at")) or _without_end(run)),
-        ("results format", str(run.manifest.get("format", ""))),
-        ("Stampede", str(run.manifest.get("stampede_version", ""))),
+        ("started", moment(manifest.get("started_at"))),
+        ("finished", finished),
+        ("results format", str(manifest.get("format", ""))),
+        ("Stampede", str(manifest.get("stampede_version", ""))),
         *sdks.rows(run),
     ]
-    found = [("Run", [(label, text) for label, text in own if text])]
-    for name, heading in GROUPS:
-        lines = flattened(_short(run.manifest.get(name)))
-        if lines:
-            found.append((heading, lines))
-    return found
-
-
-def _without_end(run: Run) -> str:
-    """Why run.json has no end: that of a flood by hand isn't noted, and its plan has no order of cells."""
-    is_sweep = "order" in (run.manifest.get("plan") or {})
-    return "unknown: the run may have been interrupted" if is_sweep else "not recorded for a flood by hand"
+    parts = [("Run", [(label, text) for label, text in own if text])]
+    parts += [(heading, flattened(_short(manifest.get(name)))) for name, heading in GROUPS]
+    return [(heading, lines) for heading, lines in parts if lines]
 
 
 def _short(part: object) -> object:
@@ -59,12 +92,13 @@ def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:
     if isinstance(value, Mapping):
         named = ((f"{prefix}: {name}" if prefix else name, part) for name, part in value.items())
         return [pair for name, part in named for pair in flattened(part, name)]
+    label = prefix.replace("_", " ")
     if prefix.endswith("_bytes") and type(value) is int:
-        return [(_label(prefix.removesuffix("_bytes")), size_words(value))]
+        return [(label.removesuffix(" bytes"), size_words(value))]
     if isinstance(value, list) and any(isinstance(part, Mapping | list) for part in value):
         return [pair for at, part in enumerate(value, start=1) for pair in flattened(part, f"{prefix} {at}")]
     text = ", ".join(map(_text, value)) or "none" if isinstance(value, list) else _text(value)
-    return [(_label(prefix), text)] if prefix else []
+    return [(label, text)] if prefix else []
 
 
 def moment(value: object) -> str:
@@ -84,10 +118,6 @@ def duration_s(run: Run) -> float | None:
         return (end - start).total_seconds()
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _text(value: Any) -> str:
