@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stampede.cli.tables import print_rows
 from stampede.model.prediction import Prediction
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Cell, Plan, cell_name, cells_words
 from stampede.stacks import hcl
+from stampede.tables import print_rows
 
 PREDICTED = ("share_at_n", "avg_s", "binds")
 HEADINGS = {

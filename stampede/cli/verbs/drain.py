@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 
 from loader.drain import drain
-from stampede.cli.tables import print_rows
 from stampede.errors import UsageError
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, check, stored_accounts
@@ -15,6 +14,7 @@ from stampede.stacks import target as targets
 from stampede.stacks.place import is_at, refuse_another
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
+from stampede.tables import print_rows
 
 
 def run(arguments: argparse.Namespace) -> int:

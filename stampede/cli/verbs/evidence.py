@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from stampede.cli.tables import print_rows
 from stampede.errors import UsageError
 from stampede.runs import evidence
 from stampede.runs.folder import RunFolder
+from stampede.tables import print_rows
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,7 +23,6 @@ from loader.flood import check, flood, orders
 from loader.manifest import check_manifest
 from loader.seeding import events_of
 from loader.sqs.sending import Outcome
-from stampede.cli.tables import print_rows
 from stampede.cli.verbs.order_option import order_of
 from stampede.errors import UsageError
 from stampede.planning.plan import cell_name
@@ -34,6 +33,7 @@ from stampede.stacks.place import refuse_another
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
 from stampede.sweep.description import settings_of
+from stampede.tables import print_rows
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,13 +13,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from stampede.cli.tables import print_rows
 from stampede.errors import UsageError
 from stampede.planning.cost import price_list, prices
 from stampede.progress import say
 from stampede.stacks import endpoints, regions
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
+from stampede.tables import print_rows
 
 COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
 UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")

@@ -19,7 +19,6 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.checkout import QUERIES
-from stampede.cli.tables import print_rows
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.insights import EventsError, InsightsError, check, export, number_text, with_filters
@@ -30,6 +29,7 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.place import words
 from stampede.sweep import server_side
+from stampede.tables import print_rows
 
 # Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
 _PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
