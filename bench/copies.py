@@ -12,7 +12,7 @@ from bench import copy_clients, download, rounds, tools
 from bench.download import Gateway, Side
 from bench.errors import BenchError
 from bench.front import front
-from bench.measure import Entry, Samples
+from bench.measure import Entry
 from bench.table import figure
 
 CALLS, CLI_CALLS = 3000, 10
@@ -79,7 +79,7 @@ def parallel_100(runs: int) -> tuple[Entry, str]:
             for limit, calls in PARALLEL_CALLS.items()
         ]
         rounds.in_turn(sides, runs, seconds_a_round=10)
-    samples = Samples(*(tuple(one["calls_per_s"] for one in side.measured) for side in sides))
+    samples = rounds.samples(*sides, "calls_per_s")
     told = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
     setting = f"{told}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
     return samples.entry("copy_parallel_100", "copies/s", higher_is_better=True), setting

@@ -196,12 +196,7 @@ def _alternate(
     say(f"{name}: {runs} runs of each side in turn after one to warm up (about {(runs + 1) * 3} s)")
     for side in sides:
         side.run()
-    return alternate(
-        lambda: figure(sides[0]()),
-        lambda: figure(sides[1]()),
-        runs,
-        lambda side, run, value: say(f"  run {run} {side}: {value:,.3f} {unit}", style="dim"),
-    )
+    return alternate(lambda: figure(sides[0]()), lambda: figure(sides[1]()), runs, unit)
 
 
 def _figures(whole: dict[str, float], seconds: float, client_cpu_s: float, received_bytes: float) -> dict[str, float]:

@@ -39,10 +39,6 @@ class Sides:
     loop: Side
     s5cmd: Side
 
-    def samples(self, peer: Side, name: str) -> Samples:
-        """Every run's value of one figure, ours and a peer's."""
-        return Samples(*(tuple(one[name] for one in side.measured) for side in (self.ours, peer)))
-
 
 def up(runs: int) -> tuple[Entry, str]:
     """Objects/s of uploads against the published loop."""
@@ -70,7 +66,7 @@ def down_s5cmd(runs: int) -> tuple[Entry, str]:
 
 def cpu(runs: int) -> tuple[Entry, str]:
     """Client CPU an object, half of them up and half down, against the published loop."""
-    both = [sides.samples(sides.loop, "cpu_ms") for sides in measured(runs)]
+    both = [rounds.samples(sides.ours, sides.loop, "cpu_ms") for sides in measured(runs)]
     ours, peer = (zip(*(getattr(one, side) for one in both), strict=True) for side in ("ours", "peer"))
     samples = Samples(*(tuple(sum(pair) / 2 for pair in pairs) for pairs in (ours, peer)))
     told = "; ".join(_sentence(side) for sides in measured(runs) for side in (sides.ours, sides.loop))
@@ -78,7 +74,7 @@ def cpu(runs: int) -> tuple[Entry, str]:
 
 
 def _rate(name: str, sides: Sides, peer: Side) -> tuple[Entry, str]:
-    entry = sides.samples(peer, "objects_per_s").entry(name, "objects/s", higher_is_better=True)
+    entry = rounds.samples(sides.ours, peer, "objects_per_s").entry(name, "objects/s", higher_is_better=True)
     return entry, f"{setting()}; {_sentence(sides.ours)}; {_sentence(peer)}"
 
 

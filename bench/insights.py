@@ -25,6 +25,7 @@ from typing import Any
 from bench.child import RSS_UNIT_BYTES
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
+from bench.process import output_of
 from stampede.progress import say
 
 NAME = "insights_summary_1m"
@@ -180,12 +181,7 @@ def _measured(name: str, logs: Path, runs: int, ours: str = "ours") -> tuple[Ent
         return report["seconds"]
 
     say(f"{name}: {runs} runs of each side in turn (about {runs * 14} s)")
-    samples = alternate(
-        lambda: measure(ours),
-        lambda: measure("peer"),
-        runs,
-        lambda side, run, value: say(f"  run {run} {side}: {value:.2f} s", style="dim"),
-    )
+    samples = alternate(lambda: measure(ours), lambda: measure("peer"), runs, "s")
     _compare(answers[ours], answers["peer"])
     first_ms, later_ms = in_child("compile", logs)["rows"][0]
     sizes = ", ".join(
@@ -200,17 +196,7 @@ def _measured(name: str, logs: Path, runs: int, ours: str = "ours") -> tuple[Ent
 
 def in_child(side: str, logs: Path) -> dict[str, Any]:
     """Rows, seconds and peak memory (MiB) of one side, run in a process of its own."""
-    import subprocess
-
-    command = [sys.executable, "-m", "bench.insights", side, str(logs)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"{side} didn't finish within {TIMEOUT_S} s") from None
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        raise BenchError(f"{side} failed: {last[:300]}")
-    return json.loads(done.stdout)
+    return json.loads(output_of([sys.executable, "-m", "bench.insights", side, str(logs)], side, TIMEOUT_S))
 
 
 def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
@@ -225,9 +211,6 @@ def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
 
 def main(side: str, logs: str) -> None:
     """Run one side and print its report as JSON."""
-    if side != "peer":
-        pass
-
     started = time.perf_counter()
     rows = SIDES[side](Path(logs))
     seconds = time.perf_counter() - started

@@ -35,5 +35,9 @@ def sentence(side: Side) -> str:
 
 def entry(name: str, ours: Side, peer: Side, figure: str, unit: str) -> Entry:
     """Compare one figure, of which less is better. Raises BenchError when a side has none."""
-    samples = Samples(*(tuple(one[figure] for one in side.measured) for side in (ours, peer)))
-    return samples.entry(name, unit, higher_is_better=False)
+    return samples(ours, peer, figure).entry(name, unit, higher_is_better=False)
+
+
+def samples(ours: Side, peer: Side, figure: str) -> Samples:
+    """One figure of every run of two sides."""
+    return Samples(*(tuple(run[figure] for run in side.measured) for side in (ours, peer)))

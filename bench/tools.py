@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import BenchError
+from bench.process import output_of
 from stampede.progress import say
 
 POM = Path(__file__).with_name("pom.xml")
@@ -64,16 +64,16 @@ def elasticmq_jars() -> Path:
     """The folder with ElasticMQ's jars, fetched if it isn't there (about a minute). Raises BenchError."""
     pins = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]  # another pin, another folder
 
-    def fetch(folder: Path) -> None:
+    def fill(folder: Path) -> None:
         maven = require("mvn", "fetching ElasticMQ")
         goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
         say("fetching ElasticMQ with Maven (about a minute, once)")
-        run(
+        fetch(
             [maven, "-B", "-q", "-f", str(POM), goal, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
             "fetching ElasticMQ with Maven",
         )
 
-    return once(cache_dir() / "bench" / f"elasticmq-{pins}", fetch)
+    return once(cache_dir() / "bench" / f"elasticmq-{pins}", fill)
 
 
 def elasticmq_version(jars: Path) -> str:
@@ -88,7 +88,7 @@ def go_binary(tool: GoTool) -> Path:
     def build(folder: Path) -> None:
         go = require("go", f"building {tool.package}")
         say(f"building {tool.package} {tool.version} with Go (about a minute, once)")
-        run(
+        fetch(
             [go, "install", f"{tool.package}@{tool.version}"],
             f"building {tool.package} {tool.version}",
             # Outside any module, so that no go.mod or vendor folder of the place we are called from matters.
@@ -118,24 +118,8 @@ def once(folder: Path, fill: Callable[[Path], None]) -> Path:
     return folder
 
 
-def run(
+def fetch(
     command: list[str], doing: str, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            env=os.environ | (environment or {}),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=FETCH_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"{doing} took more than {FETCH_TIMEOUT_S} s; is the registry reachable?") from None
-    if done.returncode != 0:
-        said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        telling = next((line for line in said if "ERROR" in line), said[-1] if said else "it printed nothing")
-        raise BenchError(f"{doing} failed with status {done.returncode}: {telling[:300]}")
+    """Run a command that gets something from a registry. Raises BenchError."""
+    output_of(command, doing, FETCH_TIMEOUT_S, environment, folder, when_late="; is the registry reachable?")

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,10 +134,10 @@ def named(columns: Sequence[Column], width: int) -> str:
     return f"not shown in {width} columns: {', '.join(column.name for column in columns)}; --format csv has them"
 
 
-def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> list[str]:
-    """The lines of a table in Markdown; its first `texts` columns stand on the left, the numbers after them on the
+def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> list[str]:
+    """The lines of a table in Markdown; the columns with `texts`, by their heads, stand on the left, numbers on the
     right."""
-    sides = ["---" if place < texts else "---:" for place in range(len(heads))]
+    sides = ["---" if head in texts else "---:" for head in heads]
     return [f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows)]
 
 
