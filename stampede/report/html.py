@@ -38,9 +38,9 @@ def problems(read: Page) -> list[str]:
     return [*read.summary.problems, *read.book.problems]
 
 
-def warnings(read: Page) -> list[str]:
+def warnings(read: Page, resume: str | None = None) -> list[str]:
     """What of the run is missing or damaged."""
-    return [*unfinished.sentences(read.run), *_no_records(read), *read.run.warnings, *read.summary.warnings]
+    return [*unfinished.sentences(read.run, resume), *_no_records(read), *read.run.warnings, *read.summary.warnings]
 
 
 def _no_records(read: Page) -> list[str]:
