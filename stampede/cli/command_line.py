@@ -10,6 +10,7 @@ import difflib
 import errno
 import importlib
 import importlib.metadata
+import logging
 import os
 import shutil
 import signal
@@ -113,6 +114,8 @@ def _run(arguments: list[str] | None) -> int:
         build_parser([]).print_help(sys.stderr)
         return EXIT_USAGE
     parsed = build_parser([verb for verb in VERBS if verb in arguments]).parse_args(arguments)
+    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines about that.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
     except BrokenPipeError:

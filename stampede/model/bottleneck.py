@@ -124,10 +124,10 @@ def _ways_to_n(scenario: Scenario, flood: Flood, asked: Flood) -> Iterator[tuple
 
 def _shared(found: Evaluation) -> Iterator[Bottleneck]:
     """The shared limits that slow the operations."""
-    capacity = {limit.name: limit.per_s[0] for limit in found.limits}
+    limits = {limit.name: limit for limit in found.limits}
     for name, share in sorted(found.course.binds.items(), key=lambda one: (-one[1], one[0])):
         if share >= SLOWED:
-            yield Bottleneck(SHARED, f"{name}: {_amount(capacity[name])} a second for all", name)
+            yield Bottleneck(SHARED, f"{name}: {_amount(limits[name].per_s[0])} {limits[name].unit}", name)
 
 
 def _amount(per_s: float) -> str:
