@@ -88,7 +88,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     each = MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
     coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
-    (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
+    (demand,) = demands(plan, {name: variable.default for name, variable in declared().items()})
     scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
         work = theirs.published.work(demand.values, parameters)
@@ -97,7 +97,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
     courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
-    return mean(one.of_first["avg_s"] if _is_first_read(theirs) else one.avg_s for one in courses)
+    return mean(course.of_first["avg_s"] if _is_first_read(theirs) else course.avg_s for course in courses)
 
 
 def _is_first_read(theirs: Theirs) -> bool:
@@ -110,9 +110,9 @@ def document(text: str) -> str:
     """The page with its generated parts made anew. Raises ValueError where one has no place in it."""
     for name, make in (("parameters", _parameters), ("published", _published)):
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, found, rest = text.partition(begin)
+        before, opened, rest = text.partition(begin)
         _, closed, after = rest.partition(end)
-        if not found or not closed:
+        if not opened or not closed:
             raise ValueError(f"{DOCUMENT.name} has no place for {name}: put {begin.strip()} and {end} there")
         text = f"{before}{begin}\n{make()}\n{end}{after}"
     return text

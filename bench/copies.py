@@ -38,8 +38,8 @@ def cpu_aws_cli(runs: int) -> tuple[Entry, str]:
 
 def _cpu(name: str, runs: int, peer: int) -> tuple[Entry, str]:
     sides = baselines(runs)
-    told = "; ".join(_sentence(side) for side in (sides[0], sides[peer]))
-    return rounds.entry(name, sides[0], sides[peer], "cpu_ms", "CPU-ms/call"), f"{setting()}; {told}"
+    sentences = "; ".join(_sentence(side) for side in (sides[0], sides[peer]))
+    return rounds.entry(name, sides[0], sides[peer], "cpu_ms", "CPU-ms/call"), f"{setting()}; {sentences}"
 
 
 @functools.cache  # the entries and the table come from the same runs
@@ -80,8 +80,10 @@ def parallel_100(runs: int) -> tuple[Entry, str]:
         ]
         rounds.in_turn(sides, runs, seconds_a_round=10)
     samples = rounds.samples(*sides, "calls_per_s")
-    told = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
-    setting = f"{told}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
+    calls_words = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
+    setting = (
+        f"{calls_words}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
+    )
     return samples.entry("copy_parallel_100", "copies/s", higher_is_better=True), setting
 
 

@@ -73,13 +73,13 @@ SLOW_SECONDS, REFUSAL_MS = 30, 15
 def adaptive_slow(runs: int) -> tuple[Entry, str]:
     """Copies that S3 accepted of those that the limit allows, in the worst of the cases; each runs once."""
     shares = [_slow_share(*case) for case in SLOW_CASES]
-    told = [
+    cases = [
         f"{workers} x {parallel} calls at once on {limit}/s, {latency_ms} ms a copy: {share:.3f}"
         for (limit, workers, latency_ms, parallel), share in zip(SLOW_CASES, shares, strict=True)
     ]
     samples = Samples((min(shares),), (1.0,))
     setting = f"the front {STORE.words}, {REFUSAL_MS} ms a SlowDown, {SLOW_SECONDS} s per case"
-    return samples.entry("copy_adaptive_slow", "of the limit", higher_is_better=True), "; ".join([setting, *told])
+    return samples.entry("copy_adaptive_slow", "of the limit", higher_is_better=True), "; ".join([setting, *cases])
 
 
 def _slow_share(limit_per_s: int, workers: int, latency_ms: int, parallel: int) -> float:
@@ -101,17 +101,17 @@ def fair(runs: int) -> tuple[Entry, str]:
 def _entry(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> tuple[Entry, str]:
     minutes = list(_minutes(name, behind, limit_per_s, min(runs, MOST_RUNS), workers))
     share = limit_per_s / workers
-    samples = Samples(tuple(one.rates[0] for one in minutes), (share,) * len(minutes))
+    samples = Samples(tuple(minute.rates[0] for minute in minutes), (share,) * len(minutes))
     setting = (
         f"the front {behind.words}, {limit_per_s:,} writes/s per prefix, {LATENCY_MS} ms per answer, "
         f"{RUN_SECONDS} s per run"
     )
-    told = []
-    for one in minutes:
-        together = "" if workers == 1 else f", together {sum(one.rates) / limit_per_s:.3f} of the limit, "
-        shares = "" if workers == 1 else "each " + " ".join(f"{rate / share:.2f}" for rate in one.rates)
-        told.append(f"{one}{together}{shares}")
-    return samples.entry(name, "copies/s", higher_is_better=True), "; ".join([setting, *told])
+    lines = []
+    for minute in minutes:
+        together = "" if workers == 1 else f", together {sum(minute.rates) / limit_per_s:.3f} of the limit, "
+        shares = "" if workers == 1 else "each " + " ".join(f"{rate / share:.2f}" for rate in minute.rates)
+        lines.append(f"{minute}{together}{shares}")
+    return samples.entry(name, "copies/s", higher_is_better=True), "; ".join([setting, *lines])
 
 
 def _minutes(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> Iterator[Minute]:
@@ -123,9 +123,9 @@ def _minutes(name: str, behind: Behind, limit_per_s: int, runs: int, workers: in
             made = stack.enter_context(download.place(throttling.url))
             copy_clients.put_master(made)
             rates = _rates(made, limit_per_s, workers, MOST_IN_FLIGHT, RUN_SECONDS)
-            one = Minute(rates, settled_slow_downs(throttling.status()))
-        say(f"  run {run}: {one}", style="dim")
-        yield one
+            minute = Minute(rates, settled_slow_downs(throttling.status()))
+        say(f"  run {run}: {minute}", style="dim")
+        yield minute
 
 
 def _rates(made: Gateway, limit_per_s: int, workers: int, parallel: int, seconds: int) -> tuple[float, ...]:
@@ -138,13 +138,15 @@ def _rates(made: Gateway, limit_per_s: int, workers: int, parallel: int, seconds
             orders.append((prefix, manifests.enter_context(copy_clients.manifest(made, prefix, rows))))
         with ThreadPoolExecutor(workers) as pool:
             records = list(pool.map(lambda order: copy_clients.record(made, *order, parallel, *options), orders))
-    return tuple(sorted(one["calls_per_s"] for one in records))
+    return tuple(sorted(record["calls_per_s"] for record in records))
 
 
 def settled_slow_downs(status: dict[str, Any]) -> float:
     """The part of all writes that were answered SlowDown from SETTLING_SECONDS after the first second of load on."""
     seconds = status["writes"][f"{BUCKET}/"]["by_second"]
-    begin = next((one["t_s"] for one in seconds if one["accepted"] > 1), 0) + SETTLING_SECONDS  # 1: the master's PUT
-    settled = [one for one in seconds if one["t_s"] >= begin]
-    refused, accepted = (sum(one[what] for one in settled) for what in ("slow_downs", "accepted"))
+    begin = (
+        next((second["t_s"] for second in seconds if second["accepted"] > 1), 0) + SETTLING_SECONDS
+    )  # 1: the master's PUT
+    settled = [second for second in seconds if second["t_s"] >= begin]
+    refused, accepted = (sum(second[what] for second in settled) for what in ("slow_downs", "accepted"))
     return refused / max(1, refused + accepted)

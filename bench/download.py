@@ -121,7 +121,7 @@ class Side:
 
     def sentence(self) -> str:
         """The medians of all that was measured, in words."""
-        median = {name: statistics.median(one[name] for one in self.measured) for name in self.measured[0]}
+        median = {name: statistics.median(run[name] for run in self.measured) for name in self.measured[0]}
         return (
             f"{self.label}: {median['cpu_s']:.3f} CPU-s and {median['wall_s']:.2f} s the whole process "
             f"({median['client_cpu_s']:.3f} CPU-s and {median['seconds']:.3f} s the download alone), "
@@ -167,7 +167,7 @@ def stream_wall(runs: int) -> tuple[Entry, str]:
         parameters = {"Bucket": BUCKET, "Key": KEY}
         url = made.client().generate_presigned_url("get_object", parameters, ExpiresIn=3600)
         sides = ours(made, "stream", "discard"), peer(made, "bare_socket", url)
-        samples = _alternate(name, sides, runs, lambda one: OBJECT_MB / one["seconds"], "MiB/s")
+        samples = _alternate(name, sides, runs, lambda run: OBJECT_MB / run["seconds"], "MiB/s")
     return samples.entry(name, "MiB/s", higher_is_better=True), _setting(sides, made)
 
 
@@ -184,7 +184,7 @@ def against_download_file(
         with gateway(tls=tls) as made:
             put_object(made)
             sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
-            samples = _alternate(name, sides, runs, lambda one: one[figure] * 2**30 / OBJECT_BYTES, unit)
+            samples = _alternate(name, sides, runs, lambda run: run[figure] * 2**30 / OBJECT_BYTES, unit)
         return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
 
     return measure

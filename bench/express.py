@@ -66,11 +66,12 @@ def down_s5cmd(runs: int) -> tuple[Entry, str]:
 
 def cpu(runs: int) -> tuple[Entry, str]:
     """Client CPU an object, half of them up and half down, against the published loop."""
-    both = [rounds.samples(sides.ours, sides.loop, "cpu_ms") for sides in measured(runs)]
-    ours, peer = (zip(*(getattr(one, side) for one in both), strict=True) for side in ("ours", "peer"))
-    samples = Samples(*(tuple(sum(pair) / 2 for pair in pairs) for pairs in (ours, peer)))
-    told = "; ".join(_sentence(side) for sides in measured(runs) for side in (sides.ours, sides.loop))
-    return samples.entry("express_cpu", "CPU-ms/object", higher_is_better=False), f"{setting()}; {told}"
+    up_ms, down_ms = (rounds.samples(sides.ours, sides.loop, "cpu_ms") for sides in measured(runs))
+    ours_ms = tuple((up + down) / 2 for up, down in zip(up_ms.ours, down_ms.ours, strict=True))
+    peer_ms = tuple((up + down) / 2 for up, down in zip(up_ms.peer, down_ms.peer, strict=True))
+    samples = Samples(ours_ms, peer_ms)
+    sentences = "; ".join(_sentence(side) for sides in measured(runs) for side in (sides.ours, sides.loop))
+    return samples.entry("express_cpu", "CPU-ms/object", higher_is_better=False), f"{setting()}; {sentences}"
 
 
 def _rate(name: str, sides: Sides, peer: Side) -> tuple[Entry, str]:
@@ -166,9 +167,9 @@ def _counted(store: Front, request: str, objects: int, run: Callable[[], dict[st
     before = store.status()
     took = run()
     after = store.status()
-    asked = after["requests"].get(request, 0) - before["requests"].get(request, 0)
-    if asked != objects:
-        raise BenchError(f"{asked} {request.upper()} requests for {objects} objects: this run can't be compared")
+    requests = after["requests"].get(request, 0) - before["requests"].get(request, 0)
+    if requests != objects:
+        raise BenchError(f"{requests} {request.upper()} requests for {objects} objects: this run can't be compared")
     return took | {"server_cpu_ms": (after["cpu_s"] - before["cpu_s"]) * 1000 / objects}
 
 

@@ -99,9 +99,9 @@ def _write_records(folder: RunFolder) -> int:
 
 
 def _child(function: str, *arguments: str | int) -> dict[str, float]:
-    """Call a function of this file in a process of its own (folders are told by their paths)."""
-    told = ", ".join(repr(one) for one in arguments)
-    return run_child([sys.executable, "-c", f"from bench import flood_memory; flood_memory.{function}({told})"])
+    """Call a function of this file in a process of its own (folders by their paths)."""
+    call = f"flood_memory.{function}({', '.join(map(repr, arguments))})"
+    return run_child([sys.executable, "-c", f"from bench import flood_memory; {call}"])
 
 
 if __name__ == "__main__":

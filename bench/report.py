@@ -36,9 +36,9 @@ def report_1m(runs: int) -> tuple[Entry, str]:
         peaks = {"report": 0.0, "peer": 0.0}
 
         def measure(side: str, path: Path) -> float:
-            found = insights.in_child(side, path)
-            peaks[side] = max(peaks[side], found["peak_mb"])
-            return found["seconds"]
+            measured = insights.in_child(side, path)
+            peaks[side] = max(peaks[side], measured["peak_mb"])
+            return measured["seconds"]
 
         say(f"{NAME}: {runs} runs of each side in turn (about {runs * 90} s)")
         samples = alternate(

@@ -24,7 +24,7 @@ def in_turn(sides: Sequence[Side], runs: int, seconds_a_round: int) -> None:
 
 def median(side: Side, figure: str) -> float:
     """The median of one figure (`wall_s`, `cpu_s`, `peak_mb`) of all runs of a side."""
-    return statistics.median(one[figure] for one in side.measured)
+    return statistics.median(run[figure] for run in side.measured)
 
 
 def sentence(side: Side) -> str:

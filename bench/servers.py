@@ -16,7 +16,8 @@ from pathlib import Path
 
 from bench import tools
 from bench.errors import BenchError
-from bench.process import HOST, free_port, get, output_of, running
+from bench.process import get, output_of, running
+from stampede.emulator.ministack import HOST, free_port
 
 ACCESS_KEY, SECRET_KEY, REGION = "test", "test", "us-east-1"
 RAM_FOLDER = Path("/dev/shm")

@@ -105,8 +105,8 @@ def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
             world.process(message(seconds))
             yield world.timeout(1 / MESSAGES_PER_S)
 
-    for one in range(1, workers - AT_ONCE + 1):
-        world.process(absent(one * 60 / PER_MINUTE))
+    for number in range(1, workers - AT_ONCE + 1):
+        world.process(absent(number * 60 / PER_MINUTE))
     world.process(loader())
     world.run()
     return max(ended)

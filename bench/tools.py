@@ -6,7 +6,6 @@ Maven and Go use this machine's own configuration of registries. A second run fi
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,12 +14,13 @@ from pathlib import Path
 
 from bench.errors import BenchError
 from bench.process import output_of
+from stampede.emulator.build_cache import cache_folder
 from stampede.progress import say
 
 POM = Path(__file__).with_name("pom.xml")
 FETCH_TIMEOUT_S = 600
 
-WAYS_TO_GET = {
+HOW_TO_GET = {
     "java": "install a Java runtime, 17 or newer (Debian: `apt-get install openjdk-17-jre-headless`)",
     "mvn": "install Apache Maven, 3.8 or newer (Debian: `apt-get install maven`)",
     "openssl": "install OpenSSL, 1.1.1 or newer (Debian: `apt-get install openssl`)",
@@ -44,19 +44,11 @@ TOXIPROXY = GoTool("github.com/Shopify/toxiproxy/v2/cmd/server", "v2.5.0", "serv
 VERSITYGW = GoTool("github.com/versity/versitygw/cmd/versitygw", "v1.8.0", "versitygw")
 
 
-def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where fetched servers are kept: $STAMPEDE_CACHE_DIR, else $XDG_CACHE_HOME/stampede, else ~/.cache/stampede."""
-    if chosen := environment.get("STAMPEDE_CACHE_DIR"):
-        return Path(chosen)
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stampede"
-
-
 def require(tool: str, purpose: str) -> str:
     """The path of an installed program; raises BenchError naming it, what needs it and how to get it."""
     path = shutil.which(tool)
     if path is None:
-        raise BenchError(f"{tool} is missing: {purpose} needs it; {WAYS_TO_GET[tool]}")
+        raise BenchError(f"{tool} is missing: {purpose} needs it; {HOW_TO_GET[tool]}")
     return path
 
 
@@ -73,7 +65,7 @@ def elasticmq_jars() -> Path:
             "fetching ElasticMQ with Maven",
         )
 
-    return once(cache_dir() / "bench" / f"elasticmq-{pins}", fill)
+    return once(cache_folder() / "bench" / f"elasticmq-{pins}", fill)
 
 
 def elasticmq_version(jars: Path) -> str:
@@ -97,7 +89,7 @@ def go_binary(tool: GoTool) -> Path:
         )
 
     name = tool.package.split("/")[2]
-    return once(cache_dir() / "bench" / f"{name}-{tool.version}", build) / tool.binary
+    return once(cache_folder() / "bench" / f"{name}-{tool.version}", build) / tool.binary
 
 
 def once(folder: Path, fill: Callable[[Path], None]) -> Path:

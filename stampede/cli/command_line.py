@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        near = difflib.get_close_matches(str(value), [str(one) for one in action.choices or ()], n=1)
+        near = difflib.get_close_matches(str(value), [str(choice) for choice in action.choices or ()], n=1)
         if near and value not in action.choices:
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
         super()._check_value(action, value)

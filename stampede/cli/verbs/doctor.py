@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -80,7 +79,15 @@ def refuse(findings: Iterable[Finding], plan: Plan) -> None:
 
 
 def _print_estimate(estimated: Estimate) -> None:
-    print_rows([_bill_row(item) for item in estimated.items], "table")
+    rows = []
+    for item in estimated.items:
+        per_unit, usd = "unknown", "unknown"
+        if item.usd is not None:
+            per_unit, usd = f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."), f"{item.usd:.4f}"
+        quantity = f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}"
+        row = {"service": item.service, "what": item.what, "quantity": quantity, "unit": item.unit}
+        rows.append(row | {"USD per unit": per_unit, "USD": usd})
+    print_rows(rows, "table")
     print()
     for sentence in estimated.sentences():
         print(sentence)
@@ -108,15 +115,3 @@ def summary(findings: Sequence[Finding]) -> str:
         f"{count} {status}{'s' if count > 1 else ''}" for status in (PROBLEM, WARNING) if (count := counts[status])
     ]
     return ", ".join(words) or f"all {len(findings)} checks passed"
-
-
-def _bill_row(item: cost.Item) -> dict[str, Any]:
-    unknown = item.usd is None
-    return {
-        "service": item.service,
-        "what": item.what,
-        "quantity": f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}",
-        "unit": item.unit,
-        "USD per unit": "unknown" if unknown else f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."),
-        "USD": "unknown" if unknown else f"{item.usd:.4f}",
-    }

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     count = _count(arguments, target, load)
     check_manifest(target)
     if events_of(target, in_order):
-        options = "".join(f" --order {one}" for one in arguments.order)
+        options = "".join(f" --order {setting}" for setting in arguments.order)
         say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count)

@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     cells = []
     with bar() as progress:
         task = progress.add_task("cells", total=len(plan.cells()), note="")
-        for one in predicting.predicted_cells(plan, defaults, given):
-            cells.append(one)
+        for predicted in predicting.predicted_cells(plan, defaults, given):
+            cells.append(predicted)
             progress.advance(task)
     rows = simulated_rows(experiment, plan, cells, defaults, given)
     print_simulated(experiment, rows, given.parameters, arguments.format)
