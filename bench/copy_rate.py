@@ -144,9 +144,8 @@ def _rates(made: Gateway, limit_per_s: int, workers: int, parallel: int, seconds
 def settled_slow_downs(status: dict[str, Any]) -> float:
     """The part of all writes that were answered SlowDown from SETTLING_SECONDS after the first second of load on."""
     seconds = status["writes"][f"{BUCKET}/"]["by_second"]
-    begin = (
-        next((second["t_s"] for second in seconds if second["accepted"] > 1), 0) + SETTLING_SECONDS
-    )  # 1: the master's PUT
+    loaded = [second["t_s"] for second in seconds if second["accepted"] > 1]  # 1 is the master's PUT
+    begin = (loaded[0] if loaded else 0) + SETTLING_SECONDS
     settled = [second for second in seconds if second["t_s"] >= begin]
     refused, accepted = (sum(second[what] for second in settled) for what in ("slow_downs", "accepted"))
     return refused / max(1, refused + accepted)

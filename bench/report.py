@@ -79,8 +79,8 @@ def write_run(folder: Path, records: int, seed: int = SEED) -> None:
                 stored.write(message + "\n")
                 events.writelines(_log_lines(message, seq, finished_ms, f"{seq % n:032x}"))
                 cell = f"memory_size={memory_mb},concurrency_value={n}"
-                sent.write(f'{{"cell": "{cell}", "seq": {seq}, "message_id": "{seq:032x}", "sent_at_ms": {FIRST_MS}, '
-                           f'"possible_duplicate": 0, "warm_up": 0}}\n')  # fmt: skip
+                line = {"cell": cell, "seq": seq, "message_id": f"{seq:032x}", "sent_at_ms": FIRST_MS}
+                sent.write(json.dumps(line | {"possible_duplicate": 0, "warm_up": 0}) + "\n")
                 last_ms = finished_ms
             began_ms = last_ms + 60_000
     plan = {"swept": {"memory_size": MEMORIES_MB, "concurrency_value": CONCURRENCIES}, "fixed": {}, "repeats": 1}
