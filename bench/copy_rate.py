@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench import copy_clients, download, servers, tools
@@ -55,16 +56,6 @@ class Minute:
         return f"{rates} copies/s, {self.slow_downs:.2%} SlowDown after {SETTLING_SECONDS} s{missed}, 0 failed"
 
 
-def adaptive(runs: int) -> tuple[Entry, str]:
-    """Copies/s against S3's own limit of a prefix, before the store of keys alone."""
-    return _entry("copy_adaptive_rate", STORE, STORE_LIMIT_PER_S, runs, 1)
-
-
-def adaptive_versitygw(runs: int) -> tuple[Entry, str]:
-    """Copies/s against a limit that versitygw can serve here."""
-    return _entry("copy_adaptive_rate_versitygw", VERSITYGW, VERSITYGW_LIMIT_PER_S, runs, 1)
-
-
 # Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
 SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
 SLOW_SECONDS, REFUSAL_MS = 30, 15
@@ -93,12 +84,8 @@ def _slow_share(limit_per_s: int, workers: int, latency_ms: int, parallel: int) 
         return throttling.status()["accepted"] / (limit_per_s * SLOW_SECONDS)
 
 
-def fair(runs: int) -> tuple[Entry, str]:
-    """Three workers on one limit: copies/s of the slowest against its third."""
-    return _entry("copy_fair", STORE, STORE_LIMIT_PER_S, runs, WORKERS)
-
-
-def _entry(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> tuple[Entry, str]:
+def shared(name: str, behind: Behind, limit_per_s: int, workers: int, runs: int) -> tuple[Entry, str]:
+    """Copies/s of the slowest of so many workers on one limit against its share."""
     minutes = list(_minutes(name, behind, limit_per_s, min(runs, MOST_RUNS), workers))
     share = limit_per_s / workers
     samples = Samples(tuple(minute.rates[0] for minute in minutes), (share,) * len(minutes))
@@ -149,3 +136,13 @@ def settled_slow_downs(status: dict[str, Any]) -> float:
     settled = [second for second in seconds if second["t_s"] >= begin]
     refused, accepted = (sum(second[what] for second in settled) for what in ("slow_downs", "accepted"))
     return refused / max(1, refused + accepted)
+
+
+ENTRIES = {
+    "copy_adaptive_rate": partial(shared, "copy_adaptive_rate", STORE, STORE_LIMIT_PER_S, 1),
+    "copy_adaptive_rate_versitygw": partial(
+        shared, "copy_adaptive_rate_versitygw", VERSITYGW, VERSITYGW_LIMIT_PER_S, 1
+    ),
+    "copy_adaptive_slow": adaptive_slow,
+    "copy_fair": partial(shared, "copy_fair", STORE, STORE_LIMIT_PER_S, WORKERS),
+}

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,23 +172,17 @@ def stream_wall(runs: int) -> tuple[Entry, str]:
     return samples.entry(name, "MiB/s", higher_is_better=True), _setting(sides, made)
 
 
-def against_download_file(
-    name: str, method: str, sink: str, figure: str, *, tls: bool = False
-) -> Callable[[int], tuple[Entry, str]]:
-    """The measurement `name`: our `method` to `sink` against boto3's `download_file` to a file, over HTTP or HTTPS.
+def against_download_file(name: str, method: str, sink: str, figure: str, tls: bool, runs: int) -> tuple[Entry, str]:
+    """Our `method` to `sink` against boto3's `download_file` to a file, over HTTP or HTTPS.
 
     `figure` is "cpu_s" (CPU seconds a GiB, the whole process) or "seconds" (the download alone).
     """
     unit = "CPU-s/GiB" if figure == "cpu_s" else "s"
-
-    def measure(runs: int) -> tuple[Entry, str]:
-        with gateway(tls=tls) as made:
-            put_object(made)
-            sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
-            samples = _alternate(name, sides, runs, lambda run: run[figure] * 2**30 / OBJECT_BYTES, unit)
-        return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
-
-    return measure
+    with gateway(tls=tls) as made:
+        put_object(made)
+        sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
+        samples = _alternate(name, sides, runs, lambda run: run[figure] * 2**30 / OBJECT_BYTES, unit)
+    return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
 
 
 def _alternate(
@@ -216,3 +211,16 @@ def _setting(sides: tuple[Side, Side], made: Gateway) -> str:
 @contextmanager
 def _nothing() -> Iterator[None]:
     yield None
+
+
+ENTRIES = {
+    name: partial(against_download_file, name, method, sink, figure, name.endswith("_https"))
+    for name, method, sink, figure in (
+        ("download_stream_cpu", "stream", "discard", "cpu_s"),
+        ("download_stream_cpu_https", "stream", "discard", "cpu_s"),
+        ("download_ranges_cpu", "ranges", "tmp", "cpu_s"),
+        ("download_ranges_wall", "ranges", "tmp", "seconds"),
+        ("download_crt_cpu", "crt", "tmp", "cpu_s"),
+        ("download_crt_wall", "crt", "tmp", "seconds"),
+    )
+} | {"download_stream_wall": stream_wall}

@@ -97,11 +97,11 @@ def running(
             stop(process)
 
 
-def stop(process: subprocess.Popen, patience_s: float = STOP_TIMEOUT_S) -> None:
-    """End a process that we started: asked first, killed after `patience_s`."""
+def stop(process: subprocess.Popen, timeout_s: float = STOP_TIMEOUT_S) -> None:
+    """End a process that we started: asked first, killed after `timeout_s`."""
     process.terminate()
     try:
-        process.wait(patience_s)
+        process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

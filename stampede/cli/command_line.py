@@ -144,17 +144,11 @@ def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentP
     )
     for verb in VERBS:
         if verb in declared:
-            _declare(verb, verbs)
+            takes = importlib.import_module(f"stampede.cli.options.{verb}")
+            takes.add_arguments(verbs.add_parser(verb, description=takes.DESCRIPTION, epilog=_examples(takes.EXAMPLES)))
         else:
             verbs.add_parser(verb)
     return parser
-
-
-def _declare(verb: str, verbs: argparse._SubParsersAction) -> None:
-    """Add the parser of `verb` with its options."""
-    module = importlib.import_module(f"stampede.cli.options.{verb}")
-    parser = verbs.add_parser(verb, description=module.DESCRIPTION, epilog=_examples(module.EXAMPLES))
-    module.add_arguments(parser)
 
 
 def _listed(rows: Iterable[tuple[str, str]]) -> str:

@@ -28,18 +28,14 @@ def print_plan(plan: Plan, demands: Sequence[Demand], predicted: Mapping[str, Pr
     `demands` and `predicted` are what each cell takes and what the model says of it, by the cell's name.
     """
     demand_of = {demand.name: demand for demand in demands}
-    cells = [cell for cell in in_order_of_the_matrix(plan) if form != "table" or cell.repeat == 1]
+    places = {cell_name(coordinates): place for place, coordinates in enumerate(plan.combinations())}
+    cells = sorted(plan.cells(), key=lambda cell: (places[cell_name(cell.coordinates)], cell.repeat))
+    cells = [cell for cell in cells if form != "table" or cell.repeat == 1]
     rows = [_row(cell, demand_of[cell.name], predicted.get(cell.name)) for cell in cells]
     if form == "table":
         _print_table(plan, rows)
     else:
         print_rows(rows, form)
-
-
-def in_order_of_the_matrix(plan: Plan) -> list[Cell]:
-    """The cells as they are declared, and not as they run."""
-    place = {cell_name(coordinates): place for place, coordinates in enumerate(plan.combinations())}
-    return sorted(plan.cells(), key=lambda cell: (place[cell_name(cell.coordinates)], cell.repeat))
 
 
 def _row(cell: Cell, demand: Demand, prediction: Prediction | None) -> dict[str, Any]:
