@@ -37,8 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.update:
         return _update(region, arguments.format, dry_run=arguments.dry_run)
     known = prices.read_prices(region, file=prices.FILE).by_name
-    rows = [{"name": name, **vars(price)} for name, price in known.items()]
-    print_rows([_written(row, arguments.format) for row in rows], arguments.format, COLUMNS)
+    rows = []
+    for name, price in known.items():
+        values = {"name": name, **vars(price)}
+        rows.append(_written({column: values[column] for column in COLUMNS}, arguments.format))
+    print_rows(rows, arguments.format, COLUMNS)
     return 0
 
 
