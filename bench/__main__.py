@@ -31,42 +31,15 @@ from bench.table import print_entries
 from stampede.progress import say
 
 OUTPUT = Path("results/bench.json")
-_AGAINST_DOWNLOAD_FILE = {
-    name: download.against_download_file(name, method, sink, figure, tls=name.endswith("_https"))
-    for name, method, sink, figure in (
-        ("download_stream_cpu", "stream", "discard", "cpu_s"),
-        ("download_stream_cpu_https", "stream", "discard", "cpu_s"),
-        ("download_ranges_cpu", "ranges", "tmp", "cpu_s"),
-        ("download_ranges_wall", "ranges", "tmp", "seconds"),
-        ("download_crt_cpu", "crt", "tmp", "cpu_s"),
-        ("download_crt_wall", "crt", "tmp", "seconds"),
-    )
-}
 # Each measurement takes the number of runs and gives its entry and a line about its servers.
 ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
-    **_AGAINST_DOWNLOAD_FILE,
-    "download_stream_wall": download.stream_wall,
-    "download_go_ranges_wall": go_download.ranges_wall,
-    "download_go_ranges_cpu": go_download.ranges_cpu,
-    "download_go_ranges_cpu_https": go_download.ranges_cpu_https,
-    "small_objects_cpu": small_objects.cpu,
-    "small_objects_wall": small_objects.wall,
-    "express_up": express.up,
-    "express_down": express.down,
-    "express_cpu": express.cpu,
-    "express_up_s5cmd": express.up_s5cmd,
-    "express_down_s5cmd": express.down_s5cmd,
-    "filesystem_small_cpu": filesystem.small_cpu,
-    "filesystem_small_wall": filesystem.small_wall,
-    "filesystem_tree_wall": filesystem.tree_wall,
-    "copy_cpu": copies.cpu,
-    "copy_cpu_s5cmd": copies.cpu_s5cmd,
-    "copy_cpu_aws_cli": copies.cpu_aws_cli,
-    "copy_parallel_100": copies.parallel_100,
-    "copy_adaptive_rate": copy_rate.adaptive,
-    "copy_adaptive_rate_versitygw": copy_rate.adaptive_versitygw,
-    "copy_adaptive_slow": copy_rate.adaptive_slow,
-    "copy_fair": copy_rate.fair,
+    **download.ENTRIES,
+    **go_download.ENTRIES,
+    **small_objects.ENTRIES,
+    **express.ENTRIES,
+    **filesystem.ENTRIES,
+    **copies.ENTRIES,
+    **copy_rate.ENTRIES,
     "copy_memory": copy_memory.memory,
     flood.NAME: flood.latency_15ms,
     flood.NAME_LOOPBACK: flood.loopback,

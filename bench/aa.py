@@ -25,18 +25,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from bench.errors import BenchError
 from bench.measure import Entry
-from bench.process import stop
+from bench.process import output_of, stop
 from stampede.emulator.process import end_with_parent
 from stampede.progress import say
 from stampede.report.statistics import rules, statistics, together
 from stampede.report.statistics.crossing import UNCLEAR
 from stampede.runs.run import load
+from stampede.tables import markdown
 
 FOLDER = Path("results/aa")
 DOCUMENTS = (Path("docs/benchmarks.md"), Path("docs/results.md"))
@@ -49,10 +51,11 @@ Lines = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Kind:
-    """What is swept, with which options, which comparison is of equals, and how a run is read as one that claims."""
+    """Which experiment is swept, with which options, which comparison is of equals, and how a run is read as one that
+    claims."""
 
     name: str
-    options: Sequence[str]
+    options: str
     compare: str
     read_as: Callable[[dict[str, Any], Lines], None]
 
@@ -77,7 +80,7 @@ def as_storage_classes(manifest: dict[str, Any], lines: Lines) -> None:
 def as_methods(manifest: dict[str, Any], lines: Lines) -> None:
     """Name the two repeats of each pair, one after the other as they ran, A and B by lot."""
     draw, named = random.Random(manifest["run_id"]), {}
-    order = [one["cell"] for one in manifest["cells"]]
+    order = [cell["cell"] for cell in manifest["cells"]]
     for repeat, pair in enumerate(zip(order[::2], order[1::2], strict=True), start=1):
         for cell, method in zip(pair, draw.sample(METHODS, 2), strict=True):
             name = re.sub(r"repeat=\d+", f"repeat={repeat}", f"method={method},{cell}")
@@ -85,8 +88,8 @@ def as_methods(manifest: dict[str, Any], lines: Lines) -> None:
     plan = manifest["plan"]
     plan["swept"]["method"], plan["repeats"] = list(METHODS), len(order) // 2
     plan["order"] = [named[cell]["cell"] for cell in plan["order"]]
-    for one in (*plan.get("cells", ()), *manifest["cells"]):
-        one |= named[one["cell"]]
+    for cell in (*plan.get("cells", ()), *manifest["cells"]):
+        cell |= named[cell["cell"]]
     manifest["settings"] = {
         named[cell]["cell"]: values | {"method": named[cell]["method"]}
         for cell, values in manifest.get("settings", {}).items()
@@ -98,22 +101,20 @@ def as_methods(manifest: dict[str, Any], lines: Lines) -> None:
 
 EXPRESS = Kind(
     "express",
-    ("express", "--set", "operation=download", "--set", "object_bytes=1000,10000,100000,1000000",
-     "--set", "parallel_limit=1"),
+    "--set operation=download --set object_bytes=1000,10000,100000,1000000 --set parallel_limit=1",
     "between_classes",
     as_storage_classes,
-)  # fmt: skip
+)
 DOWNLOAD = Kind(
     "download",
-    ("download", "--set", "memory_size=1024", "--set", "concurrency_value=1", "--set", "object_size_mb=16",
-     "--repeats", "10"),
+    "--set memory_size=1024 --set concurrency_value=1 --set object_size_mb=16 --repeats 10",
     "between_ways",
     as_methods,
-)  # fmt: skip
+)
 KINDS = (EXPRESS, DOWNLOAD)
 
 
-def entry(kind: Kind, *, loaded: bool, runs: int) -> tuple[Entry, str]:
+def entry(kind: Kind, loaded: bool, runs: int) -> tuple[Entry, str]:
     """Sweep what is missing of so many runs, and count them all. Raises BenchError."""
     name, folder = name_of(kind, loaded), FOLDER / name_of(kind, loaded)
     wanted = SWEEPS_A_RUN * runs
@@ -123,10 +124,10 @@ def entry(kind: Kind, *, loaded: bool, runs: int) -> tuple[Entry, str]:
             while (number := len(finished(folder)) + 1) <= wanted:
                 say(f"{name}: sweep {number} of {wanted} (about 40 s; the first of an entry a minute more)")
                 _sweep(kind, folder, number, loaded, environment)
-    found = [judged(kind, one) for one in finished(folder)]
-    inside = 1 - sum(one.alone_out for one in found) / sum(one.intervals for one in found)
+    pages = [judged(kind, run) for run in finished(folder)]
+    inside = 1 - sum(page.alone_out for page in pages) / sum(page.intervals for page in pages)
     ratio = inside / rules.CONFIDENCE
-    return Entry(name, inside, rules.CONFIDENCE, "of intervals", ratio, len(found)), sentence(found)
+    return Entry(name, inside, rules.CONFIDENCE, "of intervals", ratio, len(pages)), sentence(pages)
 
 
 def name_of(kind: Kind, loaded: bool) -> str:
@@ -134,17 +135,14 @@ def name_of(kind: Kind, loaded: bool) -> str:
     return f"aa_{kind.name}_load" if loaded else f"aa_{kind.name}"
 
 
-ENTRIES = {
-    name_of(kind, loaded): partial(lambda kind, loaded, runs: entry(kind, loaded=loaded, runs=runs), kind, loaded)
-    for kind in KINDS
-    for loaded in (False, True)
-}
+ENTRIES = {name_of(kind, loaded): partial(entry, kind, loaded) for kind, loaded in product(KINDS, (False, True))}
 
 
 def finished(folder: Path) -> list[Path]:
     """The runs there that came to their end, the oldest first."""
-    found = sorted(folder.glob("*/run.json"))
-    return [path.parent for path in found if json.loads(path.read_text()).get("finished_at")]
+    return [
+        path.parent for path in sorted(folder.glob("*/run.json")) if json.loads(path.read_text()).get("finished_at")
+    ]
 
 
 def judged(kind: Kind, run: Path) -> Judged:
@@ -156,7 +154,7 @@ def judged(kind: Kind, run: Path) -> Judged:
         with patch.object(together, "confidence", lambda among: rules.CONFIDENCE):
             alone = statistics(load(copy))
     out = sum(map(_leaves_1_out, _intervals(kind, numbers)))
-    crosses = any(one["time"]["level"] != UNCLEAR for one in numbers.get("by_size", ()))
+    crosses = any(crossing["time"]["level"] != UNCLEAR for crossing in numbers.get("by_size", ()))
     return Judged(
         intervals=len(_intervals(kind, numbers)),
         alone_out=sum(map(_leaves_1_out, _intervals(kind, alone))),
@@ -166,37 +164,38 @@ def judged(kind: Kind, run: Path) -> Judged:
     )
 
 
-def sentence(found: Sequence[Judged]) -> str:
+def sentence(pages: Sequence[Judged]) -> str:
     """What all of them claim."""
-    intervals, alone_out, out = (sum(getattr(one, name) for one in found) for name in ("intervals", "alone_out", "out"))
-    claiming = [one.headline for one in found if one.claims]
-    told = f"; it says: {' / '.join(claiming[:3])}" if claiming else ""
+    intervals, alone_out = sum(page.intervals for page in pages), sum(page.alone_out for page in pages)
+    claiming = [page.headline for page in pages if page.claims]
+    headlines = f"; it says: {' / '.join(claiming[:3])}" if claiming else ""
     return (
-        f"{alone_out} of {intervals} intervals leave 1 out, each taken alone, and {out} as they hold together; "
-        f"{len(claiming)} of {len(found)} pages claim anything{told}"
+        f"{alone_out} of {intervals} intervals leave 1 out, each taken alone, and {sum(page.out for page in pages)} as "
+        f"they hold together; {len(claiming)} of {len(pages)} pages claim anything{headlines}"
     )
 
 
 def table() -> str:
     """The rows of docs/, of what was swept."""
     heads = ("entry", "sweeps", "intervals", "leave 1 out, each alone", "as they hold together", "pages that claim")
-    rows = [f"| {' | '.join(heads)} |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for kind in KINDS:
-        for loaded in (False, True):
-            if found := [judged(kind, one) for one in finished(FOLDER / name_of(kind, loaded))]:
-                count = sum(one.intervals for one in found)
-                alone, held = (sum(getattr(one, name) for one in found) for name in ("alone_out", "out"))
-                shares = " | ".join(f"{out} ({100 * out / count:.1f} %)" for out in (alone, held))
-                claiming = sum(one.claims for one in found)
-                rows.append(f"| `{name_of(kind, loaded)}` | {len(found)} | {count} | {shares} | {claiming} |")
-    return "\n".join(rows)
+    rows = []
+    for kind, loaded in product(KINDS, (False, True)):
+        pages = [judged(kind, run) for run in finished(FOLDER / name_of(kind, loaded))]
+        if pages:
+            intervals = sum(page.intervals for page in pages)
+            outs = (sum(page.alone_out for page in pages), sum(page.out for page in pages))
+            shares = [f"{out} ({100 * out / intervals:.1f} %)" for out in outs]
+            claiming = sum(page.claims for page in pages)
+            rows.append([f"`{name_of(kind, loaded)}`", str(len(pages)), str(intervals), *shares, str(claiming)])
+    return "\n".join(markdown(heads, rows, texts=["entry"]))
 
 
 def _intervals(kind: Kind, numbers: dict[str, Any]) -> Lines:
-    found = [one["all"]["ratio_of_medians"] for one in numbers["comparisons"].get(kind.compare, ())]
-    if not found or None in found:
+    comparisons = numbers["comparisons"].get(kind.compare, ())
+    intervals = [comparison["all"]["ratio_of_medians"] for comparison in comparisons]
+    if not intervals or None in intervals:
         raise BenchError(f"{kind.compare}: {numbers['run_id']} has a comparison without an interval; remove that run")
-    return found
+    return intervals
 
 
 def _leaves_1_out(interval: dict[str, float]) -> bool:
@@ -207,9 +206,10 @@ def _read_again(kind: Kind, run: Path, copy: Path) -> None:
     """Write what a report needs of `run`, as a run that claims something."""
     copy.mkdir()
     manifest = json.loads((run / "run.json").read_text())
-    files = {name: [json.loads(line) for line in (run / name).read_text().splitlines()]
-             for name in ("records.jsonl", "sent.jsonl")}  # fmt: skip
-    kind.read_as(manifest, [line for lines in files.values() for line in lines])
+    files = {}
+    for name in ("records.jsonl", "sent.jsonl"):
+        files[name] = [json.loads(line) for line in (run / name).read_text().splitlines()]
+    kind.read_as(manifest, files["records.jsonl"] + files["sent.jsonl"])
     manifest.pop("prediction", None)
     (copy / "run.json").write_text(json.dumps(manifest))
     for name, lines in files.items():
@@ -218,8 +218,7 @@ def _read_again(kind: Kind, run: Path, copy: Path) -> None:
 
 def _built() -> None:
     """Have the Go program that express runs; seconds where Go has built it before."""
-    if subprocess.run(("make", "--no-print-directory", "go-function"), stdout=subprocess.DEVNULL).returncode != 0:
-        raise BenchError("`make go-function` failed")
+    output_of(("make", "--no-print-directory", "go-function"), "`make go-function`", LONGEST_SWEEP_S)
 
 
 @contextmanager
@@ -238,7 +237,7 @@ def _sweep(kind: Kind, folder: Path, number: int, loaded: bool, environment: dic
     before = set(folder.glob("*"))
     with _load(number) if loaded else ExitStack():
         options = ("--keep", "--seed", str(number), "--results-dir", str(folder))
-        _stampede(("sweep", *kind.options, *options), environment)
+        _stampede(("sweep", kind.name, *kind.options.split(), *options), environment)
     for run in set(folder.glob("*")) - before:
         shutil.rmtree(run / "figures", ignore_errors=True)
         (run / "report.html").unlink(missing_ok=True)
@@ -250,20 +249,14 @@ def _load(seed: int) -> Iterator[None]:
     command = [sys.executable, "-m", "bench.coming_load", str(seed)]
     with ExitStack() as started:
         for _ in range(os.cpu_count() or 1):
-            one = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent())
-            started.callback(stop, one)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent())
+            started.callback(stop, process)
         yield
 
 
 def _stampede(arguments: Sequence[str], environment: dict[str, str]) -> None:
-    command = [str(Path(sys.executable).parent / "stampede"), *arguments]
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST_SWEEP_S)
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"stampede {' '.join(arguments)} didn't end within {LONGEST_SWEEP_S} s") from None
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        raise BenchError(f"stampede {' '.join(arguments)} failed: {last[:300]}")
+    program = str(Path(sys.executable).parent / "stampede")
+    output_of([program, *arguments], f"stampede {' '.join(arguments)}", LONGEST_SWEEP_S, environment)
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench.process import HOST
 from bench.servers import certificate
+from stampede.emulator.ministack import HOST
 
 RUNS = 3
 _LOOPBACK_BYTES = 2**30

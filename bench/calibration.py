@@ -28,6 +28,7 @@ from stampede.report.published import Theirs, every_cell
 from stampede.report.statistics.bootstrap import student_quantile
 from stampede.runs.cell_key import Key
 from stampede.stacks.infra_variables import declared
+from stampede.tables import markdown
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
@@ -60,7 +61,7 @@ def compared(name: str) -> list[tuple[Published, list[Compared]]]:
     parameters = parameters_of(experiment, "aws")
     cells = every_cell(experiment)
     return [
-        (published, [_beside(experiment, one, parameters) for one in cells if one.published is published])
+        (published, [_beside(experiment, cell, parameters) for cell in cells if cell.published is published])
         for published in experiment.published
     ]
 
@@ -87,7 +88,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     each = MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
     coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
-    (demand,) = demands(plan, {name: one.default for name, one in declared().items()})
+    (demand,) = demands(plan, {name: variable.default for name, variable in declared().items()})
     scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
         work = theirs.published.work(demand.values, parameters)
@@ -96,7 +97,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
     courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
-    return mean(one.of_first["avg_s"] if _is_first_read(theirs) else one.avg_s for one in courses)
+    return mean(course.of_first["avg_s"] if _is_first_read(theirs) else course.avg_s for course in courses)
 
 
 def _is_first_read(theirs: Theirs) -> bool:
@@ -109,9 +110,9 @@ def document(text: str) -> str:
     """The page with its generated parts made anew. Raises ValueError where one has no place in it."""
     for name, make in (("parameters", _parameters), ("published", _published)):
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, found, rest = text.partition(begin)
+        before, opened, rest = text.partition(begin)
         _, closed, after = rest.partition(end)
-        if not found or not closed:
+        if not opened or not closed:
             raise ValueError(f"{DOCUMENT.name} has no place for {name}: put {begin.strip()} and {end} there")
         text = f"{before}{begin}\n{make()}\n{end}{after}"
     return text
@@ -138,19 +139,15 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     heads += [f"published, {unit}", f"model, {unit}", "difference"]
     if rows[0].of_runs:
         heads.append("95 % interval of its runs")
-    lines = [
-        textwrap.fill(f"{title}: {published.setting}", width=118),
-        "",
-        f"| {' | '.join(heads)} |",
-        f"|{' ---: |' * len(heads)}",
-    ]
+    lines = []
     for row in rows:
-        parts = [str(row.key[axis.name]) for axis in axes]
-        parts += [_figure(row.theirs), _figure(row.model), f"{100 * row.difference:+.1f} %"]
+        cells = [str(row.key[axis.name]) for axis in axes]
+        cells += [_figure(row.theirs), _figure(row.model), f"{100 * row.difference:+.1f} %"]
         if row.of_runs:
-            parts.append(f"{_figure(row.of_runs[0])} to {_figure(row.of_runs[1])}")
-        lines.append(f"| {' | '.join(parts)} |")
-    return "\n".join([*lines, ""])
+            cells.append(f"{_figure(row.of_runs[0])} to {_figure(row.of_runs[1])}")
+        lines.append(cells)
+    caption = textwrap.fill(f"{title}: {published.setting}", width=118)
+    return "\n".join([caption, "", *markdown(heads, lines), ""])
 
 
 def _figure(value: float) -> str:
@@ -164,17 +161,13 @@ def _parameters() -> str:
 
 
 def _parameters_of(path: Path) -> str:
-    lines = [
-        f"`{path.relative_to(DOCUMENT.parent.parent).as_posix()}`",
-        "",
-        "| name | value | low to high | unit | known | source | of |",
-        "| --- | ---: | --- | --- | --- | --- | --- |",
-    ]
+    heads = ("name", "value", "low to high", "unit", "known", "source", "of")
+    lines = []
     for row in known.read(path):
-        told = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
-        parts = (f"`{row.name}`", _number(row.value), told, row.unit, row.known, row.source, row.date)
-        lines.append(f"| {' | '.join(parts)} |")
-    return "\n".join([*lines, ""])
+        ends = "" if row.low == row.high else f"{_number(row.low)} to {_number(row.high)}"
+        lines.append((f"`{row.name}`", _number(row.value), ends, row.unit, row.known, row.source, row.date))
+    name = path.relative_to(DOCUMENT.parent.parent).as_posix()
+    return "\n".join([f"`{name}`", "", *markdown(heads, lines, texts={*heads} - {"value"}), ""])
 
 
 def _number(value: float) -> str:

@@ -27,11 +27,11 @@ def run_child(command: list[str], timeout_s: float = 600.0, printed: str = os.de
 
     from bench.errors import BenchError
 
-    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder, Path(printed).open("wb") as told:
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder, Path(printed).open("wb") as output:
         report = Path(folder) / "report.json"
         between = [sys.executable, "-I", "-S", __file__, str(report), *command]
         process = subprocess.Popen(
-            between, stdin=subprocess.DEVNULL, stdout=told, stderr=subprocess.PIPE, start_new_session=True
+            between, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, start_new_session=True
         )
         try:
             _, complaint = process.communicate(timeout=timeout_s)

@@ -7,12 +7,13 @@ alone, which adds latency: versitygw serves about 1,300 copies/s beside its clie
 from __future__ import annotations
 
 import functools
+from functools import partial
 
 from bench import copy_clients, download, rounds, tools
 from bench.download import Gateway, Side
 from bench.errors import BenchError
 from bench.front import front
-from bench.measure import Entry, Samples
+from bench.measure import Entry
 from bench.table import figure
 
 CALLS, CLI_CALLS = 3000, 10
@@ -21,25 +22,11 @@ LATENCY_MS = 20
 PARALLEL_CALLS = {100: 20_000, 1: 200}  # about 4 s each
 
 
-def cpu(runs: int) -> tuple[Entry, str]:
-    """Client CPU a call against boto3 in processes."""
-    return _cpu("copy_cpu", runs, 1)
-
-
-def cpu_s5cmd(runs: int) -> tuple[Entry, str]:
-    """Client CPU a call against s5cmd."""
-    return _cpu("copy_cpu_s5cmd", runs, 2)
-
-
-def cpu_aws_cli(runs: int) -> tuple[Entry, str]:
-    """Client CPU a call against the AWS CLI through xargs."""
-    return _cpu("copy_cpu_aws_cli", runs, 3)
-
-
-def _cpu(name: str, runs: int, peer: int) -> tuple[Entry, str]:
+def cpu(name: str, peer: int, runs: int) -> tuple[Entry, str]:
+    """Client CPU a call against one of the `baselines`, by its place."""
     sides = baselines(runs)
-    told = "; ".join(_sentence(side) for side in (sides[0], sides[peer]))
-    return rounds.entry(name, sides[0], sides[peer], "cpu_ms", "CPU-ms/call"), f"{setting()}; {told}"
+    sentences = "; ".join(_sentence(side) for side in (sides[0], sides[peer]))
+    return rounds.entry(name, sides[0], sides[peer], "cpu_ms", "CPU-ms/call"), f"{setting()}; {sentences}"
 
 
 @functools.cache  # the entries and the table come from the same runs
@@ -74,14 +61,13 @@ def parallel_100(runs: int) -> tuple[Entry, str]:
     """Copies/s at a parallel limit of 100 against those at 1, every answer 20 ms late, by the record's clock."""
     with front(latency_ms=LATENCY_MS) as store, download.place(store.url) as made:
         copy_clients.put_master(made)
-        sides = [
-            Side(f"limit {limit}", functools.partial(_fixed, made, calls, limit))
-            for limit, calls in PARALLEL_CALLS.items()
-        ]
+        sides = [Side(f"limit {limit}", partial(_fixed, made, calls, limit)) for limit, calls in PARALLEL_CALLS.items()]
         rounds.in_turn(sides, runs, seconds_a_round=10)
-    samples = Samples(*(tuple(one["calls_per_s"] for one in side.measured) for side in sides))
-    told = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
-    setting = f"{told}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
+    samples = rounds.samples(*sides, "calls_per_s")
+    calls_words = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
+    setting = (
+        f"{calls_words}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
+    )
     return samples.entry("copy_parallel_100", "copies/s", higher_is_better=True), setting
 
 
@@ -92,3 +78,11 @@ def _fixed(made: Gateway, calls: int, parallel_limit: int) -> dict[str, float]:
     if record["copied"] != calls:
         raise BenchError(f"{record['copied']} of {calls} objects were copied: this run can't be compared")
     return {name: record[name] for name in ("wall_s", "cpu_s", "peak_mb", "calls_per_s")}
+
+
+ENTRIES = {
+    "copy_cpu": partial(cpu, "copy_cpu", 1),
+    "copy_cpu_s5cmd": partial(cpu, "copy_cpu_s5cmd", 2),
+    "copy_cpu_aws_cli": partial(cpu, "copy_cpu_aws_cli", 3),
+    "copy_parallel_100": parallel_100,
+}

@@ -140,10 +140,10 @@ def _side(
     def run() -> dict[str, float]:
         prefix = new_prefix()
         rows = made.folder / f"{prefix.replace('/', '-')}rows"
-        rows.write_text("".join(line(one) + "\n" for one in destinations(prefix, count)))
+        rows.write_text("".join(line(destination) + "\n" for destination in destinations(prefix, count)))
         try:
-            one = clients.program(made, label, command(prefix, str(rows)), lambda _: None, environment)
-            measured = one.run()
+            side = clients.program(made, label, command(prefix, str(rows)), lambda _: None, environment)
+            measured = side.run()
         finally:
             rows.unlink()
         there = count_objects(made, prefix)

@@ -10,15 +10,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from bench import copy_clients, download, machine, session
 from bench.errors import BenchError
 from bench.front import front
 from bench.measure import Entry, Samples
 from stampede.cli.arguments import positive_int
 from stampede.progress import say
+from stampede.tables import print_rows
 
 SMALL, LARGE, LARGEST = 10_000, 1_000_000, 10_000_000
 PARALLEL_LIMIT = 100
@@ -61,13 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(counts: Sequence[int]) -> None:
-    table = Table("objects", "peak MiB", "CPU-s", "wall s", "copies/s")
+    names = {"peak MiB": "peak_mb", "CPU-s": "cpu_s", "wall s": "wall_s", "copies/s": "calls_per_s"}
+    rows = []
     for count in counts:
-        one = copied(count)
-        table.add_row(f"{count:,}", *(f"{one[name]:,.1f}" for name in ("peak_mb", "cpu_s", "wall_s", "calls_per_s")))
-    console = Console(soft_wrap=True, highlight=False)
-    console.print(table)
-    console.print(f"machine: {machine.describe()}", markup=False)
+        record = copied(count)
+        rows.append({"objects": f"{count:,}", **{head: f"{record[name]:,.1f}" for head, name in names.items()}})
+    print_rows(rows, "table")
+    print(f"machine: {machine.describe()}")
 
 
 if __name__ == "__main__":

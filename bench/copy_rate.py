@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench import copy_clients, download, servers, tools
@@ -55,16 +56,6 @@ class Minute:
         return f"{rates} copies/s, {self.slow_downs:.2%} SlowDown after {SETTLING_SECONDS} s{missed}, 0 failed"
 
 
-def adaptive(runs: int) -> tuple[Entry, str]:
-    """Copies/s against S3's own limit of a prefix, before the store of keys alone."""
-    return _entry("copy_adaptive_rate", STORE, STORE_LIMIT_PER_S, runs, 1)
-
-
-def adaptive_versitygw(runs: int) -> tuple[Entry, str]:
-    """Copies/s against a limit that versitygw can serve here."""
-    return _entry("copy_adaptive_rate_versitygw", VERSITYGW, VERSITYGW_LIMIT_PER_S, runs, 1)
-
-
 # Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
 SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
 SLOW_SECONDS, REFUSAL_MS = 30, 15
@@ -73,13 +64,13 @@ SLOW_SECONDS, REFUSAL_MS = 30, 15
 def adaptive_slow(runs: int) -> tuple[Entry, str]:
     """Copies that S3 accepted of those that the limit allows, in the worst of the cases; each runs once."""
     shares = [_slow_share(*case) for case in SLOW_CASES]
-    told = [
+    cases = [
         f"{workers} x {parallel} calls at once on {limit}/s, {latency_ms} ms a copy: {share:.3f}"
         for (limit, workers, latency_ms, parallel), share in zip(SLOW_CASES, shares, strict=True)
     ]
     samples = Samples((min(shares),), (1.0,))
     setting = f"the front {STORE.words}, {REFUSAL_MS} ms a SlowDown, {SLOW_SECONDS} s per case"
-    return samples.entry("copy_adaptive_slow", "of the limit", higher_is_better=True), "; ".join([setting, *told])
+    return samples.entry("copy_adaptive_slow", "of the limit", higher_is_better=True), "; ".join([setting, *cases])
 
 
 def _slow_share(limit_per_s: int, workers: int, latency_ms: int, parallel: int) -> float:
@@ -93,25 +84,21 @@ def _slow_share(limit_per_s: int, workers: int, latency_ms: int, parallel: int) 
         return throttling.status()["accepted"] / (limit_per_s * SLOW_SECONDS)
 
 
-def fair(runs: int) -> tuple[Entry, str]:
-    """Three workers on one limit: copies/s of the slowest against its third."""
-    return _entry("copy_fair", STORE, STORE_LIMIT_PER_S, runs, WORKERS)
-
-
-def _entry(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> tuple[Entry, str]:
+def shared(name: str, behind: Behind, limit_per_s: int, workers: int, runs: int) -> tuple[Entry, str]:
+    """Copies/s of the slowest of so many workers on one limit against its share."""
     minutes = list(_minutes(name, behind, limit_per_s, min(runs, MOST_RUNS), workers))
     share = limit_per_s / workers
-    samples = Samples(tuple(one.rates[0] for one in minutes), (share,) * len(minutes))
+    samples = Samples(tuple(minute.rates[0] for minute in minutes), (share,) * len(minutes))
     setting = (
         f"the front {behind.words}, {limit_per_s:,} writes/s per prefix, {LATENCY_MS} ms per answer, "
         f"{RUN_SECONDS} s per run"
     )
-    told = []
-    for one in minutes:
-        together = "" if workers == 1 else f", together {sum(one.rates) / limit_per_s:.3f} of the limit, "
-        shares = "" if workers == 1 else "each " + " ".join(f"{rate / share:.2f}" for rate in one.rates)
-        told.append(f"{one}{together}{shares}")
-    return samples.entry(name, "copies/s", higher_is_better=True), "; ".join([setting, *told])
+    lines = []
+    for minute in minutes:
+        together = "" if workers == 1 else f", together {sum(minute.rates) / limit_per_s:.3f} of the limit, "
+        shares = "" if workers == 1 else "each " + " ".join(f"{rate / share:.2f}" for rate in minute.rates)
+        lines.append(f"{minute}{together}{shares}")
+    return samples.entry(name, "copies/s", higher_is_better=True), "; ".join([setting, *lines])
 
 
 def _minutes(name: str, behind: Behind, limit_per_s: int, runs: int, workers: int) -> Iterator[Minute]:
@@ -123,9 +110,9 @@ def _minutes(name: str, behind: Behind, limit_per_s: int, runs: int, workers: in
             made = stack.enter_context(download.place(throttling.url))
             copy_clients.put_master(made)
             rates = _rates(made, limit_per_s, workers, MOST_IN_FLIGHT, RUN_SECONDS)
-            one = Minute(rates, settled_slow_downs(throttling.status()))
-        say(f"  run {run}: {one}", style="dim")
-        yield one
+            minute = Minute(rates, settled_slow_downs(throttling.status()))
+        say(f"  run {run}: {minute}", style="dim")
+        yield minute
 
 
 def _rates(made: Gateway, limit_per_s: int, workers: int, parallel: int, seconds: int) -> tuple[float, ...]:
@@ -138,13 +125,24 @@ def _rates(made: Gateway, limit_per_s: int, workers: int, parallel: int, seconds
             orders.append((prefix, manifests.enter_context(copy_clients.manifest(made, prefix, rows))))
         with ThreadPoolExecutor(workers) as pool:
             records = list(pool.map(lambda order: copy_clients.record(made, *order, parallel, *options), orders))
-    return tuple(sorted(one["calls_per_s"] for one in records))
+    return tuple(sorted(record["calls_per_s"] for record in records))
 
 
 def settled_slow_downs(status: dict[str, Any]) -> float:
     """The part of all writes that were answered SlowDown from SETTLING_SECONDS after the first second of load on."""
     seconds = status["writes"][f"{BUCKET}/"]["by_second"]
-    begin = next((one["t_s"] for one in seconds if one["accepted"] > 1), 0) + SETTLING_SECONDS  # 1: the master's PUT
-    settled = [one for one in seconds if one["t_s"] >= begin]
-    refused, accepted = (sum(one[what] for one in settled) for what in ("slow_downs", "accepted"))
+    loaded = [second["t_s"] for second in seconds if second["accepted"] > 1]  # 1 is the master's PUT
+    begin = (loaded[0] if loaded else 0) + SETTLING_SECONDS
+    settled = [second for second in seconds if second["t_s"] >= begin]
+    refused, accepted = (sum(second[what] for second in settled) for what in ("slow_downs", "accepted"))
     return refused / max(1, refused + accepted)
+
+
+ENTRIES = {
+    "copy_adaptive_rate": partial(shared, "copy_adaptive_rate", STORE, STORE_LIMIT_PER_S, 1),
+    "copy_adaptive_rate_versitygw": partial(
+        shared, "copy_adaptive_rate_versitygw", VERSITYGW, VERSITYGW_LIMIT_PER_S, 1
+    ),
+    "copy_adaptive_slow": adaptive_slow,
+    "copy_fair": partial(shared, "copy_fair", STORE, STORE_LIMIT_PER_S, WORKERS),
+}

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ class Side:
 
     def sentence(self) -> str:
         """The medians of all that was measured, in words."""
-        median = {name: statistics.median(one[name] for one in self.measured) for name in self.measured[0]}
+        median = {name: statistics.median(run[name] for run in self.measured) for name in self.measured[0]}
         return (
             f"{self.label}: {median['cpu_s']:.3f} CPU-s and {median['wall_s']:.2f} s the whole process "
             f"({median['client_cpu_s']:.3f} CPU-s and {median['seconds']:.3f} s the download alone), "
@@ -167,27 +168,21 @@ def stream_wall(runs: int) -> tuple[Entry, str]:
         parameters = {"Bucket": BUCKET, "Key": KEY}
         url = made.client().generate_presigned_url("get_object", parameters, ExpiresIn=3600)
         sides = ours(made, "stream", "discard"), peer(made, "bare_socket", url)
-        samples = _alternate(name, sides, runs, lambda one: OBJECT_MB / one["seconds"], "MiB/s")
+        samples = _alternate(name, sides, runs, lambda run: OBJECT_MB / run["seconds"], "MiB/s")
     return samples.entry(name, "MiB/s", higher_is_better=True), _setting(sides, made)
 
 
-def against_download_file(
-    name: str, method: str, sink: str, figure: str, *, tls: bool = False
-) -> Callable[[int], tuple[Entry, str]]:
-    """The measurement `name`: our `method` to `sink` against boto3's `download_file` to a file, over HTTP or HTTPS.
+def against_download_file(name: str, method: str, sink: str, figure: str, tls: bool, runs: int) -> tuple[Entry, str]:
+    """Our `method` to `sink` against boto3's `download_file` to a file, over HTTP or HTTPS.
 
     `figure` is "cpu_s" (CPU seconds a GiB, the whole process) or "seconds" (the download alone).
     """
     unit = "CPU-s/GiB" if figure == "cpu_s" else "s"
-
-    def measure(runs: int) -> tuple[Entry, str]:
-        with gateway(tls=tls) as made:
-            put_object(made)
-            sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
-            samples = _alternate(name, sides, runs, lambda one: one[figure] * 2**30 / OBJECT_BYTES, unit)
-        return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
-
-    return measure
+    with gateway(tls=tls) as made:
+        put_object(made)
+        sides = ours(made, method, sink), peer(made, "download_file", BUCKET, KEY, "{scratch}/object")
+        samples = _alternate(name, sides, runs, lambda run: run[figure] * 2**30 / OBJECT_BYTES, unit)
+    return samples.entry(name, unit, higher_is_better=False), _setting(sides, made)
 
 
 def _alternate(
@@ -196,12 +191,7 @@ def _alternate(
     say(f"{name}: {runs} runs of each side in turn after one to warm up (about {(runs + 1) * 3} s)")
     for side in sides:
         side.run()
-    return alternate(
-        lambda: figure(sides[0]()),
-        lambda: figure(sides[1]()),
-        runs,
-        lambda side, run, value: say(f"  run {run} {side}: {value:,.3f} {unit}", style="dim"),
-    )
+    return alternate(lambda: figure(sides[0]()), lambda: figure(sides[1]()), runs, unit)
 
 
 def _figures(whole: dict[str, float], seconds: float, client_cpu_s: float, received_bytes: float) -> dict[str, float]:
@@ -221,3 +211,16 @@ def _setting(sides: tuple[Side, Side], made: Gateway) -> str:
 @contextmanager
 def _nothing() -> Iterator[None]:
     yield None
+
+
+ENTRIES = {
+    name: partial(against_download_file, name, method, sink, figure, name.endswith("_https"))
+    for name, method, sink, figure in (
+        ("download_stream_cpu", "stream", "discard", "cpu_s"),
+        ("download_stream_cpu_https", "stream", "discard", "cpu_s"),
+        ("download_ranges_cpu", "ranges", "tmp", "cpu_s"),
+        ("download_ranges_wall", "ranges", "tmp", "seconds"),
+        ("download_crt_cpu", "crt", "tmp", "cpu_s"),
+        ("download_crt_wall", "crt", "tmp", "seconds"),
+    )
+} | {"download_stream_wall": stream_wall}

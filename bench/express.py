@@ -12,6 +12,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench import download, object_set, peers, programs, rounds
@@ -39,47 +40,32 @@ class Sides:
     loop: Side
     s5cmd: Side
 
-    def samples(self, peer: Side, name: str) -> Samples:
-        """Every run's value of one figure, ours and a peer's."""
-        return Samples(*(tuple(one[name] for one in side.measured) for side in (self.ours, peer)))
-
-
-def up(runs: int) -> tuple[Entry, str]:
-    """Objects/s of uploads against the published loop."""
-    sides, _ = measured(runs)
-    return _rate("express_up", sides, sides.loop)
-
-
-def down(runs: int) -> tuple[Entry, str]:
-    """Objects/s of downloads against the published loop."""
-    _, sides = measured(runs)
-    return _rate("express_down", sides, sides.loop)
-
-
-def up_s5cmd(runs: int) -> tuple[Entry, str]:
-    """Objects/s of uploads against s5cmd."""
-    sides, _ = measured(runs)
-    return _rate("express_up_s5cmd", sides, sides.s5cmd)
-
-
-def down_s5cmd(runs: int) -> tuple[Entry, str]:
-    """Objects/s of downloads against s5cmd."""
-    _, sides = measured(runs)
-    return _rate("express_down_s5cmd", sides, sides.s5cmd)
-
 
 def cpu(runs: int) -> tuple[Entry, str]:
     """Client CPU an object, half of them up and half down, against the published loop."""
-    both = [sides.samples(sides.loop, "cpu_ms") for sides in measured(runs)]
-    ours, peer = (zip(*(getattr(one, side) for one in both), strict=True) for side in ("ours", "peer"))
-    samples = Samples(*(tuple(sum(pair) / 2 for pair in pairs) for pairs in (ours, peer)))
-    told = "; ".join(_sentence(side) for sides in measured(runs) for side in (sides.ours, sides.loop))
-    return samples.entry("express_cpu", "CPU-ms/object", higher_is_better=False), f"{setting()}; {told}"
+    up_ms, down_ms = (rounds.samples(sides.ours, sides.loop, "cpu_ms") for sides in measured(runs))
+    ours_ms = tuple((up + down) / 2 for up, down in zip(up_ms.ours, down_ms.ours, strict=True))
+    peer_ms = tuple((up + down) / 2 for up, down in zip(up_ms.peer, down_ms.peer, strict=True))
+    samples = Samples(ours_ms, peer_ms)
+    sentences = "; ".join(_sentence(side) for sides in measured(runs) for side in (sides.ours, sides.loop))
+    return samples.entry("express_cpu", "CPU-ms/object", higher_is_better=False), f"{setting()}; {sentences}"
 
 
-def _rate(name: str, sides: Sides, peer: Side) -> tuple[Entry, str]:
-    entry = sides.samples(peer, "objects_per_s").entry(name, "objects/s", higher_is_better=True)
-    return entry, f"{setting()}; {_sentence(sides.ours)}; {_sentence(peer)}"
+def rate(name: str, direction: int, peer: str, runs: int) -> tuple[Entry, str]:
+    """Objects/s of uploads (0) or downloads (1) against the published loop or s5cmd."""
+    sides = measured(runs)[direction]
+    other = getattr(sides, peer)
+    entry = rounds.samples(sides.ours, other, "objects_per_s").entry(name, "objects/s", higher_is_better=True)
+    return entry, f"{setting()}; {_sentence(sides.ours)}; {_sentence(other)}"
+
+
+ENTRIES = {
+    "express_up": partial(rate, "express_up", 0, "loop"),
+    "express_down": partial(rate, "express_down", 1, "loop"),
+    "express_cpu": cpu,
+    "express_up_s5cmd": partial(rate, "express_up_s5cmd", 0, "s5cmd"),
+    "express_down_s5cmd": partial(rate, "express_down_s5cmd", 1, "s5cmd"),
+}
 
 
 def setting() -> str:
@@ -114,7 +100,7 @@ def measured(runs: int) -> tuple[Sides, Sides]:
 
 def uploading(made: Gateway, store: Front, files: Path) -> Sides:
     """The clients that put the set: ours makes its objects itself, the others read them from files."""
-    counted = functools.partial(_counted, store, "put")
+    counted = partial(_counted, store, "put")
     client = made.client()
 
     def placed(below: str, objects: int, run: Callable[[], dict[str, float]]) -> Callable[[], dict[str, float]]:
@@ -140,7 +126,7 @@ def uploading(made: Gateway, store: Front, files: Path) -> Sides:
 
 def downloading(made: Gateway, store: Front) -> Sides:
     """The clients that get the set: each writes files, ours eight for all its connections, again and again."""
-    counted = functools.partial(_counted, store, "get")
+    counted = partial(_counted, store, "get")
     below = object_set.prefix()
 
     def to_folder(objects: int, run: Callable[[str], dict[str, float]]) -> Callable[[], dict[str, float]]:
@@ -170,9 +156,9 @@ def _counted(store: Front, request: str, objects: int, run: Callable[[], dict[st
     before = store.status()
     took = run()
     after = store.status()
-    asked = after["requests"].get(request, 0) - before["requests"].get(request, 0)
-    if asked != objects:
-        raise BenchError(f"{asked} {request.upper()} requests for {objects} objects: this run can't be compared")
+    requests = after["requests"].get(request, 0) - before["requests"].get(request, 0)
+    if requests != objects:
+        raise BenchError(f"{requests} {request.upper()} requests for {objects} objects: this run can't be compared")
     return took | {"server_cpu_ms": (after["cpu_s"] - before["cpu_s"]) * 1000 / objects}
 
 

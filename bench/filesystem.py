@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,6 @@ from bench.small_set import WORDS, SmallSet, small_set
 
 CONNECTIONS = 10  # as many as the published program had in effect
 NOWHERE = "http://127.0.0.1:9"  # the discard port: a mount is read without S3
-
-
-def small_cpu(runs: int) -> tuple[Entry, str]:
-    """CPU seconds of the whole process."""
-    return small_objects.against_boto3("filesystem_small_cpu", _pool, runs, "cpu_s", "CPU-s")
-
-
-def small_wall(runs: int) -> tuple[Entry, str]:
-    """Wall time of the whole process, Python's start and imports included."""
-    return small_objects.against_boto3("filesystem_small_wall", _pool, runs, "wall_s", "s")
 
 
 def tree_wall(runs: int) -> tuple[Entry, str]:
@@ -87,3 +78,10 @@ def _cp(cp: str, source: Path, folder: Path, small: SmallSet) -> Side:
         return measured
 
     return Side("cp -r", run)
+
+
+ENTRIES = {
+    "filesystem_small_cpu": partial(small_objects.against_boto3, "filesystem_small_cpu", _pool, "cpu_s", "CPU-s"),
+    "filesystem_small_wall": partial(small_objects.against_boto3, "filesystem_small_wall", _pool, "wall_s", "s"),
+    "filesystem_tree_wall": tree_wall,
+}

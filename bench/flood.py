@@ -70,7 +70,7 @@ def latency_15ms(runs: int) -> tuple[Entry, str]:
             lambda: rate(near_queue, lambda: ours(far_endpoint, near_queue.url)),
             lambda: rate(near_queue, lambda: one_batch_at_a_time(far_queue)),
             runs,
-            _say_run,
+            "messages/s",
         )
     setting = (
         f"{MESSAGES:,} messages to ElasticMQ {_version()} behind toxiproxy {tools.TOXIPROXY.version}: every answer "
@@ -92,7 +92,7 @@ def loopback(runs: int) -> tuple[Entry, str]:
             lambda: rate(queue, lambda: ours(endpoint, queue.url, count), count),
             lambda: bare_rate(queue, endpoint, count),
             runs,
-            _say_run,
+            "messages/s",
         )
     setting = (
         f"{count:,} messages to ElasticMQ {_version()} on loopback; the peer is an epoll loop (bench/raw_http.py) that "
@@ -168,10 +168,6 @@ def _warm_up(name: str, queue: Queue, endpoint: sending.Endpoint) -> None:
     say(f"{name}: warming ElasticMQ up with {WARM_UP_FLOODS * count:,} messages (about 20 s)")
     for _ in range(WARM_UP_FLOODS):
         rate(queue, lambda: ours(endpoint, queue.url, count), count)
-
-
-def _say_run(side: str, run: int, value: float) -> None:
-    say(f"  run {run} {side}: {value:,.0f} messages/s", style="dim")
 
 
 def _target(endpoint_url: str) -> Target:

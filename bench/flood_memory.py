@@ -11,9 +11,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from bench import machine, servers, session
 from bench.child import run_child
 from bench.errors import BenchError
@@ -24,10 +21,10 @@ from stampede.progress import say
 from stampede.runs.accounting import account
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
+from stampede.tables import print_rows
 
 COUNTS = (10_000, 100_000, 1_000_000)
 HEAP_MB = 4096  # ElasticMQ keeps all messages
-COLUMNS = ("messages", "flood s", "messages/s", "peak MiB", "account s", "peak MiB", "lines")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,18 +58,17 @@ def account_once(folder: str, count: int) -> None:
 
 
 def _measure(counts: Sequence[int]) -> None:
-    table = Table(*COLUMNS)
+    rows = []
     with servers.elasticmq(HEAP_MB) as url:
         queue = made_queue(url)
         for count in counts:
             say(f"flooding {count:,} messages")
-            table.add_row(*_row(url, queue, count))
-    console = Console(soft_wrap=True, highlight=False)
-    console.print(table)
-    console.print(f"machine: {machine.describe()}", markup=False)
+            rows.append(_row(url, queue, count))
+    print_rows(rows, "table")
+    print(f"machine: {machine.describe()}")
 
 
-def _row(url: str, queue: Queue, count: int) -> list[str]:
+def _row(url: str, queue: Queue, count: int) -> dict[str, str]:
     with run_folder() as folder:
         flooded = _child("flood_once", url, queue.url, str(folder.path), count)
         arrived = queue.count()
@@ -81,9 +77,15 @@ def _row(url: str, queue: Queue, count: int) -> list[str]:
         if not lines == arrived == count:
             raise BenchError(f"{arrived} of {count} messages are in the queue and {lines} lines in sent.jsonl")
         accounted = _child("account_once", str(folder.path), count)
-    rate = count / flooded["wall_s"]
-    taken = (flooded["wall_s"], rate, flooded["peak_mb"], accounted["wall_s"], accounted["peak_mb"])
-    return [f"{count:,}", *(f"{value:,.1f}" for value in taken), f"{lines:,}"]
+    figures = {
+        "flood s": flooded["wall_s"],
+        "messages/s": count / flooded["wall_s"],
+        "flood MiB": flooded["peak_mb"],
+        "account s": accounted["wall_s"],
+        "account MiB": accounted["peak_mb"],
+    }
+    texts = {name: f"{value:,.1f}" for name, value in figures.items()}
+    return {"messages": f"{count:,}", **texts, "lines": f"{lines:,}"}
 
 
 def _write_records(folder: RunFolder) -> int:
@@ -97,9 +99,9 @@ def _write_records(folder: RunFolder) -> int:
 
 
 def _child(function: str, *arguments: str | int) -> dict[str, float]:
-    """Call a function of this file in a process of its own (folders are told by their paths)."""
-    told = ", ".join(repr(one) for one in arguments)
-    return run_child([sys.executable, "-c", f"from bench import flood_memory; flood_memory.{function}({told})"])
+    """Call a function of this file in a process of its own (folders by their paths)."""
+    call = f"flood_memory.{function}({', '.join(map(repr, arguments))})"
+    return run_child([sys.executable, "-c", f"from bench import flood_memory; {call}"])
 
 
 if __name__ == "__main__":

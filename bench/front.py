@@ -12,7 +12,8 @@ from typing import Any
 
 from bench import programs
 from bench.errors import BenchError
-from bench.process import HOST, free_port, get, running
+from bench.process import get, running
+from stampede.emulator.ministack import HOST, free_port
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ def front(upstream: str = "none", cores: int | None = None, **options: float | s
     """
     environment = {} if cores is None else {"GOMAXPROCS": str(cores)}
     port = free_port()
-    told = {"port": port, "upstream": upstream} | options
-    command = [programs.front(), *(f"--{name.replace('_', '-')}={_text(value)}" for name, value in told.items())]
+    settings = {"port": port, "upstream": upstream} | options
+    command = [programs.front(), *(f"--{name.replace('_', '-')}={_text(value)}" for name, value in settings.items())]
     with tempfile.TemporaryDirectory(prefix="stampede-front-", ignore_cleanup_errors=True) as folder:
         made = Front(f"http://{HOST}:{port}")
         with running(command, "front", Path(folder), answers_at=f"{made.url}/__front", environment=environment):

@@ -6,6 +6,7 @@ Every run is a child process of its own, measured whole.
 from __future__ import annotations
 
 import functools
+from functools import partial
 
 from bench import clients, download, rounds, tools
 from bench.download import Side
@@ -14,22 +15,11 @@ from bench.measure import Entry
 SECONDS_A_ROUND = 2
 
 
-def ranges_wall(runs: int) -> tuple[Entry, str]:
-    """Ours against s5cmd: seconds from the start of the process to its end."""
-    return _entry("download_go_ranges_wall", runs, "wall_s", "s")
+def ranges(name: str, figure: str, unit: str, tls: bool, runs: int) -> tuple[Entry, str]:
+    """Ours against s5cmd: seconds of the whole process (`wall_s`), or its user and system CPU (`cpu_s`).
 
-
-def ranges_cpu(runs: int) -> tuple[Entry, str]:
-    """Ours against s5cmd: user and system CPU of the whole process."""
-    return _entry("download_go_ranges_cpu", runs, "cpu_s", "CPU-s/GiB")
-
-
-def ranges_cpu_https(runs: int) -> tuple[Entry, str]:
-    """The same over HTTPS, with a local certificate that both verify."""
-    return _entry("download_go_ranges_cpu_https", runs, "cpu_s", "CPU-s/GiB", tls=True)
-
-
-def _entry(name: str, runs: int, figure: str, unit: str, *, tls: bool = False) -> tuple[Entry, str]:
+    With `tls` over HTTPS, with a local certificate that both verify.
+    """
     ours, peer = _measured(runs, tls)
     server = f"{download.OBJECT_MB} MiB from versitygw {tools.VERSITYGW.version} over http{'s' * tls} on loopback"
     setting = f"{server} to a file, all in memory; {rounds.sentence(ours)}; {rounds.sentence(peer)}"
@@ -43,3 +33,10 @@ def _measured(runs: int, tls: bool) -> tuple[Side, Side]:
         sides = clients.go(made, "ranges", "tmp"), clients.s5cmd(made)
         rounds.in_turn(sides, runs, SECONDS_A_ROUND)
     return sides
+
+
+ENTRIES = {
+    "download_go_ranges_wall": partial(ranges, "download_go_ranges_wall", "wall_s", "s", False),
+    "download_go_ranges_cpu": partial(ranges, "download_go_ranges_cpu", "cpu_s", "CPU-s/GiB", False),
+    "download_go_ranges_cpu_https": partial(ranges, "download_go_ranges_cpu_https", "cpu_s", "CPU-s/GiB", True),
+}

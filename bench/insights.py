@@ -25,6 +25,7 @@ from typing import Any
 from bench.child import RSS_UNIT_BYTES
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
+from bench.process import output_of
 from stampede.progress import say
 
 NAME = "insights_summary_1m"
@@ -180,12 +181,7 @@ def _measured(name: str, logs: Path, runs: int, ours: str = "ours") -> tuple[Ent
         return report["seconds"]
 
     say(f"{name}: {runs} runs of each side in turn (about {runs * 14} s)")
-    samples = alternate(
-        lambda: measure(ours),
-        lambda: measure("peer"),
-        runs,
-        lambda side, run, value: say(f"  run {run} {side}: {value:.2f} s", style="dim"),
-    )
+    samples = alternate(lambda: measure(ours), lambda: measure("peer"), runs, "s")
     _compare(answers[ours], answers["peer"])
     first_ms, later_ms = in_child("compile", logs)["rows"][0]
     sizes = ", ".join(
@@ -200,24 +196,14 @@ def _measured(name: str, logs: Path, runs: int, ours: str = "ours") -> tuple[Ent
 
 def in_child(side: str, logs: Path) -> dict[str, Any]:
     """Rows, seconds and peak memory (MiB) of one side, run in a process of its own."""
-    import subprocess
-
-    command = [sys.executable, "-m", "bench.insights", side, str(logs)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"{side} didn't finish within {TIMEOUT_S} s") from None
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        raise BenchError(f"{side} failed: {last[:300]}")
-    return json.loads(done.stdout)
+    return json.loads(output_of([sys.executable, "-m", "bench.insights", side, str(logs)], side, TIMEOUT_S))
 
 
 def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
     """Raises BenchError unless both sides gave the same table, to the last digits of the means."""
     same = len(our_rows) == len(peer_rows) and all(
-        len(one) == len(other) and all(abs(a - b) <= 1e-9 * abs(b) for a, b in zip(one, other, strict=True))
-        for one, other in zip(our_rows, peer_rows, strict=True)
+        len(ours) == len(peer) and all(abs(a - b) <= 1e-9 * abs(b) for a, b in zip(ours, peer, strict=True))
+        for ours, peer in zip(our_rows, peer_rows, strict=True)
     )
     if not same:
         raise BenchError(f"the two sides disagree: {our_rows[:1]} and {peer_rows[:1]}")
@@ -225,9 +211,6 @@ def _compare(our_rows: list[Row], peer_rows: list[Row]) -> None:
 
 def main(side: str, logs: str) -> None:
     """Run one side and print its report as JSON."""
-    if side != "peer":
-        pass
-
     started = time.perf_counter()
     rows = SIDES[side](Path(logs))
     seconds = time.perf_counter() - started
@@ -237,11 +220,11 @@ def main(side: str, logs: str) -> None:
 def _peak_mb() -> float:
     """Peak memory of this process (MiB). Linux's own figure leaves out what the parent held when it forked."""
     try:
-        found = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+        match = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     except OSError:
-        found = None
-    if found:
-        return int(found.group(1)) / 1024
+        match = None
+    if match:
+        return int(match.group(1)) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT_BYTES / 2**20
 
 

@@ -22,7 +22,7 @@ from bench.small_set import LARGEST_BYTES, OBJECTS, SMALLEST_BYTES, small_set
 from stampede.progress import say
 
 OUTPUT = Path("results/bench-matrix.json")
-GO_WAYS = [("stream", "discard"), ("stream", "tmp"), ("ranges", "memory"), ("ranges", "tmp")]
+GO_VARIANTS = [("stream", "discard"), ("stream", "tmp"), ("ranges", "memory"), ("ranges", "tmp")]
 SECONDS_A_LARGE_ROUND, SECONDS_A_SMALL_ROUND, SECONDS_A_COPY_ROUND = 25, 13, 25
 
 
@@ -31,8 +31,8 @@ def large(runs: int, *, tls: bool) -> Matrix:
     with download.gateway(tls=tls) as made:
         download.put_object(made)
         sides = {("download_file", "tmp"): download.ours(made, "download_file", "tmp")}
-        sides |= {(f"Python {method}", sink): download.ours(made, method, sink) for method, sink in python_ways()}
-        sides |= {(f"Go {method}", sink): clients.go(made, method, sink) for method, sink in GO_WAYS}
+        sides |= {(f"Python {method}", sink): download.ours(made, method, sink) for method, sink in python_variants()}
+        sides |= {(f"Go {method}", sink): clients.go(made, method, sink) for method, sink in GO_VARIANTS}
         others, notes = _there(made, [clients.s5cmd, clients.aws, clients.rclone])
         sides |= {(side.label, "tmp"): side for side in others}
         if tls:
@@ -87,18 +87,18 @@ TABLES: dict[str, Callable[[int], Matrix]] = {
 }
 
 
-def python_ways() -> list[tuple[str, str]]:
+def python_variants() -> list[tuple[str, str]]:
     """Every method of the Python function but the published one, to its default sink and to a file."""
     specification = importlib.util.spec_from_file_location(
         "download_methods", download.FUNCTIONS / "download" / "methods.py"
     )
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    ways = []
+    variants = []
     for method, sinks in module.METHODS.items():
         if method != "download_file":
-            ways += [(method, sink) for sink in dict.fromkeys([sinks[0], "tmp"]) if sink in sinks]
-    return ways
+            variants += [(method, sink) for sink in dict.fromkeys([sinks[0], "tmp"]) if sink in sinks]
+    return variants
 
 
 def _there(made: Gateway, makers: Sequence[Callable[[Gateway], Side]]) -> tuple[list[Side], list[str]]:
@@ -140,11 +140,11 @@ def _measure(names: Sequence[str], runs: int, output: Path) -> None:
         watch = Watch()
         table = TABLES[name](runs)
         if not counts(share := watch.share()):
-            told = f"The machine was too busy for this table to count: other work took {share:.0%} of it."
-            table = replace(table, notes=(*table.notes, told))
+            note = f"The machine was too busy for this table to count: other work took {share:.0%} of it."
+            table = replace(table, notes=(*table.notes, note))
         measured.append(table)
         keep(output, table)  # at once: what comes after may fail
-    print("\n\n".join(markdown(one) for one in measured))
+    print("\n\n".join(markdown(table) for table in measured))
     print(f"\nmachine: {machine.describe()}\n{gives}")
     print("versions: " + ", ".join(f"{name} {version}" for name, version in programs.versions().items()))
     command = "python -m bench.matrix " + shlex.join([part for name in names for part in ("--only", name)])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from bench.errors import BenchError
+from stampede.phrases import significant
+from stampede.progress import say
+from stampede.runs import atomic
 
 
 @dataclass(frozen=True)
@@ -43,52 +46,43 @@ class Samples:
         return Entry(name, ours, peer, unit, ratio, min(len(self.ours), len(self.peer)))
 
 
-def alternate(
-    ours: Callable[[], float],
-    peer: Callable[[], float],
-    runs: int,
-    told: Callable[[str, int, float], None] = lambda side, run, value: None,
-) -> Samples:
-    """Run both sides in turn, `runs` times each: what else the machine does hits both. `told` hears of every value."""
+def alternate(ours: Callable[[], float], peer: Callable[[], float], runs: int, unit: str) -> Samples:
+    """Run both sides in turn, `runs` times each: what else the machine does hits both. Each prints its value, in
+    `unit`."""
     values: dict[str, list[float]] = {"ours": [], "peer": []}
     for run in range(1, runs + 1):
         for side, measure in (("ours", ours), ("peer", peer)):
-            values[side].append(measure())
-            told(side, run, values[side][-1])
+            value = measure()
+            values[side].append(value)
+            say(f"  run {run} {side}: {significant(value)} {unit}", style="dim")
     return Samples(tuple(values["ours"]), tuple(values["peer"]))
 
 
-def merge(known: Iterable[dict[str, Any]], new: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Put new entries into a list of known ones: same name, same place; others at the end."""
-    fresh = {entry.name: asdict(entry) for entry in new}
-    merged = [fresh.pop(one["name"], one) for one in known]
-    return merged + list(fresh.values())
-
-
 def save(path: Path, new: Sequence[Entry]) -> None:
-    """Merge entries into the JSON list at `path`, atomically. Raises BenchError when what is there is no such list."""
-    write(path, merge(_known(path), new))
+    """Merge entries into the JSON list at `path`: one of the same name takes the place of the former, others come last.
+    Raises BenchError when what is there isn't such a list."""
+    names = {field.name for field in fields(Entry)}
+    earlier = names - {"others_share"}  # as it was until November 2026
+    known = read(path)
+    if not all(stored.keys() in (names, earlier) for stored in known):
+        raise BenchError(f"{path} isn't a list of entries with {', '.join(sorted(names))}; move it away and run again")
+    entries = {stored["name"]: stored for stored in known} | {entry.name: asdict(entry) for entry in new}
+    write(path, list(entries.values()))
 
 
-def write(path: Path, results: Sequence[Any]) -> None:
-    """Write a JSON list, atomically; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(json.dumps(results, indent=2) + "\n")
-    beside.replace(path)
-
-
-def _known(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[dict[str, Any]]:
+    """The objects of the JSON list at `path`, none where there is no file. Raises BenchError for another file."""
     try:
         known = json.loads(path.read_text())
     except FileNotFoundError:
         return []
     except (ValueError, OSError) as error:
         raise BenchError(f"{path} can't be read ({error}); move it away and run again") from None
-    names = {field.name for field in fields(Entry)}
-    earlier = names - {"others_share"}  # as it was until November 2026
-    if not isinstance(known, list) or not all(
-        isinstance(one, dict) and one.keys() in (names, earlier) for one in known
-    ):
-        raise BenchError(f"{path} isn't a list of entries with {', '.join(sorted(names))}; move it away and run again")
+    if not isinstance(known, list) or not all(isinstance(stored, dict) for stored in known):
+        raise BenchError(f"{path} isn't a list of objects; move it away and run again")
     return known
+
+
+def write(path: Path, results: Sequence[Any]) -> None:
+    """Write a JSON list, whole or not at all; its folder is made."""
+    atomic.write_text(path, json.dumps(results, indent=2) + "\n")

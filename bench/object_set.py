@@ -53,7 +53,7 @@ def write(folder: Path, objects: int = OBJECTS) -> None:
 
 def remove(client: Any, below: str) -> None:
     """Delete every object below a prefix."""
-    keys = [{"Key": one["Key"]} for one in _listed(client, below)]
+    keys = [{"Key": listed["Key"]} for listed in _listed(client, below)]
     for first in range(0, len(keys), DELETED_AT_ONCE):
         batch = {"Objects": keys[first : first + DELETED_AT_ONCE], "Quiet": True}
         client.delete_objects(Bucket=BUCKET, Delete=batch)
@@ -64,7 +64,7 @@ def check_uploaded(client: Any, below: str, objects: int) -> None:
 
     The store answers with an ETag that it has taken of what it holds.
     """
-    there = {one["Key"].removeprefix(below): one["ETag"].strip('"') for one in _listed(client, below)}
+    there = {listed["Key"].removeprefix(below): listed["ETag"].strip('"') for listed in _listed(client, below)}
     if there != _etags(objects):
         raise BenchError(f"{len(there)} of {objects} objects found, or their bytes differ")
 

@@ -50,14 +50,14 @@ def download_many(bucket: str, prefix: str, folder: str) -> dict[str, float]:
     s3 = boto3.client("s3", config=Config(max_pool_connections=THREADS))
     stopwatch = Stopwatch()
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    objects = [one for page in pages for one in page["Contents"]]
+    objects = [listed for page in pages for listed in page["Contents"]]
 
     def download(one: dict) -> None:
         s3.download_file(bucket, one["Key"], f"{folder}/{one['Key'].removeprefix(prefix)}")
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(download, objects))
-    return stopwatch.report(sum(one["Size"] for one in objects)) | {"objects": len(objects)}
+    return stopwatch.report(sum(listed["Size"] for listed in objects)) | {"objects": len(objects)}
 
 
 def copy_many(bucket: str, pairs: str, processes: str) -> dict[str, float]:
@@ -108,7 +108,7 @@ def get_loop(bucket: str, prefix: str, folder: str, count: str) -> dict[str, flo
     s3 = boto3.client("s3")
     first = {"MaxItems": int(count)}
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, PaginationConfig=first)
-    keys = [one["Key"] for page in pages for one in page["Contents"]]
+    keys = [listed["Key"] for page in pages for listed in page["Contents"]]
     received_bytes, stopwatch = 0, Stopwatch()
     for key in keys:
         with open(f"{folder}/{key.removeprefix(prefix)}", "wb") as file:  # noqa: PTH123

@@ -1,9 +1,8 @@
-"""Runs one server process: waits until it answers, stops it by its id whatever happens, says why it didn't start."""
+"""Runs a program to its end, or a server while it is needed, and says why one failed."""
 
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 import subprocess
 import time
@@ -16,13 +15,47 @@ from pathlib import Path
 from bench.errors import BenchError
 from stampede.emulator.process import end_with_parent
 
-HOST = "127.0.0.1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
 ANSWER_TIMEOUT_S = 5
 
 # Loopback is never reached through a proxy, whatever the environment says.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def output_of(
+    command: Sequence[str],
+    doing: str,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    when_late: str = "",
+) -> str:
+    """Run `command` to its end; returns what it printed on stdout.
+
+    Raises BenchError, which names what it was `doing`, when it can't be started, fails, or takes longer than
+    `timeout_s`; `when_late` is a hint for that.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | (environment or {}),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{doing} took more than {timeout_s:g} s{when_late}") from None
+    except OSError as error:
+        raise BenchError(f"{doing}: {command[0]} doesn't run: {error.strerror}") from None
+    if done.returncode != 0:
+        lines = [line.strip() for line in f"{done.stdout}\n{done.stderr}".splitlines() if line.strip()]
+        reason = next((line for line in lines if "ERROR" in line), lines[-1] if lines else "it printed nothing")
+        raise BenchError(f"{doing} failed with status {done.returncode}: {reason[:300]}")
+    return done.stdout
 
 
 @contextmanager
@@ -64,21 +97,14 @@ def running(
             stop(process)
 
 
-def stop(process: subprocess.Popen, patience_s: float = STOP_TIMEOUT_S) -> None:
-    """End a process that we started: asked first, killed after `patience_s`."""
+def stop(process: subprocess.Popen, timeout_s: float = STOP_TIMEOUT_S) -> None:
+    """End a process that we started: asked first, killed after `timeout_s`."""
     process.terminate()
     try:
-        process.wait(patience_s)
+        process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    """A loopback port that nobody uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def get(request: str | urllib.request.Request) -> tuple[int, bytes]:

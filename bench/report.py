@@ -36,16 +36,16 @@ def report_1m(runs: int) -> tuple[Entry, str]:
         peaks = {"report": 0.0, "peer": 0.0}
 
         def measure(side: str, path: Path) -> float:
-            found = insights.in_child(side, path)
-            peaks[side] = max(peaks[side], found["peak_mb"])
-            return found["seconds"]
+            measured = insights.in_child(side, path)
+            peaks[side] = max(peaks[side], measured["peak_mb"])
+            return measured["seconds"]
 
         say(f"{NAME}: {runs} runs of each side in turn (about {runs * 90} s)")
         samples = alternate(
             lambda: measure("report", run),
             lambda: measure("peer", run / "log_events.jsonl"),
             runs,
-            lambda side, number, value: say(f"  run {number} {side}: {value:.2f} s", style="dim"),
+            "s",
         )
         counted = sum(cell["count"] for cell in json.loads((run / "statistics.json").read_text())["cells"])
         if counted != RECORDS:
@@ -79,8 +79,8 @@ def write_run(folder: Path, records: int, seed: int = SEED) -> None:
                 stored.write(message + "\n")
                 events.writelines(_log_lines(message, seq, finished_ms, f"{seq % n:032x}"))
                 cell = f"memory_size={memory_mb},concurrency_value={n}"
-                sent.write(f'{{"cell": "{cell}", "seq": {seq}, "message_id": "{seq:032x}", "sent_at_ms": {FIRST_MS}, '
-                           f'"possible_duplicate": 0, "warm_up": 0}}\n')  # fmt: skip
+                line = {"cell": cell, "seq": seq, "message_id": f"{seq:032x}", "sent_at_ms": FIRST_MS}
+                sent.write(json.dumps(line | {"possible_duplicate": 0, "warm_up": 0}) + "\n")
                 last_ms = finished_ms
             began_ms = last_ms + 60_000
     plan = {"swept": {"memory_size": MEMORIES_MB, "concurrency_value": CONCURRENCIES}, "fixed": {}, "repeats": 1}

@@ -24,7 +24,7 @@ def in_turn(sides: Sequence[Side], runs: int, seconds_a_round: int) -> None:
 
 def median(side: Side, figure: str) -> float:
     """The median of one figure (`wall_s`, `cpu_s`, `peak_mb`) of all runs of a side."""
-    return statistics.median(one[figure] for one in side.measured)
+    return statistics.median(run[figure] for run in side.measured)
 
 
 def sentence(side: Side) -> str:
@@ -35,5 +35,9 @@ def sentence(side: Side) -> str:
 
 def entry(name: str, ours: Side, peer: Side, figure: str, unit: str) -> Entry:
     """Compare one figure, of which less is better. Raises BenchError when a side has none."""
-    samples = Samples(*(tuple(one[figure] for one in side.measured) for side in (ours, peer)))
-    return samples.entry(name, unit, higher_is_better=False)
+    return samples(ours, peer, figure).entry(name, unit, higher_is_better=False)
+
+
+def samples(ours: Side, peer: Side, figure: str) -> Samples:
+    """One figure of every run of two sides."""
+    return Samples(*(tuple(run[figure] for run in side.measured) for side in (ours, peer)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ from pathlib import Path
 
 from bench import tools
 from bench.errors import BenchError
-from bench.process import HOST, free_port, get, running
+from bench.process import get, output_of, running
+from stampede.emulator.ministack import HOST, free_port
 
 ACCESS_KEY, SECRET_KEY, REGION = "test", "test", "us-east-1"
 RAM_FOLDER = Path("/dev/shm")
@@ -125,9 +125,7 @@ def certificate() -> Iterator[Certificate]:
         subject = ["-subj", "/CN=127.0.0.1", "-addext", f"subjectAltName=IP:{HOST}", "-days", "2"]
         kind = ["-x509", "-newkey", "rsa:2048", "-nodes"]
         command = [openssl, "req", *kind, *subject, "-keyout", str(made.key), "-out", str(made.certificate)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if done.returncode != 0:
-            raise BenchError(f"openssl didn't create a certificate: {done.stderr.strip()[-300:]}")
+        output_of(command, "creating a certificate", timeout_s=60)
         yield made
 
 

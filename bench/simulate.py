@@ -45,7 +45,7 @@ def against_simpy(runs: int) -> tuple[Entry, str]:
 
         return measure
 
-    samples = alternate(timed("ours", ours_drain_s), timed("peer", simpy_drain_s), runs, _told)
+    samples = alternate(timed("ours", ours_drain_s), timed("peer", simpy_drain_s), runs, "s")
     if not abs(drains["ours"] / drains["peer"] - 1) < SAME_DRAIN:
         raise BenchError(f"{NAME}: the floods differ: they drain in {drains['ours']} and {drains['peer']} s")
     setting = (
@@ -105,8 +105,8 @@ def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
             world.process(message(seconds))
             yield world.timeout(1 / MESSAGES_PER_S)
 
-    for one in range(1, workers - AT_ONCE + 1):
-        world.process(absent(one * 60 / PER_MINUTE))
+    for number in range(1, workers - AT_ONCE + 1):
+        world.process(absent(number * 60 / PER_MINUTE))
     world.process(loader())
     world.run()
     return max(ended)
@@ -114,10 +114,6 @@ def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
 
 def _seconds(random: np.random.Generator, count: int) -> np.ndarray:
     return random.uniform(90, 110, count)
-
-
-def _told(side: str, run: int, seconds: float) -> None:
-    say(f"  {side} run {run}: {seconds:.2f} s", style="dim")
 
 
 def _child(messages: int) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import partial
 
 from bench import clients, download, rounds, tools
 from bench.download import Gateway, Side
@@ -14,19 +15,9 @@ SECONDS_A_ROUND = 7
 Ours = Callable[[Gateway, SmallSet], Side]
 
 
-def cpu(runs: int) -> tuple[Entry, str]:
-    """CPU seconds of the whole client process."""
-    return against_boto3("small_objects_cpu", clients.go_many, runs, "cpu_s", "CPU-s")
-
-
-def wall(runs: int) -> tuple[Entry, str]:
-    """Wall time of the whole client process, Python's start and imports included."""
-    return against_boto3("small_objects_wall", clients.go_many, runs, "wall_s", "s")
-
-
-def against_boto3(name: str, ours: Ours, runs: int, figure: str, unit: str) -> tuple[Entry, str]:
-    """The entry `name`: what `ours` makes against 30 threads of `download_file`. Entries with the same `ours` come from
-    the same runs."""
+def against_boto3(name: str, ours: Ours, figure: str, unit: str, runs: int) -> tuple[Entry, str]:
+    """What `ours` makes against 30 threads of `download_file`: `cpu_s` or `wall_s` of the whole process, Python's start
+    and imports included. Entries with the same `ours` come from the same runs."""
     mine, peer = _measured(ours, runs)
     setting = (
         f"{WORDS} from versitygw {tools.VERSITYGW.version} over http on loopback to files, all in memory; "
@@ -43,3 +34,9 @@ def _measured(ours: Ours, runs: int) -> tuple[Side, Side]:
         sides = ours(made, small), clients.download_file_many(made, small)
         rounds.in_turn(sides, runs, SECONDS_A_ROUND)
     return sides
+
+
+ENTRIES = {
+    "small_objects_cpu": partial(against_boto3, "small_objects_cpu", clients.go_many, "cpu_s", "CPU-s"),
+    "small_objects_wall": partial(against_boto3, "small_objects_wall", clients.go_many, "wall_s", "s"),
+}

@@ -32,9 +32,9 @@ class SmallSet:
 
         def check(folder: Path) -> None:
             nonlocal seen
-            found = {path.name: path.stat().st_size for path in folder.iterdir()}
-            if found != self.sizes:
-                raise BenchError(f"{len(found)} objects arrived instead of {len(self.sizes)}, or some have wrong sizes")
+            sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+            if sizes != self.sizes:
+                raise BenchError(f"{len(sizes)} objects arrived instead of {len(self.sizes)}, or some have wrong sizes")
             if not seen and any((folder / name).read_bytes() != self.body(name) for name in self.sizes):
                 raise BenchError("the bytes received differ from those uploaded")
             seen = True

@@ -4,41 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from bench.measure import Entry
 from bench.other_work import MOST_SHARE, counts
+from stampede.tables import print_rows
 
 
-def print_entries(entries: Sequence[Entry], notes: Iterable[str], console: Console | None = None) -> None:
-    """Print entries as a table with `notes` (machine, versions, command) below, to stdout unless told otherwise."""
-    console = console or Console(soft_wrap=True, highlight=False)
-    table = Table("name", "ours", "peer", "unit", "ratio", "runs", "others")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    table.columns[3].justify = "left"
-    for entry in entries:
-        table.add_row(
-            entry.name,
-            figure(entry.ours),
-            figure(entry.peer),
-            entry.unit,
-            f"{entry.ratio:.2f} x",
-            str(entry.runs),
-            _others(entry.others_share),
-        )
-    console.print(table)
-    console.print(
-        "medians of alternating runs; ratio above 1: ours is better; others: processor time of other work", markup=False
-    )
+def print_entries(entries: Sequence[Entry], notes: Iterable[str]) -> None:
+    """Print entries as a table on stdout, with `notes` (machine, versions, command) below."""
+    rows = [
+        {
+            "name": entry.name,
+            "ours": figure(entry.ours),
+            "peer": figure(entry.peer),
+            "unit": entry.unit,
+            "ratio": f"{entry.ratio:.2f} x",
+            "runs": entry.runs,
+            "others": _others(entry.others_share),
+        }
+        for entry in entries
+    ]
+    print_rows(rows, "table")
+    print("medians of alternating runs; ratio above 1: ours is better; others: processor time of other work")
     if busy := [entry.name for entry in entries if not counts(entry.others_share)]:
-        console.print(
-            f"the machine was too busy (above {MOST_SHARE:.0%}), so these don't count: {', '.join(busy)}",
-            markup=False,
-        )
+        print(f"the machine was too busy (above {MOST_SHARE:.0%}), so these don't count: {', '.join(busy)}")
     for note in notes:
-        console.print(note, markup=False)
+        print(note)
 
 
 def _others(share: float | None) -> str:

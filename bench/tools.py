@@ -6,21 +6,21 @@ Maven and Go use this machine's own configuration of registries. A second run fi
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import BenchError
+from bench.process import output_of
+from stampede.emulator.build_cache import cache_folder
 from stampede.progress import say
 
 POM = Path(__file__).with_name("pom.xml")
 FETCH_TIMEOUT_S = 600
 
-WAYS_TO_GET = {
+HOW_TO_GET = {
     "java": "install a Java runtime, 17 or newer (Debian: `apt-get install openjdk-17-jre-headless`)",
     "mvn": "install Apache Maven, 3.8 or newer (Debian: `apt-get install maven`)",
     "openssl": "install OpenSSL, 1.1.1 or newer (Debian: `apt-get install openssl`)",
@@ -44,19 +44,11 @@ TOXIPROXY = GoTool("github.com/Shopify/toxiproxy/v2/cmd/server", "v2.5.0", "serv
 VERSITYGW = GoTool("github.com/versity/versitygw/cmd/versitygw", "v1.8.0", "versitygw")
 
 
-def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where fetched servers are kept: $STAMPEDE_CACHE_DIR, else $XDG_CACHE_HOME/stampede, else ~/.cache/stampede."""
-    if chosen := environment.get("STAMPEDE_CACHE_DIR"):
-        return Path(chosen)
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stampede"
-
-
 def require(tool: str, purpose: str) -> str:
     """The path of an installed program; raises BenchError naming it, what needs it and how to get it."""
     path = shutil.which(tool)
     if path is None:
-        raise BenchError(f"{tool} is missing: {purpose} needs it; {WAYS_TO_GET[tool]}")
+        raise BenchError(f"{tool} is missing: {purpose} needs it; {HOW_TO_GET[tool]}")
     return path
 
 
@@ -64,16 +56,16 @@ def elasticmq_jars() -> Path:
     """The folder with ElasticMQ's jars, fetched if it isn't there (about a minute). Raises BenchError."""
     pins = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]  # another pin, another folder
 
-    def fetch(folder: Path) -> None:
+    def fill(folder: Path) -> None:
         maven = require("mvn", "fetching ElasticMQ")
         goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
         say("fetching ElasticMQ with Maven (about a minute, once)")
-        run(
+        fetch(
             [maven, "-B", "-q", "-f", str(POM), goal, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
             "fetching ElasticMQ with Maven",
         )
 
-    return once(cache_dir() / "bench" / f"elasticmq-{pins}", fetch)
+    return once(cache_folder() / "bench" / f"elasticmq-{pins}", fill)
 
 
 def elasticmq_version(jars: Path) -> str:
@@ -88,7 +80,7 @@ def go_binary(tool: GoTool) -> Path:
     def build(folder: Path) -> None:
         go = require("go", f"building {tool.package}")
         say(f"building {tool.package} {tool.version} with Go (about a minute, once)")
-        run(
+        fetch(
             [go, "install", f"{tool.package}@{tool.version}"],
             f"building {tool.package} {tool.version}",
             # Outside any module, so that no go.mod or vendor folder of the place we are called from matters.
@@ -97,7 +89,7 @@ def go_binary(tool: GoTool) -> Path:
         )
 
     name = tool.package.split("/")[2]
-    return once(cache_dir() / "bench" / f"{name}-{tool.version}", build) / tool.binary
+    return once(cache_folder() / "bench" / f"{name}-{tool.version}", build) / tool.binary
 
 
 def once(folder: Path, fill: Callable[[Path], None]) -> Path:
@@ -118,24 +110,8 @@ def once(folder: Path, fill: Callable[[Path], None]) -> Path:
     return folder
 
 
-def run(
+def fetch(
     command: list[str], doing: str, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            env=os.environ | (environment or {}),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=FETCH_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"{doing} took more than {FETCH_TIMEOUT_S} s; is the registry reachable?") from None
-    if done.returncode != 0:
-        said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        telling = next((line for line in said if "ERROR" in line), said[-1] if said else "it printed nothing")
-        raise BenchError(f"{doing} failed with status {done.returncode}: {telling[:300]}")
+    """Run a command that gets something from a registry. Raises BenchError."""
+    output_of(command, doing, FETCH_TIMEOUT_S, environment, folder, when_late="; is the registry reachable?")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -45,20 +44,3 @@ def show(renderable: RenderableType, own: Console | None = None) -> None:
     with own.capture() as captured:
         own.print(renderable)
     print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
-
-
-def fitting(widths: Sequence[int], free: int, by_importance: Sequence[int]) -> list[int]:
-    """The places, in order, of the columns that fit into `free` characters: the important ones, up to the first for
-    which there is no room."""
-    shown = []
-    for at in by_importance:
-        if widths[at] > free:
-            break
-        free -= widths[at]
-        shown.append(at)
-    return sorted(shown)
-
-
-def left_out(width: int, names: Sequence[str]) -> str:
-    """A line that names the columns for which `width` characters have no room."""
-    return f"not shown in {width} columns: {', '.join(names)}; --format csv has them"

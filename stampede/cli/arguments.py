@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
-def whole_number(text: str) -> int:
-    """An integer of 0 or more."""
-    return _integer(text, 0)
+def number(kind: type[int | float], rule: str, allowed: Callable[[float], bool]) -> Callable[[str], Any]:
+    """The type of a number of this kind that is `allowed`; `rule` says which are."""
+
+    def checked(text: str) -> int | float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not allowed(value):  # NaN never is
+            raise argparse.ArgumentTypeError(f"must be {rule}, got {text!r}")
+        return value
+
+    return checked
 
 
-def positive_int(text: str) -> int:
-    """An integer of 1 or more."""
-    return _integer(text, 1)
-
-
-def seconds(text: str) -> float:
-    """A number of seconds above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
-    return value
-
-
-def dollars(text: str) -> float:
-    """An amount of US dollars, 0 or more."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be an amount of US dollars of 0 or more, got {text!r}")
-    return value
-
-
-def crash_percent(text: str) -> float:
-    """A percentage of 0 to 50: beyond that hardly any message would ever be done."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 50:
-        raise argparse.ArgumentTypeError(f"must be a percentage of 0 to 50, got {text!r}")
-    return value
+whole_number = number(int, "a whole number of 0 or more", lambda value: value >= 0)
+positive_int = number(int, "a whole number of 1 or more", lambda value: value >= 1)
+seconds = number(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
+dollars = number(float, "an amount of US dollars of 0 or more", lambda value: 0 <= value < math.inf)
+# Beyond 50 hardly any message would ever be done.
+crash_percent = number(float, "a percentage of 0 to 50", lambda value: 0 <= value <= 50)
 
 
 def writable_file(*endings: str) -> Callable[[str], Path]:
@@ -65,13 +47,3 @@ def writable_file(*endings: str) -> Callable[[str], Path]:
         return path
 
     return checked
-
-
-def _integer(text: str, least: int) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if value < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of {least} or more, got {text!r}")
-    return value

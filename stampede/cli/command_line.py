@@ -10,6 +10,7 @@ import difflib
 import errno
 import importlib
 import importlib.metadata
+import logging
 import os
 import shutil
 import signal
@@ -67,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        near = difflib.get_close_matches(str(value), [str(one) for one in action.choices or ()], n=1)
+        near = difflib.get_close_matches(str(value), [str(choice) for choice in action.choices or ()], n=1)
         if near and value not in action.choices:
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
         super()._check_value(action, value)
@@ -113,6 +114,8 @@ def _run(arguments: list[str] | None) -> int:
         build_parser([]).print_help(sys.stderr)
         return EXIT_USAGE
     parsed = build_parser([verb for verb in VERBS if verb in arguments]).parse_args(arguments)
+    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines about that.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
     except BrokenPipeError:
@@ -141,17 +144,11 @@ def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentP
     )
     for verb in VERBS:
         if verb in declared:
-            _declare(verb, verbs)
+            takes = importlib.import_module(f"stampede.cli.options.{verb}")
+            takes.add_arguments(verbs.add_parser(verb, description=takes.DESCRIPTION, epilog=_examples(takes.EXAMPLES)))
         else:
             verbs.add_parser(verb)
     return parser
-
-
-def _declare(verb: str, verbs: argparse._SubParsersAction) -> None:
-    """Add the parser of `verb` with its options."""
-    module = importlib.import_module(f"stampede.cli.options.{verb}")
-    parser = verbs.add_parser(verb, description=module.DESCRIPTION, epilog=_examples(module.EXAMPLES))
-    module.add_arguments(parser)
 
 
 def _listed(rows: Iterable[tuple[str, str]]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stampede.cli.tables import print_rows
 from stampede.model.prediction import Prediction
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Cell, Plan, cell_name, cells_words
 from stampede.stacks import hcl
+from stampede.tables import print_rows
 
 PREDICTED = ("share_at_n", "avg_s", "binds")
 HEADINGS = {
@@ -27,33 +27,30 @@ def print_plan(plan: Plan, demands: Sequence[Demand], predicted: Mapping[str, Pr
 
     `demands` and `predicted` are what each cell takes and what the model says of it, by the cell's name.
     """
-    taken = {demand.name: demand for demand in demands}
-    cells = [cell for cell in in_order_of_the_matrix(plan) if form != "table" or cell.repeat == 1]
-    rows = [_row(cell, taken[cell.name], predicted.get(cell.name)) for cell in cells]
+    demand_of = {demand.name: demand for demand in demands}
+    places = {cell_name(coordinates): place for place, coordinates in enumerate(plan.combinations())}
+    cells = sorted(plan.cells(), key=lambda cell: (places[cell_name(cell.coordinates)], cell.repeat))
+    cells = [cell for cell in cells if form != "table" or cell.repeat == 1]
+    rows = [_row(cell, demand_of[cell.name], predicted.get(cell.name)) for cell in cells]
     if form == "table":
         _print_table(plan, rows)
     else:
         print_rows(rows, form)
 
 
-def in_order_of_the_matrix(plan: Plan) -> list[Cell]:
-    """The cells as they are declared, and not as they run."""
-    place = {cell_name(coordinates): place for place, coordinates in enumerate(plan.combinations())}
-    return sorted(plan.cells(), key=lambda cell: (place[cell_name(cell.coordinates)], cell.repeat))
+def _row(cell: Cell, demand: Demand, prediction: Prediction | None) -> dict[str, Any]:
+    """A cell, its coordinates as numbers or as --set takes them; without a prediction those figures are None."""
+    row = {"cell": cell.name}
+    row |= {name: _as_set(value) for name, value in cell.coordinates.items()}
+    row |= {"warm_up_messages": demand.warm_up_messages, "messages": demand.messages, "rounds": demand.rounds}
+    if prediction is None:
+        return row | dict.fromkeys(PREDICTED)
+    avg_s = None if prediction.avg_s is None else round(prediction.avg_s, 4)
+    return row | {"share_at_n": round(prediction.share_at_n, 3), "avg_s": avg_s, "binds": prediction.bottleneck}
 
 
-def _row(cell: Cell, demand: Demand, one: Prediction | None) -> dict[str, Any]:
-    """A cell; None where the model says nothing of it."""
-    return {
-        "cell": cell.name,
-        **{name: _shown(value) for name, value in cell.coordinates.items()},
-        "warm_up_messages": demand.warm_up_messages,
-        "messages": demand.messages,
-        "rounds": demand.rounds,
-        "share_at_n": None if one is None else round(one.share_at_n, 3),
-        "avg_s": None if one is None or one.avg_s is None else round(one.avg_s, 4),
-        "binds": None if one is None else one.bottleneck,
-    }
+def _as_set(value: Any) -> Any:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else hcl.text_of(value)
 
 
 def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
@@ -61,15 +58,21 @@ def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
     varying = [name for name in swept if len({str(row.get(name)) for row in rows}) > 1]
     print(_order(plan, len(rows)))
     if same := {name: rows[0][name] for name in swept if name not in varying} | plan.fixed:
-        values = ", ".join(f"{name}={_shown(value)}" for name, value in same.items())
+        values = ", ".join(f"{name}={_as_set(value)}" for name, value in same.items())
         print(f"{'the same in all cells' if varying else 'settings'}: {values}")
     print()
-    told = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
+    figures = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
     if any(row["rounds"] > 1 for row in rows):
-        told.insert(told.index("messages") + 1, "rounds")
-    texts = [row | _readable(row) for row in rows]
+        figures.insert(figures.index("messages") + 1, "rounds")
+    texts = []
+    for row in rows:
+        share, avg_s = row["share_at_n"], row["avg_s"]
+        text = row | {name: f"{row[name]:,}" for name in ("warm_up_messages", "messages")}
+        text["share_at_n"] = None if share is None else round(100 * share)
+        text["avg_s"] = None if avg_s is None else f"{avg_s:.2f}" if avg_s >= 1 else f"{avg_s:.3f}"
+        texts.append(text)
     headings = {name: name.replace("_", "\n_", 1) for name in varying if len(name) > LONG_NAME}
-    print_rows(texts, "table", [*varying, *told], headings | HEADINGS)
+    print_rows(texts, "table", [*varying, *figures], headings | HEADINGS)
     print()
 
 
@@ -82,22 +85,3 @@ def _order(plan: Plan, count: int) -> str:
     if plan.rounds:
         order += ", and those with rounds interleaved"
     return f"{cells_words(count)}{times}, {order}"
-
-
-def _shown(value: Any) -> Any:
-    """A number as it is, anything else as --set takes it."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else hcl.text_of(value)
-
-
-def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of a row as a table has them."""
-    counts = {name: f"{row[name]:,}" for name in ("warm_up_messages", "messages")}
-    return {**counts, "share_at_n": _percent(row["share_at_n"]), "avg_s": _seconds(row["avg_s"])}
-
-
-def _percent(share: float | None) -> int | None:
-    return None if share is None else round(100 * share)
-
-
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"

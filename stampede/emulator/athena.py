@@ -99,7 +99,7 @@ def _reading(relation_of: Callable[[dict, list], str]) -> Callable[[dict, list],
         columns = table["StorageDescriptor"].get("Columns")
         if athena._data_format(table) != "json" or not columns:
             return relation_of(table, files)
-        types = ", ".join(f"'{one['Name']}': '{athena._duckdb_type(one)}'" for one in columns)
+        types = ", ".join(f"'{column['Name']}': '{athena._duckdb_type(column)}'" for column in columns)
         hive = athena._hive_options(athena._path_partition_keys(table, files))
         named = f"columns = {{{types}}}, format = 'newline_delimited'"
         return f"read_json({athena._sql_list(files)}, {named}, {hive})"
@@ -111,12 +111,13 @@ def _parts(query: str) -> tuple[str, list[str], list[str]] | None:
     """Table, columns and partition keys of a query of the form that is answered; None for any other."""
     if (found := _SELECT.fullmatch(query.strip())) is None:
         return None
-    items = [_ITEM.fullmatch(one.strip()) for one in found["items"].split(",")]
+    items = [_ITEM.fullmatch(text.strip()) for text in found["items"].split(",")]
     wheres = re.split(r"\s+AND\s+", found["where"], flags=re.I) if found["where"] else []
-    conditions = [_CONDITION.fullmatch(one.strip()) for one in wheres]
+    conditions = [_CONDITION.fullmatch(text.strip()) for text in wheres]
     if not all(items) or not all(conditions):
         return None
-    return found["table"], [one["column"] for one in items if one["column"]], [one["key"] for one in conditions]
+    columns = [item["column"] for item in items if item["column"]]
+    return found["table"], columns, [condition["key"] for condition in conditions]
 
 
 def _why_it_fails(query: str, database: str) -> str:
@@ -125,20 +126,18 @@ def _why_it_fails(query: str, database: str) -> str:
     table = glue._tables.get(f"{database}/{name}")
     if table is None:
         return f"TABLE_NOT_FOUND: line 1:1: Table 'awsdatacatalog.{database}.{name}' does not exist"
-    types = {one["Name"]: one["Type"] for one in table["StorageDescriptor"]["Columns"]}
-    partitions = {one["Name"]: one["Type"] for one in table.get("PartitionKeys") or []}
-    if lost := [one for one in [*columns, *keys] if one not in {**types, **partitions}]:
-        return f"COLUMN_NOT_FOUND: line 1:1: Column '{lost[0]}' cannot be resolved or requester is not authorized"
-    others = [one for one in columns if types.get(one) not in _WHOLE_NUMBERS]
-    others += [one for one in keys if partitions.get(one) != "string"]
-    if others:
-        return f"NOT_SUPPORTED: {_REFUSED}; {others[0]} isn't a column of whole numbers or a partition key of text"
-    return _without_its_partition(table, keys)
-
-
-def _without_its_partition(table: dict[str, Any], keys: list[str]) -> str:
-    """Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic ID partitioning)."""
-    told, partitions = table.get("Parameters") or {}, [one["Name"] for one in table.get("PartitionKeys") or []]
-    injected = [one for one in partitions if told.get(f"projection.{one}.type") == "injected"]
-    missing = [one for one in injected if one not in keys and told.get("projection.enabled") == "true"]
-    return _CONSTRAINT.format(missing[0]) if missing else ""
+    types = {column["Name"]: column["Type"] for column in table["StorageDescriptor"]["Columns"]}
+    partitions = {key["Name"]: key["Type"] for key in table.get("PartitionKeys") or []}
+    if unknown := [name for name in [*columns, *keys] if name not in {**types, **partitions}]:
+        return f"COLUMN_NOT_FOUND: line 1:1: Column '{unknown[0]}' cannot be resolved or requester is not authorized"
+    unsupported = [column for column in columns if types.get(column) not in _WHOLE_NUMBERS]
+    unsupported += [key for key in keys if partitions.get(key) != "string"]
+    if unsupported:
+        return f"NOT_SUPPORTED: {_REFUSED}; {unsupported[0]} isn't a column of whole numbers or a partition key of text"
+    # Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic ID partitioning).
+    parameters = table.get("Parameters") or {}
+    if parameters.get("projection.enabled") == "true":
+        for partition in partitions:
+            if parameters.get(f"projection.{partition}.type") == "injected" and partition not in keys:
+                return _CONSTRAINT.format(partition)
+    return ""

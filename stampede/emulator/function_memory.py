@@ -38,18 +38,18 @@ def known(state_dir: Path) -> dict[str, int]:
 
 def _children(pid: int) -> list[Path]:
     """Their folders in /proc; none where there is no such thing."""
-    found = []
+    folders = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended
             if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(folder)
-    return found
+                folders.append(folder)
+    return folders
 
 
 def _own_mb(folder: Path) -> float:
     """Its anonymous memory, in MiB; 0 where it has ended or the kernel doesn't tell (Linux does from 5.4 on)."""
     try:
-        told = re.search(r"^Pss_Anon:\s+(\d+) kB", (folder / "smaps_rollup").read_text(), re.MULTILINE)
+        line = re.search(r"^Pss_Anon:\s+(\d+) kB", (folder / "smaps_rollup").read_text(), re.MULTILINE)
     except OSError:
         return 0.0
-    return int(told[1]) / 1024 if told else 0.0
+    return int(line[1]) / 1024 if line else 0.0

@@ -178,7 +178,7 @@ def _read(state_dir: Path) -> tuple[str, list[Host]]:
     """What is written of the hosts: the digest of what they were started with, and who they are."""
     try:
         state = json.loads(_state_file(state_dir).read_text())
-        return state["digest"], [Host(**one) for one in state["hosts"]]
+        return state["digest"], [Host(**host) for host in state["hosts"]]
     except (OSError, ValueError, TypeError, KeyError):
         return "", []
 

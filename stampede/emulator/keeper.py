@@ -138,12 +138,12 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
 
     def execute_for_the_trigger(func: dict, event: dict) -> dict:
         result = execute(func, event)
-        records = event.get("Records") if isinstance(event, dict) else None
-        messages = [one for one in records or () if isinstance(one, dict) and one.get("eventSource") == "aws:sqs"]
+        records = event.get("Records") or () if isinstance(event, dict) else ()
+        messages = [row for row in records if isinstance(row, dict) and row.get("eventSource") == "aws:sqs"]
         body = result.get("body")
         failures = body.get("batchItemFailures") if isinstance(body, dict) else None
-        named = [one.get("itemIdentifier") for one in failures or ()]
-        if not messages or {one.get("messageId") for one in messages}.issuperset(named):
+        named = [failure.get("itemIdentifier") for failure in failures or ()]
+        if not messages or {message.get("messageId") for message in messages}.issuperset(named):
             return result
         why = {"errorType": "InvalidBatchItemFailures", "errorMessage": f"no messages of the batch: {named}"}
         return {**result, "error": True, "body": why}

@@ -88,14 +88,15 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     `follow_parent=True` ties its life to this process: it stops even when this process is killed with -9.
     Raises EmulatorError when it doesn't answer within START_TIMEOUT_S seconds.
     """
-    already = running(state_dir)
-    if already is not None:
-        return already
+    if (emulator := running(state_dir)) is not None:
+        return emulator
     manners_scale(os.environ)  # refused here, not in the process's log
     state_dir.mkdir(parents=True, exist_ok=True)
-    temporary = _empty_temporary_folder(state_dir)
+    temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     log_path = state_dir / "emulator.log"
-    port = _free_port()
+    port = free_port()
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "stampede.emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
@@ -147,14 +148,6 @@ def manners_scale(environ: Mapping[str, str]) -> float:
     raise EmulatorError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
 
 
-def _empty_temporary_folder(state_dir: Path) -> Path:
-    """Everything MiniStack and the functions write lands here and goes with `stop`."""
-    temporary = state_dir / "tmp"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    return temporary
-
-
 def _environment(port: int, temporary: Path) -> dict[str, str]:
     """The emulator's environment, which the functions inherit: this process's, without any real AWS account in it, and
     without what a shell has set for its own programs in Go."""
@@ -175,7 +168,8 @@ def _environment(port: int, temporary: Path) -> dict[str, str]:
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A loopback port that nobody uses at this moment."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return probe.getsockname()[1]

@@ -37,17 +37,17 @@ class Process:
         """Tell it, and what it started, to end (SIGTERM)."""
         self._signal_group(signal.SIGTERM)
 
-    def end(self, patience_s: float) -> None:
-        """End it and what it started: asked first, killed after `patience_s`. Call it only for one that is alive."""
+    def end(self, timeout_s: float) -> None:
+        """End it and what it started: asked first, killed after `timeout_s`. Call it only for one that is alive."""
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
             self._signal_group(signal_number)
-            if self._gone_within(patience_s):
+            if self._gone_within(timeout_s):
                 break
         self._signal_group(signal.SIGKILL)  # those that it started and that outlived it
         self._reap()
 
-    def _gone_within(self, patience_s: float) -> bool:
-        for _ in looks(itertools.repeat(0.05), time.monotonic() + patience_s):
+    def _gone_within(self, timeout_s: float) -> bool:
+        for _ in looks(itertools.repeat(0.05), time.monotonic() + timeout_s):
             self._reap()
             if not self.is_alive():
                 return True

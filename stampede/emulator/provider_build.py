@@ -135,14 +135,14 @@ def keep_services(copy: Path, services: Iterable[str], clients: Iterable[str]) -
 def _keep(text: str, pattern: str, wanted: Iterable[str], file: Path) -> str:
     """Remove the matches of `pattern` whose first group isn't wanted."""
     wanted = set(wanted)
-    found = set()
+    names = set()
 
     def decide(match: re.Match) -> str:
-        found.add(match[1])
+        names.add(match[1])
         return match[0] if match[1] in wanted else ""
 
     kept = re.sub(pattern, decide, text, flags=re.DOTALL)
-    if missing := sorted(wanted - found):
+    if missing := sorted(wanted - names):
         raise ProviderError(
             f"{file.name} of the AWS provider doesn't list {', '.join(missing)}",
             "check whether its version has changed",

@@ -47,10 +47,13 @@ def _remove_what_is_gone(folder: Path, sources: list[Path]) -> None:
     names = [path.name for path in folder.iterdir()]
     for name in set(names) - _LEFT_OUT(str(folder), names):
         path, kept = folder / name, [source / name for source in sources if (source / name).exists()]
-        if path.is_dir() and not path.is_symlink():
-            _remove_what_is_gone(path, kept) if any(one.is_dir() for one in kept) else shutil.rmtree(path)
-        elif not any(one.is_file() for one in kept):
-            path.unlink()
+        if not path.is_dir() or path.is_symlink():
+            if not any(source.is_file() for source in kept):
+                path.unlink()
+        elif any(source.is_dir() for source in kept):
+            _remove_what_is_gone(path, kept)
+        else:
+            shutil.rmtree(path)
 
 
 def environment(endpoint_url: str) -> dict[str, str]:
@@ -73,8 +76,8 @@ def applied_resources() -> int:
         state = json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
     except (FileNotFoundError, ValueError):
         return 0
-    managed = [one for one in state.get("resources", []) if one["mode"] == "managed"]
-    return sum(len(one["instances"]) for one in managed)
+    managed = [resource for resource in state.get("resources", []) if resource["mode"] == "managed"]
+    return sum(len(resource["instances"]) for resource in managed)
 
 
 def forget_state(copy: Path = FOLDER) -> None:

@@ -117,13 +117,13 @@ def _ramp_limits(scenario: Scenario, flood: Flood, part: Flood) -> Iterator[tupl
 
 def _shared(evaluation: Evaluation) -> Iterator[Bottleneck]:
     """The shared limits that slow the operations, the one that slows most of them first."""
-    capacity = {limit.name: limit.per_s[0] for limit in evaluation.limits}
+    limits = {limit.name: limit for limit in evaluation.limits}
     for share, name in sorted((-share, name) for name, share in evaluation.course.slowed_shares.items()):
         if -share < SLOWED:
             return
-        per_s = capacity[name]
+        per_s = limits[name].per_s[0]
         if per_s >= 1e8:  # no limit of requests is as large as the smallest of bytes
             amount = f"{per_s / 1e9:.1f} GB"
         else:
             amount = f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.2g}"
-        yield Bottleneck(SHARED, f"{name}: {amount} a second for all", name)
+        yield Bottleneck(SHARED, f"{name}: {amount} {limits[name].unit}", name)

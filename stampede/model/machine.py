@@ -17,9 +17,10 @@ from stampede.model.operation import Operation, scattered
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work
 
-PROCESSORS = "CPU seconds of this machine's processors"
+PROCESSORS = "this machine's processors"
 # MiniStack answers every request, and hands every message out, in one Python process.
-EMBEDDED = "CPU seconds of the embedded AWS, one process"
+EMBEDDED = "the embedded AWS, one process"
+UNITS = {PROCESSORS: "for all", EMBEDDED: "processor for all"}
 GIB = 2**30
 
 
@@ -38,7 +39,7 @@ def operation(work: Work, parameters: Parameters) -> tuple[Operation, list[Limit
     capacity = {PROCESSORS: parameters["processors"], EMBEDDED: 1.0}
     # A message is handed out to one worker while the others work, so it slows none that is alone.
     demands = {name: min(taken[name] + handing_out[name], max(taken[name], per_s)) for name, per_s in capacity.items()}
-    limits = [Limit(name, (per_s,)) for name, per_s in capacity.items()]
+    limits = [Limit(name, (per_s,), unit=UNITS[name]) for name, per_s in capacity.items()]
     requests = sum(step.requests for step in (work.repeat or work).steps)
     alone = Operation(
         lambda random, count, cold: (first if cold else later).draw(random, count),

@@ -37,10 +37,10 @@ def problems(read: Page) -> list[str]:
     return [*read.summary.problems, *read.book.problems]
 
 
-def warnings(read: Page) -> list[str]:
+def warnings(read: Page, resume: str | None = None) -> list[str]:
     """What of the run is missing or damaged."""
     run = read.run
-    sentences = unfinished.sentences(run)
+    sentences = unfinished.sentences(run, resume)
     if not (len(run.done) or len(run.errors) or len(run.warm_ups)):
         sentences = [*sentences, "This run has no records; the report shows everything else that it left."]
     return [*sentences, *run.warnings, *read.summary.warnings]

@@ -10,13 +10,15 @@ from stampede.report.figures.picture import Picture
 from stampede.report.sections import SECTIONS, Page
 from stampede.report.summary import summarised
 from stampede.runs import atomic, cells
+from stampede.runs.folder import RunFolder
 from stampede.runs.run import load
 
 FIGURES = "figures"
 
 
 class Rebuilt(NamedTuple):
-    """The path of report.html, its table, and what the page says first of the run: doubts, and what is missing."""
+    """The path of report.html, its table, and what the page says first of the run: doubts, and what is missing, with
+    the command that finishes it from this folder."""
 
     page: Path
     table: Beside
@@ -42,7 +44,8 @@ def build(run_dir: Path) -> Rebuilt:
     write_pictures(run.directory / FIGURES, [picture for block in blocks for picture in block.pictures])
     path = run.directory / "report.html"
     atomic.write_text(path, html.page(page, blocks))
-    return Rebuilt(path, page.beside, html.problems(page), html.warnings(page))
+    warnings = html.warnings(page, resume=RunFolder(run_dir).as_argument)
+    return Rebuilt(path, page.beside, html.problems(page), warnings)
 
 
 def write_pictures(folder: Path, pictures: Iterable[Picture]) -> None:

@@ -4,13 +4,8 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Sequence
 
-from rich import box
-from rich.cells import cell_len
 from rich.console import Group
-from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
 from stampede import terminal
@@ -19,11 +14,14 @@ from stampede.phrases import NOTHING
 from stampede.report.beside import Beside, Row
 from stampede.report.grid import BYTES, coordinates
 from stampede.runs import cells
-from stampede.runs.cell_key import Key, has_phrase, own_columns, phrase_label
+from stampede.runs.cell_key import has_phrase, own_columns, phrase_label
+from stampede.tables import Column, fitting, grid, named, width_of
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
 PLAIN_WIDTH = 100
+# One space between columns: eleven of them fit into 80.
+GAP = 1
 # To how many columns the text of "where" may be folded before figures are left out.
 LEAST_WHERE = 14
 # Figures by importance, as places in the table: mean, speed, count, minimum and maximum, quartiles, peak.
@@ -35,62 +33,56 @@ def print_table(table: Beside, form: str = "table") -> None:
     writers = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
     if form == "table":
         console = terminal.console()
-        shown = to_rich(table, console.width if console.is_terminal else None)
         if not console.is_terminal:  # into a pipe, as wide as the table needs
-            console.width = max(
-                PLAIN_WIDTH, Measurement.get(console, console.options.update(width=400), shown.renderables[0]).maximum
-            )
-        terminal.show(shown, console)
+            console.width = max(PLAIN_WIDTH, width_of(_columns(table), GAP))
+        terminal.show(to_rich(table, console.width), console)
     elif form in writers:
         sys.stdout.write(writers[form](table))
     else:
         raise ValueError(f"form {form!r}: a table is printed as table, {', '.join(writers)}")
 
 
-def to_rich(table: Beside, width: int | None = 80) -> Group:
-    """The table with its caption, for a terminal `width` columns wide; None is as wide as it needs. Figures that don't
-    fit are left out and named below."""
-    # One space between columns, no edges: eleven columns fit into 80.
-    grid = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    axes = own_columns(table.experiment.axes, table.shown_axes)
-    phrased = has_phrase(table.experiment.axes, table.shown_axes)
-    labels = [
-        "\n".join((axis.label if axis.unit == BYTES else axis.unit or axis.label).rsplit(" ", 1)) for axis in axes
+def to_rich(table: Beside, width: int = 80) -> Group:
+    """The table with its caption, for a terminal `width` columns wide. Figures that don't fit are left out and named
+    below."""
+    first_axis = table.experiment.axes[0].name
+    kept = len(own_columns(table.experiment.axes, table.shown_axes)) + 1
+    columns = _columns(table)
+    by_importance = [kept + at for at in (*IMPORTANT, *range(len(IMPORTANT), len(columns) - kept))]
+    shown, left_out = fitting(columns, width, kept, by_importance, GAP)
+    drawn = grid(shown, width, GAP)
+    for line, row, following in zip(drawn.rows, table.rows, [*table.rows[1:], None], strict=True):
+        line.style = "bold" if row.measured else "dim"
+        line.end_section = following is not None and following.key[first_axis] != row.key[first_axis]
+    note = [named(left_out, width)] if left_out else []
+    return Group(drawn, "", *(Text(sentence, style="dim") for sentence in (*note, *table.caption)))
+
+
+def _columns(table: Beside) -> list[Column]:
+    """Of the table in a terminal: the coordinates, each named once, where, and the figures."""
+    axes, phrased = (
+        own_columns(table.experiment.axes, table.shown_axes),
+        has_phrase(table.experiment.axes, table.shown_axes),
+    )
+    keys = [row.key for row in table.rows]
+    named_before = [key == previous for key, previous in zip(keys, [None, *keys], strict=False)]
+    names = [[entry.text for entry in coordinates(key.plain, table.shown_axes)] for key in keys]
+    columns = []
+    for at, axis in enumerate(axes):
+        label = "\n".join((axis.label if axis.unit == BYTES else axis.unit or axis.label).rsplit(" ", 1))
+        texts = ["" if again else texts[at] for again, texts in zip(named_before, names, strict=True)]
+        columns.append(Column(label, texts, number=axis.kind is int))
+    sources = [
+        f"{row.key.variant_words}, {row.source}" if phrased and row.measured else row.source for row in table.rows
     ]
-    cells = [[entry.text for entry in coordinates(row.key.plain, table.shown_axes)][: len(axes)] for row in table.rows]
-    for axis, label in zip(axes, labels, strict=True):
-        side = "right" if axis.kind is int else "left"
-        grid.add_column(label, justify=side, no_wrap=True)
-    grid.add_column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", overflow="fold")
-    more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
+    columns.append(
+        Column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", sources, least=LEAST_WHERE)
+    )
     speed = table.experiment.speed.unit.replace("/", "\n/")
-    names = ["count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "peak", *more]
+    more = [metric.short or f"{metric.label}\n{metric.unit}" for metric in _taken(table)]
+    heads = ["count", "min s", "p25 s", "avg s", "p75 s", "max s", speed, "peak", *more]
     figures = [[*figures_text(table, row), *taken_text(table, row)] for row in table.rows]
-    taken = sum(_width(column) for column in zip(labels, *cells, strict=True))
-    free = None if width is None else width - taken - LEAST_WHERE
-    widths = [_width(column) for column in zip(names, *figures, strict=True)]
-    by_importance = sorted(range(len(names)), key=lambda at: IMPORTANT.index(at) if at in IMPORTANT else at)
-    shown = terminal.fitting(widths, sum(widths) if free is None else free, by_importance)
-    for at in shown:
-        grid.add_column(names[at], justify="right", no_wrap=True)
-    previous: Key | None = None
-    for row, entries, texts in zip(table.rows, cells, figures, strict=True):
-        key = row.key
-        where = f"{key.variant_words}, {row.source}" if phrased and row.measured else row.source
-        if previous is not None and key[axes[0].name] != previous[axes[0].name]:
-            grid.add_section()
-        style = "bold" if row.measured else "dim"
-        cell = [""] * len(entries) if key == previous else entries
-        grid.add_row(*cell, where, *(texts[at] for at in shown), style=style)
-        previous = key
-    missing = [name.replace("-\n", "").replace("\n", " ").strip() for at, name in enumerate(names) if at not in shown]
-    note = [terminal.left_out(width, missing)] if missing else []
-    return Group(grid, "", *(Text(sentence, style="dim") for sentence in (*note, *table.caption)))
-
-
-def _width(texts: Sequence[str]) -> int:
-    """Of a column with these texts, heading included, and the space before it."""
-    return 1 + max(cell_len(line) for text in texts for line in text.split("\n"))
+    return columns + [Column(head, [texts[at] for texts in figures], number=True) for at, head in enumerate(heads)]
 
 
 def figures_text(table: Beside, row: Row) -> tuple[str, ...]:

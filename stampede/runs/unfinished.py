@@ -14,8 +14,9 @@ def unfinished(run: Run) -> list[str]:
     return [cell for cell in run.cells.planned if cell not in finished]
 
 
-def sentences(run: Run) -> list[str]:
-    """What must be said at the top of the page; [] for a run whose plan was carried out, or that had none."""
+def sentences(run: Run, resume: str | None = None) -> list[str]:
+    """What must be said at the top of the page; [] for a run whose plan was carried out, or that had none. `resume` are
+    the run and its results folder as --resume takes them (default: the run's id, for a page that is read elsewhere)."""
     missing = unfinished(run)
     if not missing:
         return []
@@ -23,5 +24,6 @@ def sentences(run: Run) -> list[str]:
     were, them = ("was", "it") if len(missing) == 1 else ("were", "them")
     return [
         f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished, so figures are missing or "
-        f"partial: {named}. To finish {them}, run `stampede sweep {run.experiment.name} --resume {run.run_id}`."
+        f"partial: {named}. To finish {them}, run "
+        f"`stampede sweep {run.experiment.name} --resume {resume or run.run_id}`."
     ]

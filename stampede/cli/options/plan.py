@@ -99,6 +99,6 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 
 def plan_options(arguments: argparse.Namespace) -> list[str]:
     """The options of a plan that were given, as they are written."""
-    names = ("set", "messages_per_concurrency", "messages", "warm_up_per_concurrency", "repeats", "rounds", "seed",
-             "start_barrier_s")  # fmt: skip
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) not in (None, [])]
+    names = ["set", "messages-per-concurrency", "messages", "warm-up-per-concurrency", "repeats", "rounds", "seed"]
+    values = {name: getattr(arguments, name.replace("-", "_")) for name in [*names, "start-barrier-s"]}
+    return [f"--{name}" for name, value in values.items() if value not in (None, [])]

@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         for event in events_of(target, in_order):
             say(f"{target[target.experiment.seeding.function]} would seed what is missing: {json.dumps(event)}")
-    for one in objects:
-        print(f"s3://{target['bucket_name']}/{one.key}")
+    for data_object in objects:
+        print(f"s3://{target['bucket_name']}/{data_object.key}")
     if not (objects or events_of(target, in_order)):
         say(f"nothing to upload: this stack of {target['experiment']} reads no objects of its own")
     return 0

@@ -6,21 +6,17 @@ One line for each check: ok, warning or problem, and the way out. Changes nothin
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from experiments import EXPERIMENTS
 from stampede import terminal
-from stampede.cli.tables import print_rows
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
@@ -33,6 +29,7 @@ from stampede.progress import doing, say
 from stampede.runs.folder import RESULTS_DIR
 from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import infra_defaults
+from stampede.tables import print_rows
 
 # How a status is marked, in the order in which they are printed.
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
@@ -56,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [finding.as_row() for finding in findings]
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
     elif arguments.format == "csv":
-        _print_csv(findings)
+        print_rows([finding.as_row() for finding in findings], "csv")
     else:
         _print_estimate(estimated)
         print_checks(findings)
@@ -82,7 +79,15 @@ def refuse(findings: Iterable[Finding], plan: Plan) -> None:
 
 
 def _print_estimate(estimated: Estimate) -> None:
-    print_rows([_bill_row(item) for item in estimated.items], "table")
+    rows = []
+    for item in estimated.items:
+        per_unit, usd = "unknown", "unknown"
+        if item.usd is not None:
+            per_unit, usd = f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."), f"{item.usd:.4f}"
+        quantity = f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}"
+        row = {"service": item.service, "what": item.what, "quantity": quantity, "unit": item.unit}
+        rows.append(row | {"USD per unit": per_unit, "USD": usd})
+    print_rows(rows, "table")
     print()
     for sentence in estimated.sentences():
         print(sentence)
@@ -110,21 +115,3 @@ def summary(findings: Sequence[Finding]) -> str:
         f"{count} {status}{'s' if count > 1 else ''}" for status in (PROBLEM, WARNING) if (count := counts[status])
     ]
     return ", ".join(words) or f"all {len(findings)} checks passed"
-
-
-def _bill_row(item: cost.Item) -> dict[str, Any]:
-    unknown = item.usd is None
-    return {
-        "service": item.service,
-        "what": item.what,
-        "quantity": f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}",
-        "unit": item.unit,
-        "USD per unit": "unknown" if unknown else f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."),
-        "USD": "unknown" if unknown else f"{item.usd:.4f}",
-    }
-
-
-def _print_csv(findings: list[Finding]) -> None:
-    writer = csv.DictWriter(sys.stdout, ["check", "status", "found", "way_out"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(finding.as_row() for finding in findings)

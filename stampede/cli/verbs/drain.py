@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 
 from loader.drain import drain
-from stampede.cli.tables import print_rows
 from stampede.errors import UsageError
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, check, stored_accounts
@@ -15,6 +14,7 @@ from stampede.stacks import target as targets
 from stampede.stacks.place import is_at, refuse_another
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
+from stampede.tables import print_rows
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,10 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
-    for found in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
-        if is_at(found.read_json("run.json", {}), target.place) and _is_of(target, found):
-            say(f"run {found.name}: the newest{' of the applied stack' if found.name != newest.name else ''}")
-            return found
+    for folder in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
+        if is_at(folder.read_json("run.json", {}), target.place) and _is_of(target, folder):
+            say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
+            return folder
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.run_id, stored, target.place)
     where = _stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
@@ -90,9 +90,11 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
         raise UsageError(f"--run: {gone}, and no account is stored: the run was never drained")
     accounts = stored_accounts(folder)
     say(f"{gone}; this is the account stored with the run")
-    if never := _never_drained(folder, accounts):
+    # The cells that were sent since the run was last drained aren't in the file of its accounts.
+    stored = {row.get("cell") for row in folder.read_json("accounting.json", [])}
+    if missing := [account.cell for account in accounts if account.sent and account.cell not in stored]:
         say(
-            f"never drained: {', '.join(never)}; their log lines are gone with the stack, so nothing more can be "
+            f"never drained: {', '.join(missing)}; their log lines are gone with the stack, so nothing more can be "
             "fetched: run `stampede sweep --resume "
             f"{folder.as_argument}`, or flood again",
             style="yellow",
@@ -102,12 +104,6 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     return 0
 
 
-def _never_drained(folder: RunFolder, accounts: Sequence[CellAccount]) -> list[str]:
-    """The cells that were sent since the run was last drained: the file of its accounts doesn't have them."""
-    drained = {row.get("cell") for row in folder.read_json("accounting.json", [])}
-    return [one.cell for one in accounts if one.sent and one.cell not in drained]
-
-
 def _print(accounts: Sequence[CellAccount], form: str) -> None:
-    # A table has no room for two accounts; the sentence of each cell tells both.
-    print_rows([one.as_row(objects=form != "table") for one in accounts], form)
+    # A table has no room for two accounts; the sentence of each cell has both.
+    print_rows([account.as_row(objects=form != "table") for account in accounts], form)

@@ -61,7 +61,7 @@ def _local(settings: Sequence[str]) -> dict[str, Any]:
         refuse_other_owner(variable, name)
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
-    return {one: value for one, value in fixed.items() if one not in experiment.order_axes} | given
+    return {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes} | given
 
 
 def _stop() -> int:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import argparse
 
-from stampede.cli.tables import print_rows
 from stampede.errors import UsageError
 from stampede.runs import evidence
 from stampede.runs.folder import RunFolder
+from stampede.tables import print_rows
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row a check, of several runs one after the other. Raises UsageError for a run without any."""
     several = len(arguments.runs) > 1
     rows = []
-    for given in arguments.runs:
-        folder = RunFolder.find(arguments.results_dir, given, "RUN_ID")
+    for run_id in arguments.runs:
+        folder = RunFolder.find(arguments.results_dir, run_id, "RUN_ID")
         stored = folder.read_json(evidence.FILE, {})
         if "checks" not in stored:
             raise UsageError(
                 f"RUN_ID: run {folder.run_id} has no evidence.json: sweeps and drains with --target aws write it"
             )
-        rows += [({"run": folder.run_id} if several else {}) | row for row in evidence.rows(stored)]
+        named = {"run": folder.run_id} if several else {}
+        rows += [named | row for row in evidence.rows(stored)]
     print_rows(rows, arguments.format)
     return 0

@@ -21,7 +21,6 @@ from loader.flood import check, flood, orders
 from loader.manifest import check_manifest
 from loader.seeding import events_of
 from loader.sqs.sending import Outcome
-from stampede.cli.tables import print_rows
 from stampede.cli.verbs.order_option import order_of
 from stampede.errors import UsageError
 from stampede.planning.plan import cell_name
@@ -32,6 +31,7 @@ from stampede.stacks.place import refuse_another
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
 from stampede.sweep.description import settings_of
+from stampede.tables import print_rows
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     count = _count(arguments, target, load)
     check_manifest(target)
     if events_of(target, in_order):
-        options = "".join(f" --order {one}" for one in arguments.order)
+        options = "".join(f" --order {setting}" for setting in arguments.order)
         say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count)

@@ -25,7 +25,9 @@ from stampede.stacks.infra_variables import infra_defaults
 def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
     """The plan that the options describe; `given` is what is known beside it. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
-    _refuse_twice(arguments.set)
+    for name, times in Counter(setting.partition("=")[0] for setting in arguments.set).items():
+        if times > 1:  # Terraform would take the last, but both may be meant
+            raise UsageError(f"--set {name}: given {times} times; give all values at once: --set {name}=V1,V2")
     plan = make_plan(
         experiment,
         arguments.target,
@@ -37,10 +39,13 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
         start_barrier_s=arguments.start_barrier_s,
     )
     defaults = infra_defaults(os.environ)
-    _refuse_unknown_regions(plan, defaults)
-    option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
-    if (arguments.messages or arguments.messages_per_concurrency is not None) and experiment.shared_list is not None:
-        _refuse_another_count(plan, defaults, option)
+    # An estimate would give another region's prices for one that AWS doesn't have.
+    for region in {str({**defaults, **plan.variables(cell)}["region"]) for cell in plan.cells()}:
+        if (unknown := regions.unknown(region)) is not None:
+            found, way_out = unknown
+            raise UsageError(f"region: {found}", way_out)
+    if experiment.shared_list is not None:
+        _refuse_another_count(arguments, plan, defaults)
     plan = with_rounds(plan, defaults, arguments.rounds)
     if arguments.messages:
         kind = targets.place(plan.target)["target"]
@@ -50,23 +55,11 @@ def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
     return plan
 
 
-def _refuse_twice(settings: list[str]) -> None:
-    """Raise UsageError for a variable that is set twice: Terraform would take the last, but both may be meant."""
-    for name, times in Counter(setting.partition("=")[0] for setting in settings).items():
-        if times > 1:
-            raise UsageError(f"--set {name}: given {times} times; give all values at once: --set {name}=V1,V2")
-
-
-def _refuse_unknown_regions(plan: Plan, defaults: Mapping[str, Any]) -> None:
-    """Raise UsageError for a region that AWS doesn't have: an estimate would give another region's prices for it."""
-    for region in {str({**defaults, **plan.variables(cell)}["region"]) for cell in plan.cells()}:
-        if (unknown := regions.unknown(region)) is not None:
-            found, way_out = unknown
-            raise UsageError(f"region: {found}", way_out)
-
-
-def _refuse_another_count(plan: Plan, defaults: Mapping[str, Any], option: str) -> None:
-    """Raise UsageError where a cell's messages are as many as the shares of its list of keys; `option` says so."""
+def _refuse_another_count(arguments: argparse.Namespace, plan: Plan, defaults: Mapping[str, Any]) -> None:
+    """Raise UsageError where an option gives a number of messages, but the shares of a list of keys do."""
+    if not arguments.messages and arguments.messages_per_concurrency is None:
+        return
+    option = "--messages auto" if arguments.messages else "--messages-per-concurrency"
     for cell in demands(plan, defaults):
         if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
             raise UsageError(

@@ -13,18 +13,18 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from stampede.cli.tables import print_rows
 from stampede.errors import UsageError
 from stampede.planning.cost import price_list, prices
 from stampede.progress import say
 from stampede.stacks import endpoints, regions
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
+from stampede.tables import print_rows
 
 COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
 UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")
 # Somebody waits, and what isn't answered is asked for another day.
-PATIENCE = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
+TIMEOUTS = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,13 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--dry-run: without --update nothing is changed anyway; leave it out, or add --update")
     if arguments.update:
         return _update(region, arguments.format, dry_run=arguments.dry_run)
-    known = prices.read_prices(region, file=prices.FILE)
-    rows = [
-        {"name": name, "usd": price.usd, "unit": price.unit, "region": price.region, "as_of": price.as_of,
-         "source": price.source}
-        for name, price in known.by_name.items()
-    ]  # fmt: skip
-    print_rows([_written(row, arguments.format) for row in rows], arguments.format, COLUMNS)
+    known = prices.read_prices(region, file=prices.FILE).by_name
+    rows = []
+    for name, price in known.items():
+        values = {"name": name, **vars(price)}
+        rows.append(_written({column: values[column] for column in COLUMNS}, arguments.format))
+    print_rows(rows, arguments.format, COLUMNS)
     return 0
 
 
@@ -51,48 +50,44 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
     stored = json.loads(prices.FILE.read_text())
     known = prices.read_prices(region, file=prices.FILE)
     target = Target("aws", {"region": price_list.API_REGION})
-    client = target.client("pricing", **PATIENCE)
+    client = target.client("pricing", **TIMEOUTS)
     if not endpoints.is_aws(client.meta.endpoint_url):
         raise UsageError(
             f"--update: {endpoints.shown(client.meta.endpoint_url)} isn't AWS, and has no prices of AWS; "
             "unset AWS_ENDPOINT_URL"
         )
-    found: dict[str, float] = {}
-    rows, wrong = [], []
+    usd_by_name: dict[str, float] = {}
+    rows, failures = [], []
     for name, before in known.by_name.items():
         row: dict[str, Any] = {"name": name, "usd_before": before.usd, "usd": None, "unit": before.unit}
         if (product := stored["price_list"].get(name)) is None:
             rows.append(row | {"found": "not requested: there is no filter for it"})
             continue
         try:
-            usd = found[name] = price_list.ask(client, region, product)
+            usd = usd_by_name[name] = price_list.ask(client, region, product)
         except price_list.NoPrice as why:
-            wrong.append(f"{name}: {why} ({product['service']}, {product['usagetype']}, {region}); not changed")
+            failures.append(f"{name}: {why} ({product['service']}, {product['usagetype']}, {region}); not changed")
             rows.append(row | {"found": f"no price: {why}"})
         except (ClientError, BotoCoreError) as error:
             raise targets.explain(error, "asking for prices (pricing:GetProducts)", target) from None
         else:
             rows.append(row | {"usd": usd, "found": _difference(before, usd, region)})
     print_rows([_written(row, form) for row in rows], form, UPDATE_COLUMNS)
-    for line in wrong:
+    for line in failures:
         say(line, style="yellow")
-    _keep(stored, region, found, dry_run=dry_run)
-    return 1 if wrong else 0
-
-
-def _keep(stored: dict[str, Any], region: str, found: dict[str, float], *, dry_run: bool) -> None:
     old = stored["regions"].get(region, {})
-    changed = sum(not price_list.same(old.get(name, {}).get("usd"), usd) for name, usd in found.items())
-    words = f"{len(found)} prices of {region} found, {changed} of them different from the stored ones"
-    if dry_run or not found:
+    changed = sum(not price_list.same(old.get(name, {}).get("usd"), usd) for name, usd in usd_by_name.items())
+    words = f"{len(usd_by_name)} prices of {region} found, {changed} of them different from the stored ones"
+    if dry_run or not usd_by_name:
         say(f"{words}; nothing was written")
-        return
-    price_list.write(price_list.updated(stored, region, found, f"{datetime.now(UTC):%Y-%m}"), prices.FILE)
-    say(f"{words}; written to {prices.FILE}")
+    else:
+        price_list.write(price_list.updated(stored, region, usd_by_name, f"{datetime.now(UTC):%Y-%m}"), prices.FILE)
+        say(f"{words}; written to {prices.FILE}")
+    return 1 if failures else 0
 
 
 def _difference(before: prices.Price, usd: float, region: str) -> str:
-    """What came of a price, in words."""
+    """A new price against the stored one, in words."""
     if before.usd is None or before.region != region:
         return "new"
     if price_list.same(before.usd, usd):

@@ -15,11 +15,9 @@ import difflib
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.checkout import QUERIES
-from stampede.cli.tables import print_rows
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.insights import EventsError, InsightsError, check, export, number_text, with_filters
@@ -31,6 +29,7 @@ from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import family
 from stampede.stacks.place import words
 from stampede.sweep import server_side
+from stampede.tables import print_rows
 
 # Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
 _PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
@@ -49,12 +48,20 @@ def run(arguments: argparse.Namespace) -> int:
             logs = tuple(arguments.logs)
             _check_export(logs, arguments.export)
             answer = Local(logs).ask(with_filters(text, where))
-        elif _path(arguments.query, experiment).parent == server_side.SAVED:
-            answer, logs = _of_access_log(text, where, arguments), ()
         else:
-            answer, logs = _of_run(text, where, arguments)
+            folder = RunFolder.find(arguments.results_dir, arguments.run)
+            if _path(arguments.query, experiment).parent == server_side.SAVED:
+                answer, logs = _of_access_log(text, where, folder, arguments), ()
+            else:
+                answer, logs = _of_run(text, where, folder, arguments)
+            if arguments.run is None:
+                say(f"run {folder.name}: the newest")
         if arguments.export is not None:
-            say(f"{_exported(logs, arguments.export):,} log events: {arguments.export}")
+            try:
+                count = export(logs, arguments.export)
+            except EventsError as error:
+                raise UsageError(f"--export: {error}; free that disk or use another file") from None
+            say(f"{count:,} log events: {arguments.export}")
     except EventsError as error:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
     except InsightsError as error:
@@ -62,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
     if _counts_nothing(answer):
         why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
-        found = "nothing counted" if answer.rows else "no rows"
-        say(f"{found}: {why or 'no line fits the query and its filters'}")
+        result = "nothing counted" if answer.rows else "no rows"
+        say(f"{result}: {why or 'no line fits the query and its filters'}")
     return 0
 
 
@@ -80,8 +87,8 @@ def _of_another(name: str, experiment: str | None) -> str:
     """That a saved query is another experiment's than the run is of; empty where it isn't, or nobody knows."""
     path = _path(name, experiment)
     owner = path.parent.name
-    is_of_one = path.parent.parent == QUERIES and owner in EXPERIMENTS
-    if experiment is None or not is_of_one or owner in family(experiment):
+    has_owner = path.parent.parent == QUERIES and owner in EXPERIMENTS
+    if experiment is None or not has_owner or owner in family(experiment):
         return ""
     return f"{path.stem} is a query of {owner}, and the run is of {experiment}; name another run with --run"
 
@@ -90,8 +97,8 @@ def _unknown_field(logs: tuple[Path, ...], where: dict[str, str]) -> str:
     """Which of the fields in `where` no stored line has, with the field that may be meant; empty where all have one."""
     if not logs or not all(path.exists() for path in logs):
         return ""
-    for name in (one for one in where if one.isidentifier()):
-        if Local(logs).ask(f"filter ispresent({name}) | limit 1").rows:
+    for name in where:
+        if not name.isidentifier() or Local(logs).ask(f"filter ispresent({name}) | limit 1").rows:
             continue
         known: set[str] = set()
         for row in Local(logs).ask("fields @message | limit 1000").rows:
@@ -115,22 +122,23 @@ def read_query(name: str, experiment: str | None = None) -> str:
 
 
 def _path(name: str, experiment: str | None) -> Path:
-    saved = {f"{path.parent.name}/{path.stem}": path for path in sorted(QUERIES.glob("*/*.cwli"))}
-    namesakes = [one for one in saved if one.partition("/")[2] == name]
-    if not (path := Path(name)).is_file():
-        folders = (*family(experiment or ""), "common")
-        found = [one for one in (name, *(f"{folder}/{name}" for folder in folders)) if one in saved]
-        meant = found[:1] or namesakes
-        if not meant:
-            near = difflib.get_close_matches(name, [*saved, *(one.partition("/")[2] for one in saved)], n=1)
-            hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
-            if path.suffix:
-                raise UsageError(f"NAME|FILE: there is no file {name!r}; {hint}")
-            raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
-        if len(meant) > 1:
-            raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(meant)}")
-        path = saved[meant[0]]
-    return path
+    """The file of a query, as `read_query` finds it. Raises UsageError."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    saved = {f"{file.parent.name}/{file.stem}": file for file in sorted(QUERIES.glob("*/*.cwli"))}
+    for known in (name, *(f"{folder}/{name}" for folder in (*family(experiment or ""), "common"))):
+        if known in saved:
+            return saved[known]
+    namesakes = [known for known, file in saved.items() if file.stem == name]
+    if len(namesakes) > 1:
+        raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(namesakes)}")
+    if namesakes:
+        return saved[namesakes[0]]
+    near = difflib.get_close_matches(name, [*saved, *(file.stem for file in saved.values())], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
+    kind = "file" if path.suffix else "query"
+    raise UsageError(f"NAME|FILE: there is no {kind} {name!r}; {hint}")
 
 
 def _experiment(arguments: argparse.Namespace) -> str | None:
@@ -153,18 +161,10 @@ def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
         raise UsageError(f"--export: {export_to} must end in .parquet: exports are Parquet files")
 
 
-def _exported(logs: tuple[Path, ...], export_to: Path) -> int:
-    """Writes the lines as Parquet and returns how many there are. Raises UsageError that names the option."""
-    try:
-        return export(logs, export_to)
-    except EventsError as error:
-        raise UsageError(f"--export: {error}; free that disk or use another file") from None
-
-
-def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> tuple[Answer, tuple[Path, ...]]:
+def _of_run(
+    text: str, where: dict[str, str], folder: RunFolder, arguments: argparse.Namespace
+) -> tuple[Answer, tuple[Path, ...]]:
     """The answer for a stored run, and the file of its log events."""
-    folder = RunFolder.find(arguments.results_dir, arguments.run)
-    of_run = {"run_id": folder.run_id}
     logs = folder.path / LINES
     target = folder.read_json("run.json", {}).get("target")
     on_aws = target == "aws"
@@ -183,10 +183,11 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
         )
     _check_export((logs, folder.path / COLUMNS), arguments.export)
     of_platform = _PLATFORM_FIELD.search(text) is not None
-    narrowed = with_filters(text, where if of_platform else of_run | where)
+    narrowed = with_filters(text, where if of_platform else {"run_id": folder.run_id} | where)
     if on_aws:
         try:
-            return _asked(_service(folder, arguments), narrowed, folder), (logs,)
+            service = Service(_target(folder, arguments), *time_range_ms(folder))
+            return _asked(service, narrowed, folder), (logs,)
         except (LinesGoneError, targets.NoStackError) as error:
             if not logs.exists():
                 raise type(error)(f"{error}; and run {folder.run_id} has no stored log events to use instead") from None
@@ -201,10 +202,9 @@ def _of_run(text: str, where: dict[str, str], arguments: argparse.Namespace) -> 
     return answer, (logs,)
 
 
-def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespace) -> Answer:
-    """The answer about S3's own access logs of a stored run's time; all of it is kept with the run, and told from there
-    once the lines are gone."""
-    folder = RunFolder.find(arguments.results_dir, arguments.run)
+def _of_access_log(text: str, where: dict[str, str], folder: RunFolder, arguments: argparse.Namespace) -> Answer:
+    """The answer about S3's own access logs of a stored run's time. All of it is stored with the run, and read from
+    there once the lines are gone."""
     run = folder.read_json("run.json", {})
     if arguments.export is not None:
         raise UsageError("--export: S3's access logs are queried in CloudWatch, and not fetched; leave it out")
@@ -221,7 +221,11 @@ def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespa
         if where or kept is None:
             raise type(error)(f"{error}; and none are stored with run {folder.run_id}") from None
         say(f"{error}; using {folder.path / server_side.FILE} instead, queried at {kept['asked_at']}", style="yellow")
-        return Answer(kept["columns"], kept["rows"], [_printed(row) for row in kept["rows"]])
+        printed = [
+            {name: number_text(value) if isinstance(value, float) else str(value) for name, value in row.items()}
+            for row in kept["rows"]
+        ]
+        return Answer(kept["columns"], kept["rows"], printed)
     if not where and server_side.store(target, folder, answer):
         say(f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
     if not answer.rows:
@@ -230,16 +234,6 @@ def _of_access_log(text: str, where: dict[str, str], arguments: argparse.Namespa
             style="yellow",
         )
     return answer
-
-
-def _printed(row: dict[str, Any]) -> dict[str, str]:
-    """A stored row as the service printed it."""
-    return {name: number_text(value) if isinstance(value, float) else str(value) for name, value in row.items()}
-
-
-def _service(folder: RunFolder, arguments: argparse.Namespace) -> Service:
-    """CloudWatch, for the time of a run on AWS. Raises what `_target` raises."""
-    return Service(_target(folder, arguments), *time_range_ms(folder))
 
 
 def _target(folder: RunFolder, arguments: argparse.Namespace) -> targets.Target:

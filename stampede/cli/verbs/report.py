@@ -6,10 +6,9 @@ With two runs it writes a page that compares them.
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from stampede import report
 from stampede.cli.options.report import COMPARISON
@@ -18,7 +17,6 @@ from stampede.progress import say
 from stampede.report.table import print_table
 from stampede.runs.folder import RunFolder
 
-T = TypeVar("T")
 # What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
 MOST_SENTENCES = 3
 
@@ -35,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format != "table":
             raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")
         output = arguments.output or COMPARISON
-        page = _refusing(lambda: report.compare(folders, output), output)
+        with _refusing(output):
+            page = report.compare(folders, output)
         say(f"comparison: {page}")
         return 0
     if arguments.output is not None:
@@ -61,24 +60,23 @@ def build_and_print(run_dir: Path, form: str) -> bool:
 
     Raises UsageError for a folder that is no run's.
     """
-    found = _refusing(lambda: report.rebuilt(run_dir), run_dir)
-    print_table(found.table, form)
-    for heading, sentences in (("the figures are in doubt", found.problems), ("incomplete data", found.warnings)):
+    with _refusing(run_dir):
+        rebuilt = report.rebuilt(run_dir)
+    print_table(rebuilt.table, form)
+    for heading, sentences in (("the figures are in doubt", rebuilt.problems), ("incomplete data", rebuilt.warnings)):
         for sentence in sentences[:MOST_SENTENCES]:
-            # The page may be read elsewhere, so it has no path of this machine.
-            sentence = re.sub(
-                r"(--resume )[^`]+(?=`)", lambda found: found[1] + RunFolder(run_dir).as_argument, sentence
-            )
             say(f"{heading}: {sentence}", style="yellow")
         if more := len(sentences[MOST_SENTENCES:]):
             say(f"{heading}: {more} more in the report", style="yellow")
-    say(f"report: {found.page}")
-    return bool(found.problems)
+    say(f"report: {rebuilt.page}")
+    return bool(rebuilt.problems)
 
 
-def _refusing(make: Callable[[], T], place: Path) -> T:
+@contextmanager
+def _refusing(place: Path) -> Iterator[None]:
+    """Turn what ends the writing of a page at `place` into a UsageError or a RunError."""
     try:
-        return make()
+        yield
     except report.NoReport as error:
         raise UsageError(str(error)) from None
     except OSError as error:

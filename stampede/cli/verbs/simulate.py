@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import EXPERIMENTS, Experiment
-from stampede.cli import simulated_table
-from stampede.cli.simulated_table import SimulatedRow
+from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulated_rows
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
 from stampede.planning import predicting
@@ -30,11 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     cells = []
     with bar() as progress:
         task = progress.add_task("cells", total=len(plan.cells()), note="")
-        for one in predicting.predicted_cells(plan, defaults, given):
-            cells.append(one)
+        for predicted in predicting.predicted_cells(plan, defaults, given):
+            cells.append(predicted)
             progress.advance(task)
-    rows = simulated_table.rows(experiment, plan, cells, defaults, given)
-    simulated_table.print_rows(experiment, rows, given.parameters, arguments.format)
+    rows = simulated_rows(experiment, plan, cells, defaults, given)
+    print_simulated(experiment, rows, given.parameters, arguments.format)
     if plan.target == "local":
         say(predicting.UNCALIBRATED)
     if arguments.picture:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
         # A program that isn't built yet changes nothing in plan, duration and cost.
-        findings = [one for one in checks.run(plan, [checks.PLAN], estimate) if one.way_out != BUILD]
+        findings = [finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD]
         doctor.refuse(findings, plan)
         for finding in findings:
             if finding.check == measurements.CHECK and finding.status != OK:
@@ -106,9 +106,9 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
-    found, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
-    if warning := share.warning(plan, found, why_not):
+    predictions, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
+    if warning := share.warning(plan, predictions, why_not):
         say(warning, style="yellow")
-    if found and plan.target == "local":
+    if predictions and plan.target == "local":
         say(UNCALIBRATED)
-    return found
+    return predictions

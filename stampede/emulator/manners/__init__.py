@@ -64,10 +64,10 @@ def mannered(service: str, handle: Callable, manners: Sequence[Manner]) -> Calla
 
     async def handle_as_aws(method: str, path: str, headers: dict, body: bytes, query: dict) -> Answer:
         call = call_of(service, method, path, headers, body, query)
-        heeding = [one for one in manners if call and one.heeds(call)]
-        for one in heeding:
-            if (answer := one.before(call)) is not None:
-                LOG.warning("%s answered %s itself, with %s", type(one).__name__, call.name, answer[0])
+        heeding = [manner for manner in manners if call and manner.heeds(call)]
+        for manner in heeding:
+            if (answer := manner.before(call)) is not None:
+                LOG.warning("%s answered %s itself, with %s", type(manner).__name__, call.name, answer[0])
                 return answer
         answer = await handle(method, path, headers, body, query)
         return _changed(call, answer, heeding) if heeding and answer[0] // 100 == 2 else answer
@@ -79,7 +79,7 @@ def _changed(call: Call, answer: Answer, heeding: Sequence[Manner]) -> Answer:
     """A success, as those that heed the call leave it."""
     status, headers, body = answer
     is_json = body[:1] == b"{"
-    told = before = json.loads(body) if is_json else {}
-    for one in heeding:
-        told = one.after(call, told)
-    return answer if told is before or not is_json else (status, headers, json.dumps(told).encode())
+    changed = before = json.loads(body) if is_json else {}
+    for manner in heeding:
+        changed = manner.after(call, changed)
+    return answer if changed is before or not is_json else (status, headers, json.dumps(changed).encode())

@@ -50,14 +50,21 @@ class Dependencies(Manner):
     def before(self, call: Call) -> Answer | None:
         """Refuse to delete what is in use; remember where a function was."""
         given = call.given
-        if call.operation == "DeleteSubnet" and any(given["SubnetId"] in one.subnets for one in self._interfaces()):
-            return _violation(call, f"The subnet '{given['SubnetId']}' has dependencies and cannot be deleted.")
+        if call.operation == "DeleteSubnet":
+            subnet = given["SubnetId"]
+            if any(subnet in interface.subnets for interface in self._interfaces()):
+                return _violation(call, f"The subnet '{subnet}' has dependencies and cannot be deleted.")
         if call.operation == "DeleteSecurityGroup" and self._is_used(group := given.get("GroupId", "")):
             return _violation(call, f"resource {group} has a dependent object")
-        if call.operation == "DeleteRouteTable" and _has_subnets(table := given["RouteTableId"]):
-            return _violation(call, f"The routeTable '{table}' has dependencies and cannot be deleted.")
-        if call.operation == "DeleteVpc" and any(one["VpcId"] == given["VpcId"] for one in ec2._vpc_endpoints.values()):
-            return _violation(call, f"The vpc '{given['VpcId']}' has dependencies and cannot be deleted.")
+        if call.operation == "DeleteRouteTable":
+            table = given["RouteTableId"]
+            associations = (ec2._route_tables.get(table) or {}).get("Associations", [])
+            if any(association.get("SubnetId") for association in associations):
+                return _violation(call, f"The routeTable '{table}' has dependencies and cannot be deleted.")
+        if call.operation == "DeleteVpc":
+            vpc = given["VpcId"]
+            if any(endpoint["VpcId"] == vpc for endpoint in ec2._vpc_endpoints.values()):
+                return _violation(call, f"The vpc '{vpc}' has dependencies and cannot be deleted.")
         if call.operation == "CreateVpcEndpoint":
             groups = [value for name, value in given.items() if name.startswith("SecurityGroupId.")]
             self._groups_of_endpoints[given["VpcId"], given["ServiceName"]] = groups
@@ -82,32 +89,31 @@ class Dependencies(Manner):
         for until, interface in self._lingering:
             if self.pace.now() < until:
                 yield interface
-        for one in ec2._vpc_endpoints.values():
-            groups = self._groups_of_endpoints.get((one["VpcId"], one["ServiceName"]), [])
-            yield Interface(frozenset(one["SubnetIds"]), frozenset(groups))
-        for one in efs._mount_targets.values():
-            yield Interface(frozenset([one["SubnetId"]]), frozenset(one.get("SecurityGroups", [])))
-        for one in ec2._instances.values():
-            if one["State"]["Name"] != "terminated":
-                groups = frozenset(group["GroupId"] for group in one.get("SecurityGroups", []))
-                yield Interface(frozenset([one.get("SubnetId", "")]), groups)
+        for endpoint in ec2._vpc_endpoints.values():
+            groups = self._groups_of_endpoints.get((endpoint["VpcId"], endpoint["ServiceName"]), [])
+            yield Interface(frozenset(endpoint["SubnetIds"]), frozenset(groups))
+        for target in efs._mount_targets.values():
+            yield Interface(frozenset([target["SubnetId"]]), frozenset(target.get("SecurityGroups", [])))
+        for instance in ec2._instances.values():
+            if instance["State"]["Name"] != "terminated":
+                groups = frozenset(group["GroupId"] for group in instance.get("SecurityGroups", []))
+                yield Interface(frozenset([instance.get("SubnetId", "")]), groups)
 
     def _is_used(self, group: str) -> bool:
         """Whether an interface has the security group, or a rule of another group names it."""
         if any(group in interface.groups for interface in self._interfaces()):
             return True
-        others = (one for one in ec2._security_groups.values() if one["GroupId"] != group)
-        rules = (rule for one in others for rule in [*one["IpPermissions"], *one["IpPermissionsEgress"]])
-        return any(pair.get("GroupId") == group for rule in rules for pair in rule.get("UserIdGroupPairs", []))
+        for other in ec2._security_groups.values():
+            if other["GroupId"] != group:
+                for rule in [*other["IpPermissions"], *other["IpPermissionsEgress"]]:
+                    if any(pair.get("GroupId") == group for pair in rule.get("UserIdGroupPairs", [])):
+                        return True
+        return False
 
 
 def _of_network(config: Mapping[str, Any]) -> Interface:
     """The interfaces of a function by its VpcConfig; nowhere outside a network."""
     return Interface(frozenset(config.get("SubnetIds") or ()), frozenset(config.get("SecurityGroupIds") or ()))
-
-
-def _has_subnets(table: str) -> bool:
-    return any(one.get("SubnetId") for one in (ec2._route_tables.get(table) or {}).get("Associations", []))
 
 
 def _violation(call: Call, message: str) -> Answer:

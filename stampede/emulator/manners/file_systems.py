@@ -76,11 +76,11 @@ class FileSystems(Manner):
                 return self._shown(answer, key)
         for listed, key in self.members.items():
             if listed in answer:
-                return {**answer, listed: [self._shown(one, key) for one in answer[listed]]}
+                return {**answer, listed: [self._shown(item, key) for item in answer[listed]]}
         return answer
 
-    def _shown(self, one: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        return {**one, "LifeCycleState": "creating"} if self._is_creating(one[key]) else one
+    def _shown(self, item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        return {**item, "LifeCycleState": "creating"} if self._is_creating(item[key]) else item
 
     def _is_creating(self, name: str) -> bool:
         return self.pace.now() < self._available_from.get(name, 0.0)
@@ -88,15 +88,16 @@ class FileSystems(Manner):
     def _going(self) -> dict[str, str]:
         """Mount targets that are being deleted, with their file systems."""
         now = self.pace.now()
-        return {one: self._gone[one]["FileSystemId"] for one, until in self._gone_from.items() if now < until}
+        return {target: self._gone[target]["FileSystemId"] for target, until in self._gone_from.items() if now < until}
 
     def _not_mounted_yet(self, call: Call) -> Answer | None:
         """Refuse a function whose file system has a mount target, in a subnet of the function's, that is being made."""
         subnets = (call.given.get("VpcConfig") or {}).get("SubnetIds") or []
         for wanted in call.given.get("FileSystemConfigs") or []:
             point = efs._access_points.get(wanted["Arn"].rpartition("/")[2]) or {}
-            targets = [one for one in efs._mount_targets.values() if one["FileSystemId"] == point.get("FileSystemId")]
-            if any(self._is_creating(one["MountTargetId"]) for one in targets if one["SubnetId"] in subnets):
-                text = NOT_YET.format(point["FileSystemId"], wanted["Arn"])
-                return call.refused(400, "InvalidParameterValueException", text)
+            for target in efs._mount_targets.values():
+                is_its = target["FileSystemId"] == point.get("FileSystemId") and target["SubnetId"] in subnets
+                if is_its and self._is_creating(target["MountTargetId"]):
+                    text = NOT_YET.format(point["FileSystemId"], wanted["Arn"])
+                    return call.refused(400, "InvalidParameterValueException", text)
         return None

@@ -72,7 +72,7 @@ class Queues(Manner):
             return call.refused(status, code, message.format(name))
         if call.operation == "SetQueueAttributes":
             settings = (sqs._queues.get(sqs._queue_url(name)) or {}).get("attributes", {})
-            held = {one: settings[one] for one in call.given["Attributes"] if one in settings}
+            held = {attribute: settings[attribute] for attribute in call.given["Attributes"] if attribute in settings}
             self._changed[name] = _Changed(now + self.pace.seconds(0, self.SPREADS_S, name), held)
         return None
 
@@ -93,10 +93,10 @@ class Queues(Manner):
 
     def _older(self, name: str, attributes: Mapping[str, str]) -> dict[str, str]:
         """Those of the attributes that are answered as they were."""
-        now, asked = self.pace.now(), set(attributes)
+        now, names = self.pace.now(), set(attributes)
         self._asked[name] += 1
         chance = (name, self._asked[name])
-        counts = {one: attributes[one] for one in COUNTS & asked}
+        counts = {attribute: attributes[attribute] for attribute in COUNTS & names}
         limit_s = self.pace.seconds(self.SPREADS_S, self.SPREADS_S)
         seen = [(at, told) for at, told in self._seen[name] if at > now - limit_s]
         self._seen[name] = [*seen, (now, counts)]
@@ -105,7 +105,7 @@ class Queues(Manner):
         changed = self._changed.get(name)
         if changed and now < changed.until and self.pace.chance("old", *chance) < 0.5:
             older = older | changed.settings
-        return {one: value for one, value in older.items() if one in asked}
+        return {attribute: value for attribute, value in older.items() if attribute in names}
 
 
 def _name_of(call: Call) -> str:

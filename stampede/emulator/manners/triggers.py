@@ -81,9 +81,9 @@ class Triggers(Manner):
     def _taken(self, call: Call) -> Answer | None:
         """Refuse a second mapping of a queue to a function, one that is being deleted included."""
         source, name = call.given.get("EventSourceArn"), call.given["FunctionName"]
-        going = [one.deleted for uuid, one in self._changing.items() if one.deleted and self._now(uuid)]
-        for one in [*lambda_svc._esms.values(), *going]:
-            if one["EventSourceArn"] == source and one["FunctionArn"].endswith(f":{name.rpartition(':')[2]}"):
-                text = DUPLICATE.format(source, one["FunctionArn"].rpartition(":")[2], one["UUID"])
+        going = [changing.deleted for uuid, changing in self._changing.items() if changing.deleted and self._now(uuid)]
+        for mapping in [*lambda_svc._esms.values(), *going]:
+            if mapping["EventSourceArn"] == source and mapping["FunctionArn"].endswith(f":{name.rpartition(':')[2]}"):
+                text = DUPLICATE.format(source, mapping["FunctionArn"].rpartition(":")[2], mapping["UUID"])
                 return call.refused(409, "ResourceConflictException", text)
         return None

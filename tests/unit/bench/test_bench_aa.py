@@ -42,9 +42,10 @@ def test_what_was_swept_is_not_swept_again(tmp_path, monkeypatch, there):
         swept.append((number, loaded))
         shutil.copytree(run, folder / str(number))
 
-    for name, instead in {"FOLDER": tmp_path / "aa", "_sweep": sweep, "_emulator": lambda: nullcontext({}),
-                          "_built": lambda: None}.items():  # fmt: skip
-        monkeypatch.setattr(aa, name, instead)
+    monkeypatch.setattr(aa, "FOLDER", tmp_path / "aa")
+    monkeypatch.setattr(aa, "_sweep", sweep)
+    monkeypatch.setattr(aa, "_emulator", lambda: nullcontext({}))
+    monkeypatch.setattr(aa, "_built", lambda: None)
     for number in range(1, there + 1):
         sweep(kind, tmp_path / "aa" / "aa_download_load", number, True, {})
     swept.clear()

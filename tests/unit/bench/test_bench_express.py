@@ -82,7 +82,7 @@ def test_rates_and_cpu_are_those_of_the_side_that_the_entry_names(monkeypatch):
     up = express.Sides(side(6000.0, 0.25), side(150.0, 2.0), side(3000.0, 0.5))
     down = express.Sides(side(4000.0, 0.75), side(100.0, 4.0), side(5000.0, 0.5))
     monkeypatch.setattr(express, "measured", lambda runs: (up, down))
-    entries = (express.up, express.down, express.up_s5cmd, express.down_s5cmd)
-    assert [entry(2)[0].ratio for entry in entries] == [40, 40, 2, 0.8]
+    names = ("express_up", "express_down", "express_up_s5cmd", "express_down_s5cmd")
+    assert [express.ENTRIES[name](2)[0].ratio for name in names] == [40, 40, 2, 0.8]
     cpu, _ = express.cpu(2)
     assert (cpu.ours, cpu.peer, cpu.ratio, cpu.runs) == (0.5, 3.0, 6, 2)

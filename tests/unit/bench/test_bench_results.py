@@ -36,7 +36,7 @@ def test_sides_run_in_turn_and_their_medians_give_a_ratio_above_one_when_ours_is
     def side(name):
         return lambda: turns.append(name) or next(values[name])
 
-    samples = alternate(side("ours"), side("peer"), 3)
+    samples = alternate(side("ours"), side("peer"), 3, "s")
     assert turns == ["ours", "peer"] * 3
     assert samples.entry("a", "s", higher_is_better=False) == Entry("a", 2.0, 8.0, "s", 4.0, 3)
     assert samples.entry("a", "messages/s", higher_is_better=True).ratio == 0.25

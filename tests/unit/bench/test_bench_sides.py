@@ -17,10 +17,11 @@ import pytest
 from bench import download, filesystem, flood, flood_memory, matrix, raw_http, tools
 from bench.child import run_child
 from bench.errors import BenchError
-from bench.process import free_port, running
+from bench.process import running
 from bench.session import stay_on_loopback
 from bench.small_set import small_set
 from loader.sqs.sending import Endpoint
+from stampede.emulator.ministack import free_port
 from tests.faults import faulty_s3
 
 HERE = Path.cwd()
@@ -235,6 +236,6 @@ def test_the_shells_account_and_proxy_are_left_out(monkeypatch):
 
 
 def test_every_method_of_the_function_is_measured_with_its_default_sink_and_a_file():
-    ways = matrix.python_ways()
-    assert {("stream", "discard"), ("ranges", "memory")} <= set(ways)
-    assert {method for method, sink in ways if sink == "tmp"} == {method for method, _ in ways}
+    variants = matrix.python_variants()
+    assert {("stream", "discard"), ("ranges", "memory")} <= set(variants)
+    assert {method for method, sink in variants if sink == "tmp"} == {method for method, _ in variants}

@@ -150,10 +150,22 @@ def nothing_there(tmp_path, monkeypatch):
     """A checkout and a state folder with nothing in them, the run `r`, which sent a message, and o.json, outputs."""
     monkeypatch.setattr(stack, "ROOT", tmp_path)
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
-    outputs = {"region": "us-east-1", "experiment": "download", "bucket_name": "b", "object_key": "k",
-               "function_name": "f", "log_group_name": "g", "queue_url": "q", "dead_letter_queue_url": "d",
-               "memory_size": 1024, "concurrency_value": 1, "object_size_mb": 1, "experiment_tag": "e",
-               "method": "stream", "sink": "discard"}  # fmt: skip
+    outputs = {
+        "region": "us-east-1",
+        "experiment": "download",
+        "bucket_name": "b",
+        "object_key": "k",
+        "function_name": "f",
+        "log_group_name": "g",
+        "queue_url": "q",
+        "dead_letter_queue_url": "d",
+        "memory_size": 1024,
+        "concurrency_value": 1,
+        "object_size_mb": 1,
+        "experiment_tag": "e",
+        "method": "stream",
+        "sink": "discard",
+    }
     (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
     (tmp_path / "results" / "r").mkdir(parents=True)
     (tmp_path / "results" / "r" / "sent.jsonl").write_text('{"cell": "a", "seq": 0, "sent_at_ms": 1}\n')
@@ -190,8 +202,13 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(missing, arguments
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     stored = None if missing == "object" else {"ContentLength": 5}
     monkeypatch.setattr("loader.dataset.head", lambda *_: stored)
-    words = {"credentials": "no AWS credentials found", "profile": "no profile 'nosuch'", "object": "no object s3://b/k",
-             "stack": "no applied stack found", "free stack": "is using the stack in infra/"}[missing]  # fmt: skip
+    words = {
+        "credentials": "no AWS credentials found",
+        "profile": "no profile 'nosuch'",
+        "object": "no object s3://b/k",
+        "stack": "no applied stack found",
+        "free stack": "is using the stack in infra/",
+    }[missing]
     with holding("aws", "sweep") if missing == "free stack" else contextlib.nullcontext():
         done = stampede(*arguments)
     assert (done.returncode, done.stdout) == (2, "")

@@ -129,8 +129,10 @@ def test_the_size_of_what_a_list_says_is_the_stacks(by_hand, monkeypatch):
 @pytest.fixture
 def seeding(monkeypatch):
     """The experiment of reads with a function that places what a cell reads, and a bucket that is emptied by hand."""
-    placed = READS.with_(seeding=Seeding("placer", lambda values: [{"place": values["dataset"]}]),
-                     emptied_before_destroy=("kept", "none"))  # fmt: skip
+    placed = READS.with_(
+        seeding=Seeding("placer", lambda values: [{"place": values["dataset"]}]),
+        emptied_before_destroy=("kept", "none"),
+    )
     monkeypatch.setitem(OUTPUTS, "placer", "the-placer")
     monkeypatch.setitem(OUTPUTS, "kept", "a-bucket")
 

@@ -32,8 +32,8 @@ def test_the_table_has_what_varies_in_columns_in_the_order_that_was_given_and_th
 
 
 def test_large_counts_have_separators_and_long_sweeps_hours_in_the_table_alone(dry_run):
-    many = ("download", "--set", "concurrency_value=500", "--set", "memory_size=2048", "--target", "aws",
-            "--messages-per-concurrency", "40", "--warm-up-per-concurrency", "2")  # fmt: skip
+    cells = ("download", "--set", "concurrency_value=500", "--set", "memory_size=2048", "--target", "aws")
+    many = (*cells, "--messages-per-concurrency", "40", "--warm-up-per-concurrency", "2")
     table = dry_run(*many, "--repeats", "40").out
     assert " 1,000 " in table and " 20,000 " in table
     assert re.search(r"duration: about \d+ h \d+ min for 40 cells", table)
@@ -66,9 +66,12 @@ def test_csv_has_the_names_of_cells_their_coordinates_and_what_json_has(dry_run)
 
 @pytest.mark.parametrize(
     ("options", "warned"),
-    [(("--messages-per-concurrency", "3"), True), (("--messages-per-concurrency", "5", "--repeats", "2"), False),
-     (("--set", "operation=count"), False)],
-)  # fmt: skip
+    [
+        (("--messages-per-concurrency", "3"), True),
+        (("--messages-per-concurrency", "5", "--repeats", "2"), False),
+        (("--set", "operation=count"), False),
+    ],
+)
 def test_too_few_measurements_for_a_conclusion_are_said_before_the_sweep(dry_run, options, warned):
     done = dry_run("express", *options)
     line = (

@@ -37,11 +37,13 @@ def file(tmp_path, monkeypatch):
             "s3_get": {"service": "AmazonS3", "usagetype": "Requests-Tier2", "unit": "Requests"},
             "express_put": {"service": "AmazonS3", "usagetype": "Requests-XZ-Tier1", "unit": "Requests"},
             "ec2_hour:m5a.8xlarge": {
-                "service": "AmazonEC2", "usagetype": "BoxUsage:m5a.8xlarge", "unit": "Hrs",
+                "service": "AmazonEC2",
+                "usagetype": "BoxUsage:m5a.8xlarge",
+                "unit": "Hrs",
                 "also": {"operatingSystem": "Linux"},
             },
         },
-    }  # fmt: skip
+    }
     path = tmp_path / "prices.json"
     price_list.write(content, path)
     monkeypatch.setattr(prices, "FILE", path)

@@ -17,10 +17,34 @@ from stampede.stacks.infra_variables import infra_defaults
 
 # A plan of four cells that are foreseen in milliseconds.
 SMALL = ("download", "--set", "concurrency_value=10,5", "--messages-per-concurrency", "4")
-COLUMNS = ["memory_size_mb", "concurrency", "count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "time_to_n_s",
-           "share_at_n", "most_at_once", "drain_s", "peak_requests_per_s", "usd", "binds", "advice"]  # fmt: skip
-PARAMETER = {"name": "s3_get_per_s", "value": 20, "low": 20, "high": 20, "unit": "requests/s", "known": "guessed",
-             "source": "a test", "date": "2030-01-01"}  # fmt: skip
+COLUMNS = [
+    "memory_size_mb",
+    "concurrency",
+    "count",
+    "min_s",
+    "p25_s",
+    "avg_s",
+    "p75_s",
+    "max_s",
+    "time_to_n_s",
+    "share_at_n",
+    "most_at_once",
+    "drain_s",
+    "peak_requests_per_s",
+    "usd",
+    "binds",
+    "advice",
+]
+PARAMETER = {
+    "name": "s3_get_per_s",
+    "value": 20,
+    "low": 20,
+    "high": 20,
+    "unit": "requests/s",
+    "known": "guessed",
+    "source": "a test",
+    "date": "2030-01-01",
+}
 
 
 @pytest.fixture
@@ -52,9 +76,8 @@ def test_csv_has_the_columns_of_the_table_then_the_models_in_the_tables_order(si
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert done.status == 0
     assert list(rows[0]) == COLUMNS
-    assert [(row["memory_size_mb"], row["concurrency"], row["count"]) for row in rows] == [
-        ("1024", "5", "20"), ("1024", "10", "40"), ("2048", "5", "20"), ("2048", "10", "40")
-    ]  # fmt: skip
+    counts = [(row["memory_size_mb"], row["concurrency"], row["count"]) for row in rows]
+    assert counts == [("1024", "5", "20"), ("1024", "10", "40"), ("2048", "5", "20"), ("2048", "10", "40")]
     for row in rows:
         assert float(row["min_s"]) <= float(row["avg_s"]) <= float(row["max_s"])
         assert row["most_at_once"] == row["concurrency"]
@@ -112,8 +135,8 @@ def test_what_costs_less_than_a_cent_has_digits(simulate):
 
 
 def test_what_is_swept_beside_the_axes_and_ways_that_depart_from_the_usual_have_columns(simulate):
-    done = simulate("download", "--set", "concurrency_value=2", "--set", "memory_size=2048", "--set", "method=stream",
-                    "--set", "object_size_mb=4,8", "--format", "csv")  # fmt: skip
+    cell = ("download", "--set", "concurrency_value=2", "--set", "memory_size=2048", "--set", "method=stream")
+    done = simulate(*cell, "--set", "object_size_mb=4,8", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert [row["settings"] for row in rows] == ["object_size_mb=4", "object_size_mb=8"]
     assert [row["method"] for row in rows] == ["stream", "stream"]

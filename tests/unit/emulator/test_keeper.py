@@ -47,8 +47,10 @@ def test_ministack_by_itself_loses_it(worker):
     timer.cancel()
 
 
-@pytest.mark.parametrize(("failures", "fails"), [([], False), ([{"itemIdentifier": "m"}], False),
-    ([{"itemIdentifier": "other"}], True), ([{"foo": "m"}], True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("failures", "fails"),
+    [([], False), ([{"itemIdentifier": "m"}], False), ([{"itemIdentifier": "other"}], True), ([{"foo": "m"}], True)],
+)
 def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invocation(monkeypatch, failures, fails):
     answer = {"body": {"batchItemFailures": failures}, "log": "lines"}
     monkeypatch.setattr(lambda_svc, "_execute_function", lambda func, event: answer)

@@ -4,6 +4,7 @@ with SYNTHETIC figures (no measurement): a request of the quick class takes less
 import json
 import random
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 

@@ -442,8 +442,11 @@ def outcome(name, aws):
         said, status = error.response["Error"], error.response["ResponseMetadata"]["HTTPStatusCode"]
         if (status, said["Code"]) != (answer["status"], answer.get("code")):
             return f"{status} {said['Code']}"
-        lacking = [key for key in answer if key not in ("status", "code", "message") and not said.get(key)
-                   and not error.response.get(key)]  # fmt: skip
+        lacking = [
+            key
+            for key in answer
+            if key not in ("status", "code", "message") and not said.get(key) and not error.response.get(key)
+        ]
         if not same_but_names(answer["message"], said["Message"]):
             return said["Message"]
         return f"no {', '.join(lacking)}" if lacking else ""

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from stampede.cli.tables import print_rows
+from stampede.tables import print_rows
 
 ROWS = [
     {"name": "s3_get", "usd": 0.5, "count": 12_000, "source": "https://aws.amazon.com/s3/pricing/, GET and all other"},
@@ -55,3 +55,8 @@ def test_columns_for_which_there_is_no_room_are_named_with_the_way_to_them(shown
 
 def test_numbers_stand_on_the_right_and_texts_on_the_left(shown):
     assert shown(None, [{"n": 1, "word": "a"}, {"n": 1000, "word": "abc"}])[2:] == ["   1  a", "1000  abc"]
+
+
+def test_what_looks_like_markup_of_the_terminal_is_printed_as_it_is(shown):
+    message = "[error] no [/tmp/x] and no [red]"
+    assert shown(None, [{"@message": message}])[2] == message
