@@ -20,6 +20,16 @@ def test_each_line_has_its_type_and_the_report_its_figures():
     request = {"@requestId": VALUES["<request-id>"]}
     assert [found[0], found[2]] == [{"@type": "START"} | request, {"@type": "END"} | request]
     assert found[1] == {}
-    assert found[3] == {"@type": "REPORT", "@duration": 12.34, "@billedDuration": 12.34, "@memorySize": 128_000_000,
-                        "@maxMemoryUsed": 40_000_000, "@initDuration": 12.34} | request  # fmt: skip
+    assert (
+        found[3]
+        == {
+            "@type": "REPORT",
+            "@duration": 12.34,
+            "@billedDuration": 12.34,
+            "@memorySize": 128_000_000,
+            "@maxMemoryUsed": 40_000_000,
+            "@initDuration": 12.34,
+        }
+        | request
+    )
     assert list(records(events)) == []
