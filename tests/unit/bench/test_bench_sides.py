@@ -21,7 +21,7 @@ from bench.process import free_port, running
 from bench.session import stay_on_loopback
 from bench.small_set import small_set
 from loader.sqs.sending import Endpoint
-from tests.faults import faulty_s3
+from tests.fakes import s3 as fake_s3
 
 HERE = Path.cwd()
 
@@ -52,11 +52,11 @@ def test_cpu_and_peak_memory_are_those_of_the_child_and_its_children():
 
 @pytest.mark.parametrize(("method", "sink"), [("stream", "discard"), ("download_file", "tmp")])
 def test_our_side_is_the_download_function_in_a_process_of_its_own(tmp_path, monkeypatch, method, sink):
-    for name, value in {"BUCKET": faulty_s3.BUCKET, "KEY": faulty_s3.KEY, "OBJECT_BYTES": 2**20}.items():
+    for name, value in {"BUCKET": fake_s3.BUCKET, "KEY": fake_s3.KEY, "OBJECT_BYTES": 2**20}.items():
         monkeypatch.setattr(download, name, value)
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
     packages = {"PYTHONPATH": sysconfig.get_path("purelib")}
-    with faulty_s3.FaultyS3(2**20) as s3:
+    with fake_s3.FakeS3(2**20) as s3:
         gateway = download.Gateway(s3.url, tmp_path, keys | packages | {"AWS_ENDPOINT_URL": s3.url})
         figures = download.ours(gateway, method, sink).run()
         assert s3.count("GET") == 1
@@ -75,10 +75,10 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
     if method == "copy":
         storage = {"STORAGE": "efs", "MOUNT_PATH": str(tmp_path / "mount")}
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-    with faulty_s3.FaultyS3(0, objects={f"small/{name}": body for name, body in bodies.items()}) as s3:
+    with fake_s3.FakeS3(0, objects={f"small/{name}": body for name, body in bodies.items()}) as s3:
         gateway = download.Gateway(s3.url, tmp_path, keys | {"AWS_ENDPOINT_URL": s3.url})
-        figures = filesystem.function(gateway, small, method, BUCKET_NAME=faulty_s3.BUCKET, **storage).run()
-        other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=faulty_s3.BUCKET, **storage)
+        figures = filesystem.function(gateway, small, method, BUCKET_NAME=fake_s3.BUCKET, **storage).run()
+        other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=fake_s3.BUCKET, **storage)
         with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the message expects 6"):
             other.run()
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb"}

@@ -18,8 +18,8 @@ from stampede.stacks.target import Target
 from stampede.sweep import server_side
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
+from tests.fakes.logs import FakeLogs
 from tests.unit.insights.access_log_lines import ROLE
-from tests.unit.loader.logs_stub import LogsStub, serving
 
 SENT_MS = 1_795_341_600_000
 OUTPUTS = {
@@ -66,15 +66,15 @@ def query(folder, tmp_path, monkeypatch):
     def ask(stub, *arguments, **outputs):
         told = {name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items() if value is not None}
         (tmp_path / "outputs.json").write_text(json.dumps(told))
-        with serving(stub) as url:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with stub:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             return main(["query", "server_side", "--outputs", "outputs.json", "--format", "json", *arguments])
 
     return ask
 
 
 def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_the_run(query, folder, capsys):
-    stub = LogsStub(["Complete"], as_answered(row(258, bytes_sent="2.147483648E9")))
+    stub = FakeLogs(["Complete"], as_answered(row(258, bytes_sent="2.147483648E9")))
     assert query(stub) == 0
     [request] = stub.requests("StartQuery")
     assert request["logGroupName"] == "/aws/vendedlogs/s3/f"
@@ -88,28 +88,28 @@ def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_th
 
 def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder):
     for requests in (200, 258, 3):
-        assert query(LogsStub(["Complete"], as_answered(row(requests)))) == 0
+        assert query(FakeLogs(["Complete"], as_answered(row(requests)))) == 0
     assert server_side.stored(folder)["rows"] == [row(258)]
 
 
 @pytest.mark.parametrize("rows", [5, [7], [{"request": "x"}], [{"request": "x", "requests": "7"}]])
 def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
     folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": rows})
-    assert query(LogsStub(["Complete"], as_answered(row(3)))) == 0
+    assert query(FakeLogs(["Complete"], as_answered(row(3)))) == 0
     assert server_side.stored(folder)["rows"] == [row(3)]
 
 
 def test_a_part_of_the_rows_is_not_kept(query, folder):
-    assert query(LogsStub(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
+    assert query(FakeLogs(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
     assert server_side.stored(folder) is None
 
 
 @pytest.mark.parametrize(
     ("outputs", "stub", "words"),
     [
-        ({"access_log_group_name": None}, LogsStub([], []), "server_side_proof is false"),
-        ({}, LogsStub([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
-        ({}, LogsStub(["Complete"], []), "has no line of that time"),
+        ({"access_log_group_name": None}, FakeLogs([], []), "server_side_proof is false"),
+        ({}, FakeLogs([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
+        ({}, FakeLogs(["Complete"], []), "has no line of that time"),
     ],
     ids=["another stack", "destroyed", "made anew"],
 )
@@ -131,13 +131,13 @@ def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, o
 )
 def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsys, run, arguments, status, words):
     folder.write_json("run.json", run)
-    assert query(LogsStub([], []), *arguments, access_log_group_name=None) == status
+    assert query(FakeLogs([], []), *arguments, access_log_group_name=None) == status
     printed = capsys.readouterr()
     assert printed.out == "" and words in " ".join(printed.err.split()).replace("- ", "-")
 
 
 def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
-    assert query(LogsStub(["Complete"], [])) == 0
+    assert query(FakeLogs(["Complete"], [])) == 0
     assert "no log line of that time yet" in capsys.readouterr().err
     assert server_side.stored(folder) is None
 
