@@ -19,6 +19,7 @@ from stampede.sweep import server_side
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
 from tests.fakes.logs import FakeLogs
+from tests.fakes.simulated_aws import SimulatedAws
 from tests.unit.insights.access_log_lines import ROLE
 
 SENT_MS = 1_795_341_600_000
@@ -145,11 +146,8 @@ def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
 # The end of a sweep.
 
 
-class Logs:
-    """CloudWatch on a clock that only sleeping moves: the rows that there are from each second on."""
-
-    def __init__(self, rows_from_s, error=None):
-        self.rows_from_s, self.error, self.now_s, self.asked_at_s = rows_from_s, error, 0.0, []
+class LateLogs(SimulatedAws):
+    """CloudWatch gives the rows that there are from each second on."""
 
     def start_query(self, **request):
         self.asked_at_s.append(self.now_s)
@@ -159,38 +157,26 @@ class Logs:
 
     def get_query_results(self, queryId):
         rows = [rows for from_s, rows in self.rows_from_s.items() if from_s <= self.now_s][-1]
-        fields = [[{"field": name, "value": value} for name, value in one.items()] for one in as_answered(*rows)]
+        fields = [[{"field": name, "value": value} for name, value in row.items()] for row in as_answered(*rows)]
         return {"status": "Complete", "results": fields}
 
-    def clock(self):
-        return self.now_s
 
-    def sleep(self, seconds):
-        self.now_s += seconds
-
-
-class Stack(Target):
-    def client(self, service, **config):
-        return vars(self)["logs"]
-
-
-def collect(folder, logs, *, kept=False, **outputs):
-    stack = Stack("aws", OUTPUTS | outputs)
-    vars(stack)["logs"] = logs
-    server_side.collect(stack, folder, kept=kept, sleep=logs.sleep, clock=logs.clock)
+def collect(folder, rows_from_s, *, error=None, kept=False, **outputs):
+    logs = LateLogs("aws", OUTPUTS | outputs)
+    vars(logs).update(rows_from_s=rows_from_s, error=error, asked_at_s=[])
+    server_side.collect(logs, folder, kept=kept, sleep=logs.sleep, clock=logs.clock)
+    return logs
 
 
 def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_told(folder, capsys):
-    logs = Logs({0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
-    collect(folder, logs)
+    logs = collect(folder, {0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
     assert logs.asked_at_s == [0, 120, 240, 360]
     assert server_side.requests(server_side.stored(folder)["rows"], ROLE) == 258
     assert "of 258 requests" not in capsys.readouterr().err
 
 
 def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys):
-    logs = Logs({0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
-    collect(folder, logs)
+    logs = collect(folder, {0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
     assert logs.now_s == server_side.WAIT_S == 1200
     told = " ".join(capsys.readouterr().err.split())
     assert (
@@ -201,30 +187,26 @@ def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys
 
 
 def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
-    logs = Logs({0: []})
-    collect(folder, logs, kept=True)
+    logs = collect(folder, {0: []}, kept=True)
     assert (logs.asked_at_s, logs.now_s) == ([0], 0)
     told = " ".join(capsys.readouterr().err.split())
     assert "`stampede query server_side --run run-a` reads lines that arrive later" in told
 
 
 def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
-    logs = Logs({0: []})
-    collect(folder, logs, access_log_group_name=None)
+    logs = collect(folder, {0: []}, access_log_group_name=None)
     assert (logs.asked_at_s, capsys.readouterr().err) == ([], "")
 
 
 def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
     folder.rewrite("records.jsonl", [{"finished_at_ms": SENT_MS, "requests": None}])
-    logs = Logs({0: []})
-    collect(folder, logs)
-    assert logs.now_s == 0
+    assert collect(folder, {0: []}).now_s == 0
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError, KeyboardInterrupt])
 def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
     refused = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
-    collect(folder, Logs({0: []}, error() if error is KeyboardInterrupt else refused))
+    collect(folder, {0: []}, error=error() if error is KeyboardInterrupt else refused)
     told = capsys.readouterr().err
     assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in told
 
