@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 
 from common.deadline import GRACE_S, MARGIN_S
-from tests.faults.faulty_s3 import ALWAYS
+from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
 from tests.unit.functions.lambda_sandbox import order
 

@@ -10,7 +10,7 @@ import pytest
 from common.deadline import GRACE_S, MARGIN_S
 from common.failures import ERROR_TYPES
 from common.retries import ATTEMPTS
-from tests.faults.faulty_s3 import ALWAYS
+from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS
 from tests.unit.functions.lambda_sandbox import order
 
@@ -91,7 +91,7 @@ def test_a_slow_down_that_stays_on_the_head_ends_after_bounded_tries(start_s3, f
     record = failure()
     assert record["error_type"] == "SlowDown"
     assert "503" in record["error_message"]
-    assert (s3.count("HEAD"), s3.count("GET")) == (record["retry_attempts"], 0) == (ATTEMPTS, 0)
+    assert (s3.count("HeadObject"), s3.count("GetObject")) == (record["retry_attempts"], 0) == (ATTEMPTS, 0)
     assert (record["retries"], record["requests"], record["first_byte_seconds"]) == (ATTEMPTS - 1, ATTEMPTS, None)
 
 
@@ -100,7 +100,7 @@ def test_a_slow_down_that_stays_on_the_parts_ends_after_bounded_tries(start_s3, 
     record = failure()
     assert record["error_type"] == "SlowDown"
     assert record["bytes"] == 0
-    assert ATTEMPTS <= s3.count("GET") <= ATTEMPTS * parts_of(12 * MIB)
+    assert ATTEMPTS <= s3.count("GetObject") <= ATTEMPTS * parts_of(12 * MIB)
 
 
 @pytest.mark.parametrize("object_mib", [3, 12])
@@ -108,7 +108,7 @@ def test_a_body_cut_once_is_fetched_again_and_counted_once(start_s3, sandbox, ob
     s3 = start_s3(object_mib * MIB, cut_bodies=1)
     [record], failed = sandbox().invoke(order(object_bytes=object_mib * MIB))
     assert (failed, record["status"], record["bytes"]) == ([], "ok", object_mib * MIB)
-    assert s3.count("GET") == parts_of(object_mib * MIB) + 1
+    assert s3.count("GetObject") == parts_of(object_mib * MIB) + 1
     assert (record["retries"], record["requests"]) == (1, len(s3.requests))
 
 
@@ -118,7 +118,7 @@ def test_bodies_that_are_always_cut_end_after_bounded_tries(start_s3, failure, o
     record = failure()
     assert record["error_type"] == "ConnectionCut"
     assert 0 <= record["bytes"] < object_mib * MIB
-    assert BODY_TRIES <= s3.count("GET") <= BODY_TRIES * parts_of(object_mib * MIB)
+    assert BODY_TRIES <= s3.count("GetObject") <= BODY_TRIES * parts_of(object_mib * MIB)
 
 
 @pytest.mark.parametrize("announced_mib", [3, 12])
@@ -145,7 +145,7 @@ def test_an_object_replaced_during_the_download_is_an_error_and_not_a_mix(start_
     """Also where the server, or an older boto3, doesn't compare the ETag: then the answers' ETags tell."""
     s3 = start_s3(40 * MIB, replace_after_gets=2, ignore_if_match=ignore_if_match)
     assert failure()["error_type"] == "ObjectChanged"
-    assert s3.count("GET") <= 5
+    assert s3.count("GetObject") <= 5
 
 
 def test_a_body_with_a_flipped_bit_becomes_a_checksum_mismatch(start_s3, failure):
@@ -162,7 +162,7 @@ def test_a_download_that_would_outlast_the_function_is_stopped_with_a_record(sta
     assert "timeout_s" in record["error_message"]
     assert 0 < record["bytes"] < 40 * MIB
     assert 1_000 <= record["finished_at_ms"] - record["started_at_ms"] < (MARGIN_S + 1) * 1_000
-    assert s3.count("GET") == parts_of(40 * MIB)
+    assert s3.count("GetObject") == parts_of(40 * MIB)
     assert_the_download_ends()
 
 
@@ -182,18 +182,18 @@ def test_a_trickling_body_cannot_hold_the_invocation_and_blocks_the_next_until_i
     time_s = 2  # on a busy machine, half a second ended before the download had come to its GET
     [first], _ = function.invoke(order(), remaining_s=MARGIN_S + time_s)
     assert time.monotonic() - began_s < time_s + GRACE_S + 2
-    assert (first["error_type"], s3.count("GET")) == ("DeadlineExceeded", 1)
+    assert (first["error_type"], s3.count("GetObject")) == ("DeadlineExceeded", 1)
     assert list(sandbox_environment.iterdir()) == []
 
     [second], failed = function.invoke(order(), remaining_s=MARGIN_S + 0.5)
     assert second["error_type"] == "PreviousDownloadRunning"
     assert failed == [second["message_id"]]
-    assert (s3.count("HEAD"), s3.count("GET")) == (1, 1)
+    assert (s3.count("HeadObject"), s3.count("GetObject")) == (1, 1)
 
     s3.faults.trickle_bytes = None
     [third], failed = function.invoke(order())
     assert (failed, third["status"], third["bytes"]) == ([], "ok", MIB)
-    assert (s3.count("HEAD"), s3.count("GET")) == (2, 2)
+    assert (s3.count("HeadObject"), s3.count("GetObject")) == (2, 2)
     assert list(sandbox_environment.iterdir()) == []
 
 
@@ -211,7 +211,7 @@ def test_an_interruption_while_bytes_arrive_goes_up_and_stops_the_download(start
     finally:
         timer.cancel()
     assert time.monotonic() - began_s < 10
-    assert s3.count("GET") == parts_of(40 * MIB)
+    assert s3.count("GetObject") == parts_of(40 * MIB)
     assert_the_download_ends()
     assert list(sandbox_environment.iterdir()) == []
 
@@ -239,7 +239,7 @@ def test_a_temporary_folder_that_is_gone_becomes_an_error_record(start_s3, sandb
     [record], failed = function.invoke(order())
     assert record["error_type"] == "FileError"
     assert failed == [record["message_id"]]
-    assert s3.count("HEAD") == 1
+    assert s3.count("HeadObject") == 1
 
 
 def test_an_endpoint_that_nobody_listens_on_becomes_an_error_record(failure):
@@ -260,4 +260,4 @@ def test_a_silent_connection_becomes_a_read_timeout(start_s3, failure, monkeypat
     monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.2)
     record = failure()
     assert record["error_type"] == "ReadTimeout"
-    assert s3.count("GET") == BODY_TRIES
+    assert s3.count("GetObject") == BODY_TRIES

@@ -11,7 +11,7 @@ import pytest
 from common.deadline import MARGIN_S
 from common.failures import ERROR_TYPES
 from common.retries import ATTEMPTS, RetryPolicy
-from tests.faults.faulty_s3 import ALWAYS
+from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
 from tests.unit.functions.lambda_sandbox import order
 
@@ -124,7 +124,7 @@ def test_a_slow_down_that_stays_ends_after_bounded_tries(start_s3, way, sandbox_
     s3 = start_s3(OBJECT, slow_down_gets=ALWAYS)
     record = failure(way(method), sandbox_environment)
     assert (record["error_type"], record["bytes"], record["first_byte_seconds"]) == ("SlowDown", 0, None)
-    assert (record["requests"], record["retries"], s3.count("GET")) == (ATTEMPTS, ATTEMPTS - 1, ATTEMPTS)
+    assert (record["requests"], record["retries"], s3.count("GetObject")) == (ATTEMPTS, ATTEMPTS - 1, ATTEMPTS)
     assert (record["retry_mode"], record["retry_attempts"], record["sdk"]) == ("standard", ATTEMPTS, "none")
     assert "503 SlowDown" in record["error_message"]
 
@@ -135,8 +135,8 @@ def test_a_body_cut_once_goes_on_at_the_byte_reached(start_s3, way, method, sink
     record = success(way(method, sink), checksum=checksum_of(s3, method, sink), object_bytes=OBJECT)
     assert (record["retries"], record["requests"]) == (1, requests_of(method, OBJECT) + 1)
     reached = OBJECT // 2 if method == "stream" else PART // 2
-    again = [request for request in s3.requests if (request.range or "").startswith(f"bytes={reached}-")]
-    assert [request.if_match for request in again] == ['"generation-1"']
+    again = [request for request in s3.requests if (request.headers["Range"] or "").startswith(f"bytes={reached}-")]
+    assert [request.headers["If-Match"] for request in again] == ['"generation-1"']
 
 
 @each_method
@@ -146,7 +146,7 @@ def test_bodies_that_are_always_cut_end_after_bounded_tries(start_s3, way, sandb
     assert record["error_type"] == "ConnectionCut"
     assert 0 < record["bytes"] < OBJECT
     # Of each request, those tries too that brought it on by a MiB and more, a half of the rest each time.
-    assert s3.count("GET") <= (ATTEMPTS + OBJECT.bit_length() - 20) * requests_of(method, OBJECT)
+    assert s3.count("GetObject") <= (ATTEMPTS + OBJECT.bit_length() - 20) * requests_of(method, OBJECT)
     assert record["retries"] >= ATTEMPTS - 1
 
 
@@ -162,7 +162,7 @@ def test_an_object_replaced_in_mid_download_is_an_error(start_s3, way, sandbox_e
     s3 = start_s3(OBJECT, replace_after_gets=1, ignore_if_match=ignore_if_match, cut_bodies=1)
     record = failure(way(method), sandbox_environment)
     assert record["error_type"] == "ObjectChanged"
-    assert s3.count("GET") <= 4
+    assert s3.count("GetObject") <= 4
 
 
 @each_method

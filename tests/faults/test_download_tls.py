@@ -5,7 +5,7 @@ import zlib
 import pytest
 
 from common.retries import RetryPolicy
-from tests.faults.faulty_s3 import ALWAYS, Faults, FaultyS3
+from tests.fakes.s3 import ALWAYS, FakeS3, Faults
 from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
@@ -21,7 +21,7 @@ def start(sandbox_environment, sandbox, monkeypatch, certificate):
     started = []
 
     def start(method, object_bytes=OBJECT, trusted=True, **faults):
-        server = FaultyS3(object_bytes, Faults(**faults), certificate.context).__enter__()
+        server = FakeS3(object_bytes, Faults(**faults), certificate.context).__enter__()
         started.append(server)
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         monkeypatch.setenv("METHOD", method)

@@ -12,7 +12,7 @@ from common.measurement import Measurement
 from common.retries import ATTEMPTS, RetryPolicy
 from filesystem.names import by_path
 from filesystem.reading import each
-from tests.faults.faulty_s3 import ALWAYS
+from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.filesystem.copies import (
     LARGE,
     OBJECTS,

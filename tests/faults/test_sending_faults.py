@@ -10,30 +10,30 @@ from hypothesis import strategies as st
 
 from loader.sqs import sending
 from loader.sqs.sending import Order, batches, send_to
-from tests.faults import faulty_sqs
-from tests.faults.faulty_sqs import FaultySqs
+from tests.fakes import sqs as fake_sqs
+from tests.fakes.sqs import FakeSqs
 from tests.faults.sqs_floods import endpoint, flood
 
 # One batch each, whose fate the answer leaves open: sent again, and said to be possible duplicates.
 UNKNOWN_AND_ACCEPTED = (
-    faulty_sqs.CUT_AFTER,
-    faulty_sqs.CUT_IN_ANSWER,
-    faulty_sqs.NO_HTTP,
-    faulty_sqs.NO_JSON,
-    faulty_sqs.ERROR_AFTER,
+    fake_sqs.CUT_AFTER,
+    fake_sqs.CUT_IN_ANSWER,
+    fake_sqs.NO_HTTP,
+    fake_sqs.NO_JSON,
+    fake_sqs.ERROR_AFTER,
 )
-UNKNOWN_AND_NOT_ACCEPTED = (faulty_sqs.CUT_IN_REQUEST, faulty_sqs.CUT_BEFORE, faulty_sqs.UNAVAILABLE)
+UNKNOWN_AND_NOT_ACCEPTED = (fake_sqs.CUT_IN_REQUEST, fake_sqs.CUT_BEFORE, fake_sqs.UNAVAILABLE)
 # Nothing is open: sent again only if refused, and no word of duplicates.
 KNOWN = (
-    faulty_sqs.OK,
-    faulty_sqs.OK_IN_CHUNKS,
-    faulty_sqs.OK_AND_SAYS_CLOSE,
-    faulty_sqs.THROTTLE,
-    faulty_sqs.TOO_MANY,
-    faulty_sqs.FAIL_ODD,
+    fake_sqs.OK,
+    fake_sqs.OK_IN_CHUNKS,
+    fake_sqs.OK_AND_SAYS_CLOSE,
+    fake_sqs.THROTTLE,
+    fake_sqs.TOO_MANY,
+    fake_sqs.FAIL_ODD,
 )
 # The next request on that connection may meet a closed one: not accepted, but nobody can know.
-CLOSED_BEHIND_AN_ANSWER = (faulty_sqs.OK_AND_CLOSES, faulty_sqs.OK_AND_408)
+CLOSED_BEHIND_AN_ANSWER = (fake_sqs.OK_AND_CLOSES, fake_sqs.OK_AND_408)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def short_backoff(monkeypatch):
 
 
 def test_every_message_arrives_once_when_nothing_goes_wrong():
-    with FaultySqs() as sqs:
+    with FakeSqs() as sqs:
         outcome, accepted = flood(sqs)
     assert (outcome.sent, outcome.failed, outcome.requests) == (95, 0, 10)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
@@ -53,7 +53,7 @@ def test_every_message_arrives_once_when_nothing_goes_wrong():
 
 @pytest.mark.parametrize("fault", KNOWN)
 def test_after_a_clear_answer_there_is_one_copy_and_no_word_of_duplicates(fault):
-    with FaultySqs(*[fault] * 3) as sqs:
+    with FakeSqs(*[fault] * 3) as sqs:
         outcome, accepted = flood(sqs)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert (outcome.sent, outcome.failed, outcome.possible_duplicates, outcome.maybe_sent) == (95, 0, 0, 0)
@@ -62,7 +62,7 @@ def test_after_a_clear_answer_there_is_one_copy_and_no_word_of_duplicates(fault)
 
 @pytest.mark.parametrize("fault", UNKNOWN_AND_ACCEPTED)
 def test_a_batch_accepted_without_an_answer_is_there_twice_and_said_to_be(fault):
-    with FaultySqs(fault) as sqs:
+    with FakeSqs(fault) as sqs:
         outcome, accepted = flood(sqs)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert len(twice) == 10
@@ -73,7 +73,7 @@ def test_a_batch_accepted_without_an_answer_is_there_twice_and_said_to_be(fault)
 
 @pytest.mark.parametrize("fault", UNKNOWN_AND_NOT_ACCEPTED)
 def test_a_batch_that_was_lost_without_an_answer_is_there_once_and_reported_all_the_same(fault):
-    with FaultySqs(fault) as sqs:
+    with FakeSqs(fault) as sqs:
         outcome, _ = flood(sqs)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert (outcome.sent, outcome.failed, outcome.possible_duplicates) == (95, 0, 10)
@@ -81,7 +81,7 @@ def test_a_batch_that_was_lost_without_an_answer_is_there_once_and_reported_all_
 
 @pytest.mark.parametrize("fault", CLOSED_BEHIND_AN_ANSWER)
 def test_a_connection_closed_behind_an_answer_costs_no_message_and_makes_no_second_copy(fault):
-    with FaultySqs(*[fault] * 3) as sqs:
+    with FakeSqs(*[fault] * 3) as sqs:
         outcome, _ = flood(sqs)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert (outcome.sent, outcome.failed) == (95, 0)
@@ -90,20 +90,20 @@ def test_a_connection_closed_behind_an_answer_costs_no_message_and_makes_no_seco
 
 def test_a_connection_closed_while_its_sender_waits_is_noticed_before_the_next_request(monkeypatch):
     monkeypatch.setattr(sending.random, "uniform", lambda *_: 0.1)
-    with FaultySqs(faulty_sqs.THROTTLE_AND_CLOSES) as sqs:
+    with FakeSqs(fake_sqs.THROTTLE_AND_CLOSES) as sqs:
         outcome, _ = flood(sqs, count=10, in_flight=1)
     assert (outcome.sent, outcome.retries, outcome.possible_duplicates) == (10, 1, 0)
 
 
 def test_connections_that_are_refused_at_once_cost_no_message_and_make_no_second_copy():
-    with FaultySqs(refused_connections=6) as sqs:
+    with FakeSqs(refused_connections=6) as sqs:
         outcome, _ = flood(sqs)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert (outcome.sent, outcome.failed) == (95, 0)
 
 
 def test_an_answer_that_never_comes_ends_with_the_time_limit_and_is_reported():
-    with FaultySqs(faulty_sqs.NO_ANSWER) as sqs:
+    with FakeSqs(fake_sqs.NO_ANSWER) as sqs:
         outcome, accepted = flood(sqs, timeout_s=1)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert {one.seq for one in accepted if one.possible_duplicate} == twice
@@ -111,7 +111,7 @@ def test_an_answer_that_never_comes_ends_with_the_time_limit_and_is_reported():
 
 
 def test_entries_that_an_answer_says_nothing_of_are_unknown():
-    with FaultySqs(faulty_sqs.LISTS_HALF) as sqs:
+    with FakeSqs(fake_sqs.LISTS_HALF) as sqs:
         outcome, accepted = flood(sqs)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert len(twice) == 5
@@ -119,12 +119,12 @@ def test_entries_that_an_answer_says_nothing_of_are_unknown():
     assert outcome.sent == 95
 
 
-ANY = [*KNOWN, *UNKNOWN_AND_ACCEPTED, *UNKNOWN_AND_NOT_ACCEPTED, *CLOSED_BEHIND_AN_ANSWER, faulty_sqs.LISTS_HALF]
+ANY = [*KNOWN, *UNKNOWN_AND_ACCEPTED, *UNKNOWN_AND_NOT_ACCEPTED, *CLOSED_BEHIND_AN_ANSWER, fake_sqs.LISTS_HALF]
 
 
-@given(st.lists(st.sampled_from(ANY), max_size=25), st.integers(0, 4), st.sampled_from([*KNOWN[1:], faulty_sqs.DENY]))
+@given(st.lists(st.sampled_from(ANY), max_size=25), st.integers(0, 4), st.sampled_from([*KNOWN[1:], fake_sqs.DENY]))
 def test_whatever_happens_no_second_copy_goes_unreported(script, refused_connections, then):
-    with FaultySqs(*script, then=then, refused_connections=refused_connections) as sqs:
+    with FakeSqs(*script, then=then, refused_connections=refused_connections) as sqs:
         outcome, accepted = flood(sqs, count=60)
     copies, confirmed = sqs.copies(), {one.seq: one for one in accepted}
     assert len(confirmed) == len(accepted) == outcome.sent == 60 - outcome.failed
@@ -134,24 +134,24 @@ def test_whatever_happens_no_second_copy_goes_unreported(script, refused_connect
     assert len(copies.keys() - confirmed.keys()) <= outcome.maybe_sent <= outcome.failed
 
 
-@pytest.mark.parametrize("fault", [faulty_sqs.THROTTLE, faulty_sqs.UNAVAILABLE])
+@pytest.mark.parametrize("fault", [fake_sqs.THROTTLE, fake_sqs.UNAVAILABLE])
 def test_throttles_and_503_are_retried(fault):
-    with FaultySqs(fault, fault, fault) as sqs:
+    with FakeSqs(fault, fault, fault) as sqs:
         outcome, _ = flood(sqs)
     assert (outcome.sent, outcome.failed, outcome.retries) == (95, 0, 3)
 
 
 def test_messages_given_up_after_an_unknown_outcome_are_said_to_be_perhaps_in_the_queue():
-    with FaultySqs(then=faulty_sqs.CUT_AFTER) as sqs:
+    with FakeSqs(then=fake_sqs.CUT_AFTER) as sqs:
         outcome, accepted = flood(sqs, count=20, in_flight=1)
     assert (outcome.sent, outcome.failed, accepted) == (0, 20, [])
     assert outcome.maybe_sent == 10 == len(sqs.copies())
     assert "10 of the failed may be in the queue" in outcome.sentence()
 
 
-@pytest.mark.parametrize("fault", [faulty_sqs.DENY, faulty_sqs.NO_QUEUE, faulty_sqs.SENDER_FAULT])
+@pytest.mark.parametrize("fault", [fake_sqs.DENY, fake_sqs.NO_QUEUE, fake_sqs.SENDER_FAULT])
 def test_a_refusal_that_no_retry_mends_ends_the_flood_at_once(fault):
-    with FaultySqs(then=fault) as sqs:
+    with FakeSqs(then=fault) as sqs:
         outcome, accepted = flood(sqs, count=1000)
     assert (outcome.sent, outcome.failed, accepted) == (0, 1000, [])
     assert sqs.requests <= 4
@@ -159,7 +159,7 @@ def test_a_refusal_that_no_retry_mends_ends_the_flood_at_once(fault):
 
 
 def test_a_lasting_503_gives_up_after_a_bounded_number_of_requests():
-    with FaultySqs(then=faulty_sqs.UNAVAILABLE) as sqs:
+    with FakeSqs(then=fake_sqs.UNAVAILABLE) as sqs:
         outcome, _ = flood(sqs, count=1000)
     assert (outcome.sent, outcome.failed) == (0, 1000)
     assert sqs.requests <= 4 * sending.MAX_ATTEMPTS
@@ -167,7 +167,7 @@ def test_a_lasting_503_gives_up_after_a_bounded_number_of_requests():
 
 
 def test_no_server_at_all_ends_with_the_address_in_the_reason():
-    with FaultySqs() as sqs:
+    with FakeSqs() as sqs:
         gone = sqs
     outcome, _ = flood(gone, count=50)
     assert (outcome.sent, outcome.failed) == (0, 50)
@@ -178,7 +178,7 @@ def test_a_fault_in_the_caller_is_raised_and_not_swallowed():
     def broken(_):
         raise OSError("disk full")
 
-    with FaultySqs() as sqs, pytest.raises(OSError, match="disk full"):
+    with FakeSqs() as sqs, pytest.raises(OSError, match="disk full"):
         send_to(endpoint(sqs.url), sqs.queue_url, [Order(0, "a")], broken)
 
 
@@ -195,7 +195,7 @@ def interrupting(accepted):
 
 def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed():
     accepted = []
-    with FaultySqs() as sqs, pytest.raises(KeyboardInterrupt):
+    with FakeSqs() as sqs, pytest.raises(KeyboardInterrupt):
         orders = (Order(seq, str(seq)) for seq in range(5000))
         send_to(endpoint(sqs.url), sqs.queue_url, orders, interrupting(accepted), in_flight=16)
     assert len(accepted) < 1000
@@ -205,7 +205,7 @@ def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed()
 def test_an_interrupted_flood_leaves_soon_where_no_answer_comes(monkeypatch):
     monkeypatch.setattr(sending, "LEAVE_S", 0.1)
     accepted, began = [], time.monotonic()
-    with FaultySqs(faulty_sqs.OK, then=faulty_sqs.NO_ANSWER) as sqs, pytest.raises(KeyboardInterrupt):
+    with FakeSqs(fake_sqs.OK, then=fake_sqs.NO_ANSWER) as sqs, pytest.raises(KeyboardInterrupt):
         orders = (Order(seq, str(seq)) for seq in range(5000))
         send_to(endpoint(sqs.url), sqs.queue_url, orders, interrupting(accepted), in_flight=4)
     assert (len(accepted), time.monotonic() - began < 5) == (10, True)

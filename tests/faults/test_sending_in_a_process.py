@@ -9,7 +9,7 @@ import time
 
 from bench.child import run_child
 from stampede.runs.folder import RunFolder
-from tests.faults.faulty_sqs import FaultySqs
+from tests.fakes.sqs import FakeSqs
 
 IN_FLIGHT = 8
 CELL = "memory_size=1024,concurrency_value=5"
@@ -41,7 +41,7 @@ def seqs_accepted(sqs):
 
 
 def test_a_flood_that_is_killed_has_written_down_all_but_the_batches_in_flight(tmp_path):
-    with FaultySqs() as sqs:
+    with FakeSqs() as sqs:
         process = subprocess.Popen(command(sqs, tmp_path, 1_000_000))
         try:
             deadline = time.monotonic() + 30
@@ -64,7 +64,7 @@ def test_a_flood_that_is_killed_has_written_down_all_but_the_batches_in_flight(t
 def test_ten_times_the_messages_take_no_more_memory_and_each_has_its_line(tmp_path):
     peaks_mb = []
     for count in (3_000, 30_000):
-        with FaultySqs() as sqs:
+        with FakeSqs() as sqs:
             folder = RunFolder.create(tmp_path, str(count))
             peaks_mb.append(run_child(command(sqs, folder.path, count))["peak_mb"])
         assert sorted(seqs_accepted(sqs)) == sorted(row["seq"] for row in folder.rows("sent.jsonl")) == [*range(count)]

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from loader.sqs.sending import Order, send_to
 from loader.sqs.signing import CONTENT_TYPE, TARGET, Endpoint, Signer, request_body
 from loader.sqs.wire import read_answer
-from tests.faults import faulty_sqs
-from tests.faults.faulty_sqs import FaultySqs
+from tests.fakes import sqs as fake_sqs
+from tests.fakes.sqs import FakeSqs
 from tests.faults.sqs_floods import endpoint, flood
 
 
@@ -114,7 +114,7 @@ def no_proxy(monkeypatch):
 
 
 def test_over_tls_every_message_arrives_once_with_the_session_token(certificate):
-    with FaultySqs(faulty_sqs.OK_IN_CHUNKS, tls=certificate.context) as sqs:
+    with FakeSqs(fake_sqs.OK_IN_CHUNKS, tls=certificate.context) as sqs:
         outcome, _ = flood(sqs, ca_bundle=certificate.path)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert (outcome.sent, outcome.possible_duplicates) == (95, 0)
@@ -122,7 +122,7 @@ def test_over_tls_every_message_arrives_once_with_the_session_token(certificate)
 
 
 def test_a_tls_connection_cut_after_acceptance_is_reported_like_a_plain_one(certificate):
-    with FaultySqs(faulty_sqs.CUT_AFTER, tls=certificate.context) as sqs:
+    with FakeSqs(fake_sqs.CUT_AFTER, tls=certificate.context) as sqs:
         outcome, accepted = flood(sqs, ca_bundle=certificate.path)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert {one.seq for one in accepted if one.possible_duplicate} == twice
@@ -131,7 +131,7 @@ def test_a_tls_connection_cut_after_acceptance_is_reported_like_a_plain_one(cert
 
 def test_a_certificate_that_nobody_vouches_for_gets_no_request(certificate, monkeypatch):
     monkeypatch.setattr("loader.sqs.sending.BACKOFF_BASE_S", 0.001)
-    with FaultySqs(tls=certificate.context) as sqs:
+    with FakeSqs(tls=certificate.context) as sqs:
         outcome, _ = flood(sqs, count=20, in_flight=1)
     assert (outcome.sent, outcome.failed, outcome.maybe_sent, sqs.requests) == (0, 20, 0, 0)
     assert "certificate" in outcome.reason.lower()
@@ -184,7 +184,7 @@ class ConnectProxy:
 
 
 def test_a_proxy_of_the_environment_is_used_with_its_user_and_password(certificate, monkeypatch):
-    with FaultySqs(tls=certificate.context) as sqs, ConnectProxy() as proxy:
+    with FakeSqs(tls=certificate.context) as sqs, ConnectProxy() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://ann:p%40ss@{proxy.address}")
         outcome, _ = flood(sqs, ca_bundle=certificate.path)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
@@ -198,7 +198,7 @@ def test_a_proxy_of_the_environment_is_used_with_its_user_and_password(certifica
 @pytest.mark.parametrize("status", ["407 Proxy Authentication Required", "this is no status"])
 def test_a_proxy_that_refuses_ends_the_flood_and_nothing_was_sent(certificate, monkeypatch, status):
     monkeypatch.setattr("loader.sqs.sending.BACKOFF_BASE_S", 0.001)
-    with FaultySqs(tls=certificate.context) as sqs, ConnectProxy(status) as proxy:
+    with FakeSqs(tls=certificate.context) as sqs, ConnectProxy(status) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
         outcome, _ = flood(sqs, count=10, in_flight=1, ca_bundle=certificate.path)
     assert (outcome.sent, outcome.failed, outcome.maybe_sent, sqs.requests) == (0, 10, 0, 0)
@@ -206,7 +206,7 @@ def test_a_proxy_that_refuses_ends_the_flood_and_nothing_was_sent(certificate, m
 
 
 def test_a_host_that_the_environment_excepts_is_reached_directly(certificate, monkeypatch):
-    with FaultySqs(tls=certificate.context) as sqs, ConnectProxy() as proxy:
+    with FakeSqs(tls=certificate.context) as sqs, ConnectProxy() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         accepted = []

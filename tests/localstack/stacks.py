@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.simulated_aws import record
 from tests.localstack.starting import REGION, Endpoint
-from tests.unit.loader.simulated_aws import record
 
 MAX_RECEIVE_COUNT = 5
 # Long enough for whatever is done with a message here, and a busy machine.

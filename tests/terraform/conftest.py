@@ -78,14 +78,17 @@ def infra(copy_of_the_tree, terraform) -> Path:
 
 
 @pytest.fixture
-def planned_wrong(infra, terraform) -> Callable[[str, str], list[str]]:
-    """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line)."""
+def planned_wrong(infra, terraform) -> Callable[..., list[str]]:
+    """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line).
 
-    def plan(name: str, variables: str) -> list[str]:
+    `overrides` are blocks of the run.
+    """
+
+    def plan(name: str, variables: str, overrides: str = "") -> list[str]:
         text = (infra / f"tests/{name}.tftest.hcl").read_text().partition('\nrun "')[0]
         folder = infra / "wrong"
         folder.mkdir()
-        run = f'run "wrong" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n}}\n'
+        run = f'run "wrong" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n{overrides}}}\n'
         (folder / "wrong.tftest.hcl").write_text(f"{text}\n{run}")
         try:
             lines = map(json.loads, terraform(infra, "test", "-json", "-test-directory=wrong").stdout.splitlines())

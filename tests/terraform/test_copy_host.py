@@ -1,9 +1,7 @@
 """What the copy by hosts would really put up, after infra/tests/copy_host.tftest.hcl has run."""
 
 import hashlib
-import json
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from tests.terraform.deployed import Resources, deployed, deployed_anew, statements
 
 BUCKET = "arn:aws:s3:::stampede-copy-host-123456789012-us-east-1"
-KEY = "arn:aws:kms:us-east-1:123456789012:key/made-up"  # made up in copy_host.tftest.hcl, like other ARNs
+KEY = "arn:aws:kms:us-east-1:123456789012:key/made-up"  # made up in infra/tests/mocks, like other ARNs
 PROGRAM_SHA256 = hashlib.sha256(b"built for x86_64").hexdigest()  # the stand-in that conftest.py puts there
 
 
@@ -281,15 +279,9 @@ def test_a_host_is_another_one_with_another_program(infra, terraform, deployment
     assert before.replace(PROGRAM_SHA256, hashlib.sha256(b"another build").hexdigest()) == after != before
 
 
-def test_an_instance_type_that_the_region_does_not_have_is_refused_in_one_line(infra, terraform):
-    text = (infra / "tests/copy_host.tftest.hcl").read_text().partition('\nrun "')[0]
-    text = text.replace('{ locations = ["us-east-1c", "us-east-1b"] }', "{ locations = [] }")
-    folder = infra / "offered"
-    folder.mkdir()
-    (folder / "offered.tftest.hcl").write_text(f'{text}\nrun "offered" {{\n  command = plan\n}}\n')
-    try:
-        lines = map(json.loads, terraform(infra, "test", "-json", "-test-directory=offered").stdout.splitlines())
-        found = [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
-    finally:
-        shutil.rmtree(folder)
-    assert 'instance_type = "m5a.8xlarge": must be one that us-east-1 has; choose another type or region.' in found
+def test_an_instance_type_that_the_region_does_not_have_is_refused_in_one_line(planned_wrong):
+    target = "data.aws_ec2_instance_type_offerings.of_hosts"
+    none = f"  override_data {{\n    target = {target}\n    values = {{ locations = [] }}\n  }}\n"
+    assert 'instance_type = "m5a.8xlarge": must be one that us-east-1 has; choose another type or region.' in (
+        planned_wrong("copy_host", "concurrency_value = 1", none)
+    )

@@ -1,14 +1,12 @@
 """Terraform's real provider repeats calls whose answers it lost, and the embedded AWS carries each of them out once."""
 
 import http.client
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
 
 import boto3
 import pytest
 
 from stampede.emulator import ministack
+from tests.fakes.loopback import ConnectionCut, Loopback
 
 # A group that is made twice is refused the second time, and a gateway is there twice.
 MAIN = """
@@ -34,40 +32,32 @@ resource "aws_internet_gateway" "once" {
 """
 
 
-class Relay(BaseHTTPRequestHandler):
-    """Hands calls on to the server's `emulator`, and loses the answer to the first attempt of each creation."""
+class Relay(Loopback):
+    """Passes calls on to an emulator, and loses the answer to the first attempt of each creation."""
 
-    protocol_version = "HTTP/1.1"
+    def __init__(self, emulator):
+        super().__init__()
+        self.emulator, self.calls = emulator, []
 
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        action = (self.headers.get("X-Amz-Target") or parse_qs(body.decode())["Action"][0]).rpartition(".")[2]
-        attempt = self.headers["amz-sdk-request"].partition(";")[0]
-        emulator = http.client.HTTPConnection(self.server.emulator, timeout=30)
-        emulator.request("POST", self.path, body, dict(self.headers))
+    def answer(self, request):
+        attempt = request.headers["amz-sdk-request"].partition(";")[0]
+        emulator = http.client.HTTPConnection(self.emulator, timeout=30)
+        emulator.request("POST", request.path, request.body, dict(request.headers))
         answer = emulator.getresponse()
-        self.server.calls.append((action, attempt, answer.status))
-        if action.startswith("Create") and attempt == "attempt=1":
-            self.close_connection = True
-        else:
-            head = "".join(f"{name}: {value}\r\n" for name, value in answer.getheaders())
-            self.wfile.write(f"HTTP/1.1 {answer.status} {answer.reason}\r\n{head}\r\n".encode() + answer.read())
+        content = answer.read()
         emulator.close()
-
-    def log_message(self, *_):
-        pass
+        self.calls.append((request.operation, attempt, answer.status))
+        if request.operation.startswith("Create") and attempt == "attempt=1":
+            raise ConnectionCut
+        return answer.status, dict(answer.getheaders()), content
 
 
 @pytest.fixture
 def relay(tmp_path):
     """A relay before an embedded AWS of its own."""
     emulator = ministack.start(tmp_path / "state", follow_parent=True)
-    server = ThreadingHTTPServer((ministack.HOST, 0), Relay)
-    server.emulator, server.calls = emulator.endpoint_url.removeprefix("http://"), []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with Relay(emulator.endpoint_url.removeprefix("http://")) as relay:
+        yield relay
     ministack.stop(tmp_path / "state")
 
 
@@ -75,7 +65,7 @@ def test_what_is_created_is_there_once_though_every_first_answer_is_lost(relay, 
     account = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": ministack.REGION}
     (tmp_path / "main.tf").write_text(MAIN)
     terraform(tmp_path, "init", "-input=false")
-    relayed = {"AWS_ENDPOINT_URL": f"http://{ministack.HOST}:{relay.server_port}"}
+    relayed = {"AWS_ENDPOINT_URL": relay.url}
     applied = terraform(tmp_path, "apply", "-auto-approve", "-input=false", "-no-color", **account, **relayed)
 
     assert applied.returncode == 0, applied.stderr

@@ -7,9 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,8 @@ from bench.session import stay_on_loopback
 from bench.small_set import small_set
 from loader.sqs.sending import Endpoint
 from stampede.emulator.ministack import free_port
-from tests.faults import faulty_s3
+from tests.fakes import s3 as fake_s3
+from tests.fakes.sqs import DENY, OK, FakeSqs
 
 HERE = Path.cwd()
 
@@ -53,14 +52,14 @@ def test_cpu_and_peak_memory_are_those_of_the_child_and_its_children():
 
 @pytest.mark.parametrize(("method", "sink"), [("stream", "discard"), ("download_file", "tmp")])
 def test_our_side_is_the_download_function_in_a_process_of_its_own(tmp_path, monkeypatch, method, sink):
-    for name, value in {"BUCKET": faulty_s3.BUCKET, "KEY": faulty_s3.KEY, "OBJECT_BYTES": 2**20}.items():
+    for name, value in {"BUCKET": fake_s3.BUCKET, "KEY": fake_s3.KEY, "OBJECT_BYTES": 2**20}.items():
         monkeypatch.setattr(download, name, value)
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
     packages = {"PYTHONPATH": sysconfig.get_path("purelib")}
-    with faulty_s3.FaultyS3(2**20) as s3:
+    with fake_s3.FakeS3(2**20) as s3:
         gateway = download.Gateway(s3.url, tmp_path, keys | packages | {"AWS_ENDPOINT_URL": s3.url})
         figures = download.ours(gateway, method, sink).run()
-        assert s3.count("GET") == 1
+        assert s3.count("GetObject") == 1
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb", "seconds", "client_cpu_s"}
     assert 0 < figures["seconds"] < figures["wall_s"]
 
@@ -76,10 +75,10 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
     if method == "copy":
         storage = {"STORAGE": "efs", "MOUNT_PATH": str(tmp_path / "mount")}
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-    with faulty_s3.FaultyS3(0, objects={f"small/{name}": body for name, body in bodies.items()}) as s3:
+    with fake_s3.FakeS3(0, objects={f"small/{name}": body for name, body in bodies.items()}) as s3:
         gateway = download.Gateway(s3.url, tmp_path, keys | {"AWS_ENDPOINT_URL": s3.url})
-        figures = filesystem.function(gateway, small, method, BUCKET_NAME=faulty_s3.BUCKET, **storage).run()
-        other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=faulty_s3.BUCKET, **storage)
+        figures = filesystem.function(gateway, small, method, BUCKET_NAME=fake_s3.BUCKET, **storage).run()
+        other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=fake_s3.BUCKET, **storage)
         with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the message expects 6"):
             other.run()
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb"}
@@ -170,34 +169,15 @@ def test_only_a_flood_whose_messages_are_all_there_gives_a_rate():
 
 
 def test_the_bare_peer_sends_every_message_once_and_takes_nothing_but_200_for_an_answer():
-    seqs, statuses = [], iter([200, 200, 200, 403])
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            batch = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            seqs.extend(json.loads(one["MessageBody"])["seq"] for one in batch["Entries"])
-            self.send_response(next(statuses))
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *_):
-            return
-
     class Key:
         access_key, secret_key, token = "test", "test", None
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        requests = flood.bare_requests(Endpoint(url, "us-east-1", Key), "http://q", 23)
-        raw_http.post_all(url, requests, 2)
-        assert sorted(seqs) == list(range(23))
+    with FakeSqs(OK, OK, OK, DENY) as sqs:
+        requests = flood.bare_requests(Endpoint(sqs.url, "us-east-1", Key), "http://q", 23)
+        raw_http.post_all(sqs.url, requests, 2)
+        assert sorted(json.loads(body)["seq"] for body in sqs.accepted) == list(range(23))
         with pytest.raises(BenchError, match=r"HTTP/1\.1 403"):
-            raw_http.post_all(url, requests[:1], 1)
-        server.shutdown()
+            raw_http.post_all(sqs.url, requests[:1], 1)
 
 
 def test_memory_counts_only_for_a_run_that_is_accounted_for():

@@ -10,7 +10,7 @@ import pytest
 from stampede.cli.command_line import main
 from stampede.planning.cost import price_list, prices
 from stampede.stacks import endpoints
-from tests.unit.loader.price_list_stub import PriceList, product, serving
+from tests.fakes.price_list import FakePriceList, product
 
 MONTH = f"{datetime.now(UTC):%Y-%m}"
 
@@ -70,9 +70,9 @@ def stampede(file, monkeypatch, capsys):
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def run(*options, products=(GET, PUT, HOST, *OTHERS), error=""):
-        stub = PriceList(products, error)
-        with serving(stub) as url:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        stub = FakePriceList(products, error)
+        with stub:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             status = main(["prices", "--format", "json", *options])
         printed = capsys.readouterr()
         rows = {row["name"]: row for row in json.loads(printed.out or "[]")}
@@ -85,7 +85,7 @@ def test_the_prices_of_an_endpoint_are_not_taken_for_awss(stampede, monkeypatch)
     monkeypatch.setattr(endpoints, "is_aws", lambda url: False)
     status, _, err, stub = stampede("--update")
     assert (status, "isn't AWS, and has no prices of AWS; unset AWS_ENDPOINT_URL" in err) == (2, True)
-    assert stub.asked == []
+    assert stub.requests == []
 
 
 def test_the_prices_are_printed_with_their_dates_and_sources(capsys):
@@ -143,7 +143,7 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(stampede, file):
     # One that is the same is known to be so from then on, and its first month isn't lost.
     assert [(one["usd"], one["as_of"]) for one in stored["s3_get"]["before"]] == [(0.0000004, "2026-05")]
     assert stored["lambda_poller_hour"]["usd"] is None
-    [asked] = [one for one in stub.asked if one["ServiceCode"] == "AmazonEC2" and "NextToken" not in one]
+    [asked] = [one for one in stub.requests if one["ServiceCode"] == "AmazonEC2" and "NextToken" not in one]
     assert asked["Filters"] == [
         {"Type": "TERM_MATCH", "Field": "regionCode", "Value": "us-east-1"},
         {"Type": "TERM_MATCH", "Field": "operatingSystem", "Value": "Linux"},
@@ -175,14 +175,14 @@ def test_a_region_of_which_nothing_is_known_gets_prices_of_its_own(stampede, fil
     assert (status, rows["express_put"]["found"]) == (1, "no price: no such product")
     own = json.loads(file.read_text())["regions"]["ap-northeast-1"]
     assert list(own) == ["s3_get"] and own["s3_get"]["usd"] == 0.00000037 and own["s3_get"]["unit"] == "request"
-    assert {one["Filters"][0]["Value"] for one in stub.asked} == {"ap-northeast-1"}
+    assert {one["Filters"][0]["Value"] for one in stub.requests} == {"ap-northeast-1"}
 
 
 def test_a_product_on_a_later_page_is_found(stampede):
     many = [product(f"Tables{at}-Requests-Tier2", "1.0") for at in range(5)]
     status, rows, _, stub = stampede("--update", "--dry-run", products=(*many, GET, PUT, HOST))
     assert (status, rows["s3_get"]["usd"]) == (0, 0.0000004)
-    assert [one["NextToken"] for one in stub.asked if "NextToken" in one] == ["2", "4"]
+    assert [one["NextToken"] for one in stub.requests if "NextToken" in one] == ["2", "4"]
 
 
 def test_of_prices_by_tiers_it_is_the_first_that_is_not_free(stampede):
@@ -242,7 +242,7 @@ def test_a_bad_answer_is_one_line_and_changes_nothing_for_that_price(answers, wh
 def test_a_refusal_is_one_line_and_nothing_is_written(error, words, stampede, file):
     before = file.read_bytes()
     status, rows, said, stub = stampede("--update", error=error)
-    assert (status, rows, len(stub.asked)) == (1, {}, 1)
+    assert (status, rows, len(stub.requests)) == (1, {}, 1)
     assert words in said and said.count("\n") == 1
     assert file.read_bytes() == before
 

@@ -16,7 +16,7 @@ from stampede.insights import cloudwatch as cloudwatch_query
 from stampede.insights.cloudwatch import run_on_service, typed
 from stampede.stacks import endpoints
 from stampede.stacks.target import Target
-from tests.unit.loader.logs_stub import LogsStub, serving
+from tests.fakes.logs import FakeLogs
 
 STACK_LINE = "stack: aws, f in us-east-1\n"  # progress, before anything is asked
 SENT_MS = 1_736_700_000_500
@@ -24,14 +24,14 @@ ROW = {"memory_size_mb": "1024", "concurrency": "5", "count": "12", "avg_s": "12
 
 
 def ask(stub, text="stats count(*) as n", **more):
-    with serving(stub) as url:
+    with stub:
         keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
-        client = boto3.client("logs", endpoint_url=url, **keys)
+        client = boto3.client("logs", endpoint_url=stub.url, **keys)
         return run_on_service(client, "/aws/lambda/f", text, 1_500, 2_001, sleep=lambda seconds: None, **more)
 
 
 def test_a_query_is_polled_until_it_is_complete():
-    stub = LogsStub(["Scheduled", "Running", "Running", "Complete"], [ROW])
+    stub = FakeLogs(["Scheduled", "Running", "Running", "Complete"], [ROW])
     result = ask(stub)
     assert [operation for operation, _ in stub.calls] == ["StartQuery", *["GetQueryResults"] * 4]
     assert result.rows == [{name: value for name, value in ROW.items() if name != "@ptr"}]
@@ -45,7 +45,7 @@ def test_a_query_is_polled_until_it_is_complete():
 
 
 def test_the_time_range_is_rounded_outwards_to_seconds():
-    stub = LogsStub(["Complete"], [])
+    stub = FakeLogs(["Complete"], [])
     ask(stub)
     [request] = stub.requests("StartQuery")
     assert (request["startTime"], request["endTime"], request["limit"]) == (1, 3, 10_000)
@@ -54,20 +54,20 @@ def test_the_time_range_is_rounded_outwards_to_seconds():
 def ask_as_the_command_line_does(stub):
     """With the client of `stampede query`, whose retries are part of what is tested."""
     outputs = {"region": "us-east-1"}
-    with serving(stub) as url:
-        client = Target("local", outputs, url).client("logs")
+    with stub:
+        client = Target("local", outputs, stub.url).client("logs")
         return run_on_service(client, "g", "stats count(*)", 0, 1, sleep=lambda seconds: None)
 
 
 @pytest.mark.parametrize("status", ["Failed", "Timeout", "Cancelled", "Unknown"])
 def test_any_other_end_is_an_error_that_names_the_status(status):
     with pytest.raises(RunError, match=f"status {status} for query "):
-        ask(LogsStub(["Running", status], [ROW]))
+        ask(FakeLogs(["Running", status], [ROW]))
 
 
 def test_all_pages_are_fetched():
     rows = [{"n": str(number)} for number in range(25)]
-    stub = LogsStub(["Complete"], rows, page_rows=10)
+    stub = FakeLogs(["Complete"], rows, page_rows=10)
     assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows
     assert [request.get("nextToken") for request in stub.requests("GetQueryResults")] == [None, "10", "20"]
 
@@ -75,8 +75,8 @@ def test_all_pages_are_fetched():
 def test_as_many_rows_as_the_service_returns_at_most_are_an_error_unless_the_query_has_a_limit():
     rows = [{"n": "1"}] * 10_000
     with pytest.raises(UsageError, match="limit N"):
-        ask(LogsStub(["Complete"], rows))
-    stub = LogsStub(["Complete"], rows)
+        ask(FakeLogs(["Complete"], rows))
+    stub = FakeLogs(["Complete"], rows)
     assert len(ask(stub, "fields n | limit 20000", row_limit=20_000).rows) == 10_000
     assert stub.requests("StartQuery")[0]["limit"] == 20_000
 
@@ -91,7 +91,7 @@ def naps(monkeypatch):
 
 @pytest.mark.parametrize("code", ["ThrottlingException", "LimitExceededException"])
 def test_a_call_that_is_throttled_is_tried_again(code, naps):
-    stub = LogsStub(["Running", "Complete"], [ROW], errors={"StartQuery": [code, code], "GetQueryResults": [code]})
+    stub = FakeLogs(["Running", "Complete"], [ROW], errors={"StartQuery": [code, code], "GetQueryResults": [code]})
     assert ask_as_the_command_line_does(stub).rows
     assert len(stub.requests("StartQuery")) == 3
     assert len(naps) == 3
@@ -99,7 +99,7 @@ def test_a_call_that_is_throttled_is_tried_again(code, naps):
 
 @pytest.mark.parametrize("operation", ["StartQuery", "GetQueryResults"])
 def test_a_call_that_stays_throttled_is_given_up_and_a_started_query_is_stopped(operation, naps):
-    stub = LogsStub(["Running"], [], errors={operation: ["LimitExceededException"] * 99})
+    stub = FakeLogs(["Running"], [], errors={operation: ["LimitExceededException"] * 99})
     with pytest.raises(ClientError, match="LimitExceeded"):
         ask_as_the_command_line_does(stub)
     assert len(stub.requests(operation)) == 6
@@ -109,7 +109,7 @@ def test_a_call_that_stays_throttled_is_given_up_and_a_started_query_is_stopped(
 
 def test_a_page_that_cannot_be_had_is_an_error_and_no_partial_answer(naps):
     rows = [{"n": str(number)} for number in range(25)]
-    stub = LogsStub(["Complete"], rows, page_rows=10)
+    stub = FakeLogs(["Complete"], rows, page_rows=10)
     stub.fail_from_page(2, "ServiceUnavailableException")
     with pytest.raises(ClientError):
         ask_as_the_command_line_does(stub)
@@ -117,7 +117,7 @@ def test_a_page_that_cannot_be_had_is_an_error_and_no_partial_answer(naps):
 
 def test_a_query_that_is_given_up_is_stopped(monkeypatch):
     monkeypatch.setattr(cloudwatch_query, "PATIENCE_S", -1)
-    stub = LogsStub(["Running"], [])
+    stub = FakeLogs(["Running"], [])
     with pytest.raises(RunError, match="narrow its time range"):
         ask(stub)
     assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
@@ -127,9 +127,11 @@ def test_a_query_that_is_interrupted_is_stopped():
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    stub = LogsStub(["Running"], [])
-    with serving(stub) as url, pytest.raises(KeyboardInterrupt):
-        client = boto3.client("logs", "us-east-1", endpoint_url=url, aws_access_key_id="a", aws_secret_access_key="b")
+    stub = FakeLogs(["Running"], [])
+    with stub, pytest.raises(KeyboardInterrupt):
+        client = boto3.client(
+            "logs", "us-east-1", endpoint_url=stub.url, aws_access_key_id="a", aws_secret_access_key="b"
+        )
         run_on_service(client, "g", "stats count(*)", 0, 1, sleep=interrupt)
     assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
 
@@ -162,8 +164,8 @@ def aws_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def query(stub, *arguments):
-        with serving(stub) as url:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with stub:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             return main(["query", "summary", "--outputs", "outputs.json", "--target", "aws", *arguments])
 
     return query
@@ -189,9 +191,9 @@ MADE_ANEW = (
 @pytest.mark.parametrize(
     ("stub", "words"),
     [
-        (LogsStub([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
-        (LogsStub([], [], errors={"StartQuery": [MADE_ANEW]}), "created after the run, or its lines have expired"),
-        (LogsStub(["Complete"], [], arrived=0), "has no line of run run-a"),
+        (FakeLogs([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
+        (FakeLogs([], [], errors={"StartQuery": [MADE_ANEW]}), "created after the run, or its lines have expired"),
+        (FakeLogs(["Complete"], [], arrived=0), "has no line of run run-a"),
     ],
     ids=["destroyed", "destroyed and made anew", "made anew under the time of the run"],
 )
@@ -234,20 +236,20 @@ def test_a_destroyed_stack_without_stored_events_is_one_clear_line(aws_run, caps
     ],
 )
 def test_another_refusal_is_an_error_also_where_events_are_stored(aws_run, stored_events, capsys, naps, code):
-    assert aws_run(LogsStub([], [], errors={"StartQuery": [code] * 9})) == 1
+    assert aws_run(FakeLogs([], [], errors={"StartQuery": [code] * 9})) == 1
     printed = capsys.readouterr()
     assert printed.out == "" and "using results" not in printed.err
 
 
 def test_a_run_on_aws_is_not_asked_of_the_local_target(aws_run, stored_events, capsys):
-    stub = LogsStub([], [])
+    stub = FakeLogs([], [])
     assert aws_run(stub, "--target", "local") == 2
     assert "--target: run run-a was on AWS" in capsys.readouterr().err
     assert stub.calls == []
 
 
 def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys):
-    stub = LogsStub(["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2)
+    stub = FakeLogs(["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2)
     assert aws_run(stub, "--format", "json") == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == [{"memory_size_mb": 1024, "count": 2}]
@@ -259,24 +261,24 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys
 
 
 def test_records_that_have_not_arrived_are_told(aws_run, capsys):
-    assert aws_run(LogsStub(["Complete"], [{"count": "1"}], arrived=1)) == 0
+    assert aws_run(FakeLogs(["Complete"], [{"count": "1"}], arrived=1)) == 0
     assert "1 of the 2 messages of run run-a have no record yet" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_failed_query_exits_1_with_nothing_on_stdout(aws_run, capsys):
-    assert aws_run(LogsStub(["Failed"], [])) == 1
+    assert aws_run(FakeLogs(["Failed"], [])) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "status Failed" in printed.err
 
 
 def test_too_many_rows_exit_2_with_nothing_on_stdout(aws_run, capsys):
-    assert aws_run(LogsStub(["Complete"], [{"n": "1"}] * 10_000, arrived=2)) == 2
+    assert aws_run(FakeLogs(["Complete"], [{"n": "1"}] * 10_000, arrived=2)) == 2
     assert capsys.readouterr().out == ""
 
 
 def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(aws_run, capsys):
-    stub = LogsStub(["Running"], [])
+    stub = FakeLogs(["Running"], [])
     stub.on_call("GetQueryResults", lambda: os.kill(os.getpid(), signal.SIGINT))
     assert aws_run(stub) == 130
     printed = capsys.readouterr()
@@ -297,7 +299,7 @@ def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(aws_run, 
     ],
 )
 def test_a_refusal_of_the_service_is_one_line_with_the_way_out(aws_run, capsys, naps, code, words):
-    assert aws_run(LogsStub([], [], errors={"StartQuery": [code] * 9})) == 1
+    assert aws_run(FakeLogs([], [], errors={"StartQuery": [code] * 9})) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(STACK_LINE + "stampede: running the query") and printed.err.count("\n") == 2
@@ -310,7 +312,7 @@ def test_without_credentials_nothing_is_asked(aws_run, capsys, monkeypatch, tmp_
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    stub = LogsStub([], [])
+    stub = FakeLogs([], [])
     assert aws_run(stub) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n"), stub.calls) == ("", 2, [])
@@ -318,14 +320,14 @@ def test_without_credentials_nothing_is_asked(aws_run, capsys, monkeypatch, tmp_
 
 
 def test_a_region_that_is_none_is_wrong_input(aws_run, capsys):
-    assert aws_run(LogsStub([], []), "--region", "us east 1") == 2
+    assert aws_run(FakeLogs([], []), "--region", "us east 1") == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 2)
     assert "--region" in printed.err
 
 
 def test_an_endpoint_that_does_not_answer_is_one_line(aws_run, capsys, naps):
-    assert aws_run(LogsStub([], [], silent=True)) == 1
+    assert aws_run(FakeLogs([], [], silent=True)) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "no answer in us-east-1" in printed.err
@@ -333,7 +335,7 @@ def test_an_endpoint_that_does_not_answer_is_one_line(aws_run, capsys, naps):
 
 def test_a_query_that_is_refused_here_is_not_asked_of_the_service(aws_run, capsys, tmp_path):
     (tmp_path / "q.cwli").write_text("fields @message | pattern @message")
-    stub = LogsStub([], [])
+    stub = FakeLogs([], [])
     with_query = ["query", "q.cwli", "--outputs", "outputs.json", "--target", "aws"]
     assert main(with_query) == 2
     assert stub.calls == []

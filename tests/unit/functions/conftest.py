@@ -3,7 +3,17 @@
 What is common to all functions is tested through the download's sandbox where it can be.
 """
 
-from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
-from tests.unit.functions.visibility_stub import sqs
+import pytest
 
-__all__ = ["sandbox", "sandbox_environment", "sqs", "start_s3"]
+from tests.fakes.sqs import FakeSqs
+from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
+
+__all__ = ["sandbox", "sandbox_environment", "start_s3"]
+
+
+@pytest.fixture
+def sqs(sandbox_environment, monkeypatch):
+    """A running SQS that the sandbox's environment names."""
+    with FakeSqs() as sqs:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", sqs.url)
+        yield sqs

@@ -15,7 +15,7 @@ from typing import Any
 import boto3
 import pytest
 
-# What Terraform and Lambda give to the function, for the one object of FaultyS3.
+# What Terraform and Lambda give to the function, for the one object of FakeS3.
 ENVIRONMENT = {
     "CONCURRENCY_LIMIT": "5",
     "MEMORY_SIZE": "1024",

@@ -1,11 +1,11 @@
-"""Fixtures: the function in a fresh sandbox, against the faulty S3 of `tests/faults`."""
+"""Fixtures: the function in a fresh sandbox, against a fake of S3."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.faults.faulty_s3 import Faults, FaultyS3
+from tests.fakes.s3 import FakeS3, Faults
 from tests.unit.functions.lambda_sandbox import LambdaSandbox, set_environment
 
 
@@ -19,12 +19,12 @@ def sandbox_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path
 
 
 @pytest.fixture
-def start_s3(sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FaultyS3]]:
+def start_s3(sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeS3]]:
     """Return a function that starts an S3 with an object of a size, or `objects`, and points the sandbox at it."""
-    started: list[FaultyS3] = []
+    started: list[FakeS3] = []
 
-    def start(object_bytes: int = 0, *, objects: Mapping[str, bytes] | None = None, **faults: object) -> FaultyS3:
-        server = FaultyS3(object_bytes, Faults(**faults), objects=objects).__enter__()
+    def start(object_bytes: int = 0, *, objects: Mapping[str, bytes] | None = None, **faults: object) -> FakeS3:
+        server = FakeS3(object_bytes, Faults(**faults), objects=objects).__enter__()
         started.append(server)
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         return server

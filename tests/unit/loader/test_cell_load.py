@@ -17,8 +17,8 @@ from stampede.experiment.objects import DataObject
 from stampede.planning.plan import Plan, make_plan
 from stampede.runs.folder import RunFolder
 from stampede.sweep.sweep import SweepRun
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.shares_experiment import PLAN, SHARES
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 STACK = OUTPUTS | {"experiment": "shares", "memory_size": 512, "concurrency_value": 2, "queue_name": "q"}
 IN_ORDER = {"parallel_limit": 10}
@@ -32,7 +32,7 @@ def folder(tmp_path):
 @pytest.fixture
 def aws(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    stack = SimulatedAws("aws", dict(STACK)).begin()
+    stack = SimulatedAws("aws", dict(STACK))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 

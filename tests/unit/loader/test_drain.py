@@ -9,7 +9,7 @@ from loader.drain import drain
 from stampede.errors import RunError
 from stampede.insights import evaluate, log_columns
 from stampede.runs.folder import RunFolder
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", dict(OUTPUTS)).begin()
+    stack = SimulatedAws("aws", dict(OUTPUTS))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 
@@ -119,7 +119,7 @@ def test_a_message_without_a_trace_is_named(aws, folder, capsys):
 
 @pytest.mark.parametrize("visibility_timeout_s", [360, 720])
 def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter(folder, monkeypatch, visibility_timeout_s):
-    aws = SimulatedAws("aws", OUTPUTS | {"visibility_timeout_s": visibility_timeout_s}).begin()
+    aws = SimulatedAws("aws", OUTPUTS | {"visibility_timeout_s": visibility_timeout_s})
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
     send(folder, 0, 1)
     aws.log(record(0), at_s=1)

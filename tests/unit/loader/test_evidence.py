@@ -12,7 +12,7 @@ from stampede.cli.command_line import main
 from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
 from stampede.runs.folder import RunFolder
 from tests.evidence import BOOK
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 REPORT = "REPORT RequestId: 1-2\tDuration: 1.5 ms\tBilled Duration: 2 ms\tMemory Size: 128 MB\tMax Memory Used: 40 MB\t"
 ACCOUNT, SECRET = "123456789012", "AKIAIOSFODNN7EXAMPLE"
@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def stack(monkeypatch):
-    made = SimulatedAws("aws", dict(OUTPUTS) | {"experiment": "download", "log_group_name": "acme-payroll"}).begin()
+    made = SimulatedAws("aws", dict(OUTPUTS) | {"experiment": "download", "log_group_name": "acme-payroll"})
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + made.now_s)
     return made
 

@@ -15,9 +15,9 @@ from stampede.runs.folder import RunFolder
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
 from tests.aws_answers import ANSWERS
+from tests.fakes.simulated_athena import SimulatedAthena
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS
 from tests.unit.loader.queries_experiment import QUERIES, QUERY, SQL
-from tests.unit.loader.simulated_athena import SimulatedAthena
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS
 from tests.unit.sweep.test_sweep_run import Cost, Stack
 
 STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512, "concurrency_value": 1}
@@ -45,7 +45,7 @@ def folder(tmp_path):
 @pytest.fixture
 def aws(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
-    stack = SimulatedAthena("aws", dict(STACK)).begin()
+    stack = SimulatedAthena("aws", dict(STACK))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     for module in (executions, execution_records):
         monkeypatch.setattr(module, "now_ms", lambda: EPOCH_MS + int(stack.now_s * 1000))
@@ -268,5 +268,5 @@ def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_agai
     [account] = SweepRun(plan, folder, Cost(), stack, None).run()
     assert counts(account) == (2, 2, 0, 0, 0)
     assert aws.stopped == ["q0"]
-    assert "PurgeQueue" not in aws.asked
+    assert "PurgeQueue" not in aws.operations
     assert [json.loads(line)["execution_id"] for _, _, line in aws.lines] == ["q1", "q2"]

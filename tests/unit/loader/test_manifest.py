@@ -10,79 +10,91 @@ from experiments import EXPERIMENTS
 from loader.in_flight import in_flight
 from loader.manifest import check_manifest, put_manifest
 from stampede.errors import RunError, UsageError
-from tests.unit.loader.kept_objects import KeptObjects
+from stampede.stacks.target import Target
+from tests.fakes.s3 import FakeS3, Faults
 from tests.unit.loader.shares_experiment import PLAN, SHARES
 
 COMPLETE = f"{PLAN.manifest}complete.json"
 
 
 @pytest.fixture
-def bucket(monkeypatch):
+def s3():
+    """An S3 that lists two keys a page."""
+    with FakeS3(faults=Faults(keys_a_page=2)) as s3:
+        yield s3
+
+
+@pytest.fixture
+def stack(s3, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    outputs = {"region": "us-east-1", "bucket_name": "b", "experiment": "shares"}
-    return KeptObjects("aws", outputs).begin()
+    return Target("local", {"region": "us-east-1", "bucket_name": "b", "experiment": "shares"}, s3.url)
 
 
-def test_the_slices_are_the_plan_and_the_completion_is_put_last(bucket):
-    assert put_manifest(bucket) == 6
-    text = "".join(bucket.kept[PLAN.slice_key(index)][0].decode() for index in range(6))
+def put_keys(s3):
+    return [key for operation, key in s3.calls if operation == "PutObject"]
+
+
+def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
+    assert put_manifest(stack) == 6
+    text = "".join(s3.objects[PLAN.slice_key(index)].decode() for index in range(6))
     assert text.splitlines() == [f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()]
-    assert bucket.calls[-1] == ("put", COMPLETE)
-    told = json.loads(bucket.kept[COMPLETE][0])
-    assert (told["objects"], told["slices"], told["slice_rows"], told["seed"]) == (12, 6, 2, 1)
+    assert s3.calls[-1] == ("PutObject", COMPLETE)
+    completion = json.loads(s3.objects[COMPLETE])
+    expected = {"objects": 12, "slices": 6, "slice_rows": 2, "seed": 1}
+    assert {name: completion[name] for name in expected} == expected
 
 
-def test_a_complete_manifest_is_said_and_left(bucket, capsys):
-    put_manifest(bucket)
-    before = bucket.count("put")
-    assert put_manifest(bucket) == 0
-    assert bucket.count("put") == before
+def test_a_complete_manifest_is_said_and_left(s3, stack, capsys):
+    put_manifest(stack)
+    s3.calls.clear()
+    assert put_manifest(stack) == 0
+    assert put_keys(s3) == []
     assert "12 rows in 6 slices: already there" in " ".join(capsys.readouterr().err.split())
 
 
-def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(bucket, capsys):
-    bucket.let(4)
+def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(s3, stack, capsys):
+    s3.faults.puts_until_denied = 4
     with pytest.raises(RunError, match=r"putting s3://b/manifest/\w+/ .*AccessDenied"):
-        put_manifest(bucket)
-    there = set(bucket.kept)
-    assert len(there) == 4 and COMPLETE not in there
+        put_manifest(stack)
+    uploaded = set(s3.objects)
+    assert len(uploaded) == 4 and COMPLETE not in uploaded
     with pytest.raises(UsageError, match=r"there is no complete manifest .*`stampede dataset` uploads it"):
-        check_manifest(bucket)
-    bucket.let(None)
-    bucket.calls.clear()
-    assert put_manifest(bucket) == 2
-    assert not there & {key for name, key in bucket.calls if name == "put"}
+        check_manifest(stack)
+    s3.faults.puts_until_denied = None
+    s3.calls.clear()
+    assert put_manifest(stack) == 2
+    assert not uploaded & set(put_keys(s3))
     assert "4 slices of an earlier upload were kept" in " ".join(capsys.readouterr().err.split())
-    check_manifest(bucket)
-    assert len(bucket.kept) == 7
+    check_manifest(stack)
+    assert len(s3.objects) == 7
 
 
-def test_a_slice_of_another_size_is_put_again(bucket):
-    bucket.kept[PLAN.slice_key(3)] = (b"torn", {})
-    assert put_manifest(bucket) == 6
+def test_a_slice_of_another_size_is_put_again(s3, stack):
+    s3.objects[PLAN.slice_key(3)] = b"torn"
+    assert put_manifest(stack) == 6
 
 
-def test_a_slice_that_was_deleted_since_is_missed_and_put_again(bucket):
-    put_manifest(bucket)
-    before = dict(bucket.kept)
-    del bucket.kept[PLAN.slice_key(3)]
+def test_a_slice_that_was_deleted_since_is_missed_and_put_again(s3, stack):
+    put_manifest(stack)
+    before = dict(s3.objects)
+    del s3.objects[PLAN.slice_key(3)]
     with pytest.raises(UsageError, match=r"there is no complete manifest"):
-        check_manifest(bucket)
-    assert put_manifest(bucket) == 1
-    assert bucket.kept == before
+        check_manifest(stack)
+    assert put_manifest(stack) == 1
+    assert s3.objects == before
 
 
-def test_a_dry_run_puts_nothing_and_says_what_it_would(bucket, capsys):
-    assert put_manifest(bucket, dry_run=True) == 0
-    assert not bucket.kept
+def test_a_dry_run_puts_nothing_and_says_what_it_would(s3, stack, capsys):
+    assert put_manifest(stack, dry_run=True) == 0
+    assert not s3.objects
     assert "would upload s3://b/manifest/" in capsys.readouterr().err
 
 
-def test_without_a_key_plan_nothing_is_asked(bucket):
-    bucket.outputs["from_manifest"] = False
-    assert put_manifest(bucket) == 0
-    check_manifest(bucket)
-    assert not bucket.calls
+def test_without_a_key_plan_nothing_is_asked(s3, stack):
+    stack.outputs["from_manifest"] = False
+    assert put_manifest(stack) == 0
+    check_manifest(stack)
+    assert not s3.calls
 
 
 def test_no_more_items_are_taken_than_may_be_in_flight():

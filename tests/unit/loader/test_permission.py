@@ -1,7 +1,6 @@
 """After an apply that wrote the function's role, one invocation shows that the permissions are in force."""
 
 import base64
-import io
 import json
 
 import pytest
@@ -12,46 +11,30 @@ from loader.cell_load import CellLoad
 from loader.permission import wait_for_permission
 from stampede.errors import RunError
 from stampede.stacks.target import Target
-from tests.unit.loader.simulated_aws import record
+from tests.fakes.simulated_aws import SimulatedAws, record
 
-ALLOWED = {"batchItemFailures": []}
+ALLOWED = {"Payload": b'{"batchItemFailures": []}'}
 DENIED = {"error_type": "AccessDenied", "error_message": "GetObject 403: the role may not read the object"}
 
 
-class Lambda(Target):
-    """A stack whose function gives these answers in turn, the last one for ever."""
-
-    def begin(self, *answers):
-        vars(self).update(answers=list(answers), asked=[], now_s=0.0)
-        return self
-
-    def client(self, service, **config):
-        return self
-
-    def sleep(self, seconds):
-        self.__dict__["now_s"] += seconds
-
-    def invoke(self, FunctionName, Payload, LogType):
-        self.asked.append(json.loads(Payload))
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        if answer is ALLOWED:
-            return {"Payload": io.BytesIO(json.dumps(answer).encode())}
-        log = f"START\n{record(0, 'error', **answer)}\nREPORT\n"
-        body = {"batchItemFailures": [{"itemIdentifier": "permission-proof"}]}
-        return {"Payload": io.BytesIO(json.dumps(body).encode()), "LogResult": base64.b64encode(log.encode())}
+def failed(**error):
+    """The answer of a function whose operation ended with an error."""
+    log = f"START\n{record(0, 'error', **error)}\nREPORT\n"
+    body = {"batchItemFailures": [{"itemIdentifier": "permission-proof"}]}
+    return {"Payload": json.dumps(body).encode(), "LogResult": base64.b64encode(log.encode())}
 
 
 def wait(*answers):
-    stack = Lambda("aws", {"function_name": "f", "worker_role_name": "stampede-role"}).begin(*answers)
+    """Wait at a stack whose function gives these answers in turn, the last one for ever."""
+    stack = SimulatedAws("aws", {"function_name": "f", "worker_role_name": "stampede-role"})
+    stack.answers.extend(answers)
     wait_for_permission(stack, "a", {"proof": 1}, sleep=stack.sleep)
     return stack
 
 
 def test_where_the_permission_is_there_it_takes_one_invocation_of_no_run_and_no_figure():
     stack = wait(ALLOWED)
-    [[message]] = [event["Records"] for event in stack.asked]
+    [[message]] = [event["Records"] for _, event in stack.invocations]
     body = json.loads(message["body"])
     assert body == {"run_id": "permission-proof", "seq": 0, "warm_up": 1, "cell": "a", "proof": 1}
     assert "receiptHandle" not in message
@@ -61,20 +44,20 @@ def test_where_the_permission_is_there_it_takes_one_invocation_of_no_run_and_no_
 def test_a_function_that_is_refused_is_asked_again_until_it_isnt(capsys):
     mount = ClientError({"Error": {"Code": "EFSMountFailureException", "Message": "access denied"}}, "Invoke")
     throttled = ClientError({"Error": {"Code": "TooManyRequestsException", "Message": "Rate Exceeded."}}, "Invoke")
-    stack = wait(DENIED, mount, throttled, ALLOWED)
-    assert (len(stack.asked), stack.now_s) == (4, 2 + 4 + 8)
+    stack = wait(failed(**DENIED), mount, throttled, ALLOWED)
+    assert (len(stack.invocations), stack.now_s) == (4, 2 + 4 + 8)
     assert capsys.readouterr().err.count("not in force yet (AccessDenied)") == 1
 
 
 def test_a_permission_that_never_comes_is_named_with_its_role():
     with pytest.raises(RunError, match=r"a: 1\d\d s after the apply .*GetObject 403: the role may not .*stampede-role"):
-        wait(DENIED)
+        wait(failed(**DENIED))
 
 
 @pytest.mark.parametrize(
     "failure",
     [
-        {"error_type": "SlowDown", "error_message": "503"},
+        failed(error_type="SlowDown", error_message="503"),
         ClientError({"Error": {"Code": "AccessDeniedException", "Message": "lambda:InvokeFunction"}}, "Invoke"),
     ],
 )

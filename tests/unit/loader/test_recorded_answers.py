@@ -18,10 +18,11 @@ from stampede.stacks.aws_errors import AFTER_APPLY, kind_of, may_pass_after_appl
 from stampede.stacks.target import Target
 from stampede.sweep import sweep as sweep_run
 from tests.aws_answers import ANSWERS, answering, recorded, same_but_names
-from tests.faults.faulty_sqs import FaultySqs
+from tests.fakes.loopback import Request
+from tests.fakes.s3 import FakeS3
+from tests.fakes.simulated_aws import OUTPUTS, SimulatedAws
+from tests.fakes.sqs import FakeSqs
 from tests.faults.sqs_floods import endpoint
-from tests.unit.loader.s3_stub import S3Stub
-from tests.unit.loader.simulated_aws import OUTPUTS, SimulatedAws
 
 EVENTS = [{"timestamp": 1, "message": "x"}]
 # The calls of the loader that are refused in a recorded answer, by the answer: the method of boto3's client, what it is
@@ -77,7 +78,7 @@ def test_a_refusal_is_taken_for_what_it_is_and_shown_in_awss_words(name):
 
 @pytest.mark.parametrize("name", ["sqs-03", "sqs-06", "sqs-07"])
 def test_a_flood_whose_batch_is_refused_ends_and_none_of_it_may_be_in_the_queue(name):
-    with FaultySqs(name) as sqs:
+    with FakeSqs(name) as sqs:
         outcome = send_to(endpoint(sqs.url), sqs.queue_url, [Order(0, "x"), Order(1, "y")], lambda batch: None)
     assert (outcome.sent, outcome.failed, outcome.maybe_sent, outcome.requests) == (0, 2, 0, 1)
     _, _, message = recorded(name)
@@ -183,15 +184,15 @@ def test_a_query_spans_all_of_its_milliseconds_as_the_service_reads_its_seconds(
 
 
 def test_the_loaders_fakes_of_s3_and_sqs_answer_as_recorded():
-    uploads = S3Stub()
-    uploads.object = b""
-    for name, answer in (
-        ("s3-129", uploads.answer("POST", {}, {}, b"")),
-        ("s3-111", uploads.answer("PUT", {"partNumber": ["1"]}, {"x-amz-checksum-crc32": "AAAAAA=="}, b"x")),
+    damaged = {"x-amz-checksum-crc32": "AAAAAA=="}
+    for name, request in (
+        ("s3-129", Request("POST", "/b/k", {"uploadId": "gone"})),
+        ("s3-111", Request("PUT", "/b/k", {"uploadId": "u", "partNumber": "1"}, damaged, b"x")),
     ):
+        answered, _, body = FakeS3().answer(request)
         status, code, _ = recorded(name)
-        assert (answer[0], f"<Code>{code}</Code>" in answer[1].decode()) == (status, True)
-    empty = SimulatedAws("aws", OUTPUTS).begin().receive_message("dead", VisibilityTimeout=1)
+        assert (answered, f"<Code>{code}</Code>" in body.decode()) == (status, True)
+    empty = SimulatedAws("aws", OUTPUTS).receive_message("dead", VisibilityTimeout=1)
     assert empty == ANSWERS["sqs-16"]["answer"]["fields"]
 
 

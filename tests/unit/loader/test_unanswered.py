@@ -6,7 +6,7 @@ from loader import collecting
 from loader.drain import drain
 from stampede.runs.accounting import check, stored_accounts
 from stampede.runs.folder import RunFolder
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 HIDDEN_S = 5400
 # The function's timeout, and what counts and lines may be late.
@@ -20,7 +20,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", OUTPUTS | {"timeout_s": 900, "visibility_timeout_s": HIDDEN_S}).begin()
+    stack = SimulatedAws("aws", OUTPUTS | {"timeout_s": 900, "visibility_timeout_s": HIDDEN_S})
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 

@@ -5,8 +5,6 @@ import csv
 import io
 import json
 import stat
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -24,6 +22,7 @@ from stampede.planning.demand import Pollers, demands
 from stampede.planning.plan import make_plan
 from stampede.stacks import endpoints
 from stampede.stacks.infra_variables import infra_defaults
+from tests.fakes.account import FakeAccount
 from tests.unit.loader.download_cells import a_cell
 from tests.unit.loader.foreseen_floods import each_takes
 from tests.unit.loader.predicted_cells import AT_HALF
@@ -41,71 +40,6 @@ def run_doctor(*arguments):
     parser = argparse.ArgumentParser()
     options.add_arguments(parser)
     return doctor.run(parser.parse_args(arguments))
-
-
-class StubAws:
-    """A loopback AWS for what the emulator can't answer: quotas, refusals, a region switched off."""
-
-    def __init__(self, *, limit=1000, unreserved=1000, quotas=(), region="ENABLED_BY_DEFAULT", refuse=()):
-        self.limit, self.unreserved, self.quotas = limit, unreserved, list(quotas)
-        self.region, self.refuse, self.functions = region, set(refuse), {}
-
-    def answer(self, method, path, target):
-        """(operation, status, body) for one request."""
-        if path == "/" and "ServiceQuotas" in target:
-            return "quotas", 200, {"Quotas": self.quotas}
-        if path == "/getRegionOptStatus":
-            return "region", 200, {"RegionName": "us-east-1", "RegionOptStatus": self.region}
-        if "/account-settings" in path:
-            limits = {"ConcurrentExecutions": self.limit, "UnreservedConcurrentExecutions": self.unreserved}
-            return "settings", 200, {"AccountLimit": limits, "AccountUsage": {}}
-        if path.endswith("/concurrency"):
-            name = path.split("/")[-2]
-            if name not in self.functions:
-                return "concurrency", 404, {"Type": "User", "Message": "none"}
-            return "concurrency", 200, {"ReservedConcurrentExecutions": self.functions[name]}
-        if path.startswith("/2015-03-31/functions"):
-            return "functions", 200, {"Functions": [{"FunctionName": name} for name in self.functions]}
-        who = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
-        return "sts", 200, f"<R><GetCallerIdentityResult>{who}</GetCallerIdentityResult></R>"
-
-    def __enter__(self):
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                path = self.path.partition("?")[0]
-                operation, status, body = stub.answer(self.command, path, self.headers.get("X-Amz-Target", ""))
-                kind = {404: "ResourceNotFoundException"}.get(status, "")
-                if operation in stub.refuse:
-                    status, kind, body = 403, "AccessDeniedException", {"message": "not for you"}
-                    if operation == "sts":
-                        error = "<Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>no</Message>"
-                        body = f"<ErrorResponse><Error>{error}</Error></ErrorResponse>"
-                payload = (body if isinstance(body, str) else json.dumps(body)).encode()
-                self.send_response(status)
-                self.send_header("x-amzn-ErrorType", kind)
-                self.send_header("Content-Length", str(len(payload)))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            do_GET = do_POST
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -351,7 +285,7 @@ def test_a_sweep_far_too_large_for_this_machine_is_refused_before_it_starts():
 
 
 def test_an_ordinary_account_holds_the_published_matrix(aws):
-    with StubAws() as stub:
+    with FakeAccount() as stub:
         found = aws(stub)
     assert {name: one.status for name, one in found.items()} == {
         "credentials": OK,
@@ -367,7 +301,7 @@ def test_an_ordinary_account_holds_the_published_matrix(aws):
 
 
 def test_other_functions_reservations_leave_less_for_the_matrix(aws):
-    with StubAws(unreserved=599) as stub:  # 401 reserved elsewhere: 499 are left besides the 100
+    with FakeAccount(unreserved=599) as stub:  # 401 reserved elsewhere: 499 are left besides the 100
         found = aws(stub)["concurrency"]
     assert found.status == PROBLEM
     assert (
@@ -379,7 +313,7 @@ def test_other_functions_reservations_leave_less_for_the_matrix(aws):
 
 
 def test_what_our_own_function_reserves_counts_as_free_for_it_and_is_named_as_a_leftover(aws):
-    with StubAws(unreserved=500) as stub:
+    with FakeAccount(unreserved=500) as stub:
         stub.functions = {"stampede-download": 500, "elsewhere": 7}
         found = aws(stub)
     assert (found["concurrency"].status, "500 possible" not in found["concurrency"].found) == (OK, True)
@@ -390,28 +324,28 @@ def test_what_our_own_function_reserves_counts_as_free_for_it_and_is_named_as_a_
 
 def test_the_raised_network_quota_is_told_with_its_value(aws):
     quota = {"QuotaName": "Network bandwidth per execution environment", "Value": 3000.0, "Unit": "Megabits/Second"}
-    with StubAws(quotas=[{"QuotaName": "Concurrent executions", "Value": 1000.0}, quota]) as stub:
+    with FakeAccount(quotas=[{"QuotaName": "Concurrent executions", "Value": 1000.0}, quota]) as stub:
         assert aws(stub)["network quota"].found.startswith("3000 Megabits/Second; doctor and sweep predict without it")
 
 
 def test_memory_above_3008_mb_is_a_warning_in_an_account_that_looks_new(aws):
-    with StubAws(limit=500, unreserved=500) as stub:
+    with FakeAccount(limit=500, unreserved=500) as stub:
         assert aws(stub, "memory_size=4096")["memory cap"].status == WARNING
-    with StubAws() as stub:
+    with FakeAccount() as stub:
         assert aws(stub, "memory_size=4096")["memory cap"].status == OK
 
 
 @pytest.mark.parametrize(
     ("operation", "check"),
     [
-        ("quotas", "network quota"),
-        ("settings", "concurrency"),
-        ("functions", "leftovers"),
-        ("region", "region"),
+        ("ListServiceQuotas", "network quota"),
+        ("GetAccountSettings", "concurrency"),
+        ("ListFunctions", "leftovers"),
+        ("GetRegionOptStatus", "region"),
     ],
 )
 def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
-    with StubAws(refuse=[operation]) as stub:
+    with FakeAccount(refuse=[operation]) as stub:
         found = aws(stub)
     assert (found[check].status, "unknown" in found[check].found) == (WARNING, True)
     assert [one.check for one in found.values() if one.status == PROBLEM] == []
@@ -419,14 +353,14 @@ def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
 
 
 def test_a_region_that_is_switched_off_is_a_problem_with_the_command_that_switches_it_on(aws):
-    with StubAws(region="DISABLED") as stub:
+    with FakeAccount(region="DISABLED") as stub:
         found = aws(stub)["region"]
     assert found.status == PROBLEM
     assert "aws account enable-region --region-name us-east-1" in found.way_out
 
 
 def test_credentials_that_aws_rejects_end_the_questions(aws):
-    with StubAws(refuse=["sts"]) as stub:
+    with FakeAccount(refuse=["sts"]) as stub:
         found = aws(stub)
     assert list(found) == ["credentials"]
     assert "InvalidClientTokenId" in found["credentials"].found
@@ -465,7 +399,7 @@ def test_a_mistyped_region_is_a_problem_that_suggests_the_right_one():
 
 
 def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monkeypatch):
-    with StubAws(limit=10, unreserved=10) as stub:
+    with FakeAccount(limit=10, unreserved=10) as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
         with pytest.raises(UsageError) as refusal:
             doctor.refuse_if_impossible(plan())
@@ -489,7 +423,7 @@ def machine(monkeypatch):
 
 
 def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine, monkeypatch, capsys):
-    with StubAws() as stub:
+    with FakeAccount() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
         assert run_doctor("--target", "aws", "--budget-usd", "6") == 0
         assert run_doctor("--target", "aws", "--budget-usd", "5") == 1
@@ -500,7 +434,7 @@ def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine
 
 
 def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(aws, machine, monkeypatch, capsys):
-    with StubAws() as stub:
+    with FakeAccount() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
         run_doctor("--target", "aws")
     lines = capsys.readouterr().out.splitlines()

@@ -10,7 +10,7 @@ from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
 from stampede.planning.plan import make_plan
-from tests.unit.loader.endpoint_stub import DIRECTORY_BUCKETS, EndpointStub
+from tests.fakes.account import DIRECTORY_BUCKETS, FakeAccount
 from tests.unit.loader.foreseen_floods import each_takes
 
 LOCALSTACK = {"version": "2026.3.0", "system": f"Linux(Container),{platform.release()},x86_64"}
@@ -53,7 +53,7 @@ LAST = ["saved queries", "concurrency", "leftovers", "runs there"]
     ],
 )
 def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that_only_aws_has(asked, experiment, own):
-    stub = EndpointStub(answers={"s3express": DIRECTORY_BUCKETS})
+    stub = FakeAccount(bodies={"s3express": DIRECTORY_BUCKETS})
     found = asked(stub, experiment)
     assert list(found) == [*ALL, *own]
     assert PROBLEM not in {one.status for one in found.values()}
@@ -61,14 +61,14 @@ def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that
 
 
 def test_what_only_a_run_can_show_is_a_warning_and_named_with_what_will_run(asked):
-    found = asked(EndpointStub(), "filesystem")
+    found = asked(FakeAccount(), "filesystem")
     unsure = {name for name, one in found.items() if one.status == WARNING}
     assert unsure == {"file system", "functions", "runs there"}
     assert found["runs there"].found == "all 18 cells of filesystem, if these work: file system, functions"
 
 
 def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs(asked):
-    found = asked(EndpointStub(lacks=["athena", "s3express"], info=LOCALSTACK), "express", docker=0)
+    found = asked(FakeAccount(lacks=["athena", "s3express"], info=LOCALSTACK), "express", docker=0)
     lacking = {name: one.sentence for name, one in found.items() if one.status == PROBLEM}
     assert list(lacking) == ["Athena", "directory buckets"]
     assert lacking["Athena"] == (
@@ -79,7 +79,7 @@ def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs
 
 
 def test_a_listing_of_all_buckets_is_none_of_directory_buckets(asked):
-    found = asked(EndpointStub(), "express")["directory buckets"]
+    found = asked(FakeAccount(), "express")["directory buckets"]
     assert (found.status, found.found) == (
         PROBLEM,
         "not available: ListDirectoryBuckets is answered like ListBuckets",
@@ -87,12 +87,12 @@ def test_a_listing_of_all_buckets_is_none_of_directory_buckets(asked):
 
 
 def test_what_we_may_not_ask_is_unknown_and_no_problem(asked):
-    found = asked(EndpointStub(refuse=["athena"], answers={"s3express": DIRECTORY_BUCKETS}), "express")["Athena"]
+    found = asked(FakeAccount(refuse=["athena"], bodies={"s3express": DIRECTORY_BUCKETS}), "express")["Athena"]
     assert (found.status, found.found) == (WARNING, "unknown: ListWorkGroups answered AccessDeniedException")
 
 
 def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(asked):
-    found = asked(EndpointStub(lacks=["DescribeQueryDefinitions"]))["saved queries"]
+    found = asked(FakeAccount(lacks=["DescribeQueryDefinitions"]))["saved queries"]
     assert (found.status, "override file" in found.way_out) == (WARNING, True)
     assert found.found.startswith(
         "the endpoint doesn't implement DescribeQueryDefinitions; a run's lines are evaluated on"
@@ -103,7 +103,7 @@ def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(
 
 
 def test_localstack_with_docker_runs_functions(asked):
-    found = asked(EndpointStub(info=LOCALSTACK), docker=0)
+    found = asked(FakeAccount(info=LOCALSTACK), docker=0)
     assert found["endpoint"].found.endswith("which isn't AWS: LocalStack 2026.3.0; figures are labelled with it")
     assert (found["functions"].status, found["runs there"].found) == (OK, "all 12 cells of download")
 
@@ -113,19 +113,19 @@ def test_localstack_with_docker_runs_functions(asked):
     [(None, "there is no Docker on this machine"), (1, "Docker's daemon doesn't answer on this machine")],
 )
 def test_without_docker_localstack_runs_none_and_the_doctor_says_why(asked, docker, why_not):
-    found = asked(EndpointStub(info=LOCALSTACK), docker=docker)["functions"]
+    found = asked(FakeAccount(info=LOCALSTACK), docker=docker)["functions"]
     assert (found.status, found.found) == (PROBLEM, f"LocalStack runs functions in Docker containers, and {why_not}")
     assert "start Docker" in found.way_out and "--target local" in found.way_out
 
 
 def test_a_localstack_behind_a_tunnel_may_have_a_docker_that_cannot_be_seen(asked):
     elsewhere = LOCALSTACK | {"system": "Linux(Container),1.2.3-other,x86_64"}
-    assert asked(EndpointStub(info=elsewhere))["functions"].status == WARNING
+    assert asked(FakeAccount(info=elsewhere))["functions"].status == WARNING
 
 
 def test_a_sweep_is_refused_before_anything_is_created_where_the_endpoint_cannot_run_it(asked, monkeypatch):
-    asked(EndpointStub())  # for the environment
-    with EndpointStub(info=LOCALSTACK) as stub:
+    asked(FakeAccount())  # for the environment
+    with FakeAccount(info=LOCALSTACK) as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
         with pytest.raises(UsageError, match=r"^functions: LocalStack runs functions in Docker containers, and there"):
             doctor.refuse_if_impossible(plan("download"))
@@ -136,7 +136,7 @@ def test_a_sweep_is_refused_before_anything_is_created_where_the_endpoint_cannot
 
 @pytest.mark.parametrize("body", ["<html><body><br></body></html>", "", '{"hello": 1}', "<R/>"])
 def test_something_else_that_answers_there_is_one_problem(asked, body):
-    found = asked(EndpointStub(answers={"sts": body}))
+    found = asked(FakeAccount(bodies={"sts": body}))
     assert (list(found), found["credentials"].status) == (["credentials"], PROBLEM)
     assert found["credentials"].found.endswith("isn't from STS")
 
@@ -144,7 +144,7 @@ def test_something_else_that_answers_there_is_one_problem(asked, body):
 def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has(monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
-    with EndpointStub() as aws, EndpointStub() as s3:
+    with FakeAccount() as aws, FakeAccount() as s3:
         monkeypatch.setattr("stampede.stacks.endpoints.is_aws", lambda url: url == aws.url)
         monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3.url)
@@ -154,16 +154,16 @@ def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has
 
 
 def test_an_endpoint_that_isnt_localstack_may_answer_the_question_for_it_with_anything(asked):
-    class Odd(EndpointStub):
-        def answer(self, path, headers):
-            return (99, "") if path == "/_localstack/info" else super().answer(path, headers)  # no status of HTTP
+    class Odd(FakeAccount):
+        def answer(self, request):  # with no status of HTTP
+            return (99, {}, b"") if request.path == "/_localstack/info" else super().answer(request)
 
     assert asked(Odd())["endpoint"].found.endswith("which isn't AWS; figures are labelled with it")
 
 
 def test_the_endpoint_that_isnt_there_is_named_and_not_called_aws(asked, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
-    (found,) = asked(EndpointStub()).values()
+    (found,) = asked(FakeAccount()).values()
     assert found.sentence == (
         "checking the credentials: no answer in us-east-1 at http://127.0.0.1:9; is it running, and is "
         "AWS_ENDPOINT_URL right?"

@@ -1,10 +1,5 @@
 """What `stampede doctor` says where no function is used, and where S3 does the work by itself."""
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
-
 import pytest
 
 from experiments import EXPERIMENTS
@@ -17,94 +12,9 @@ from stampede.planning.checks import account as checks_account
 from stampede.planning.checks import machine as checks_machine
 from stampede.planning.plan import make_plan
 from stampede.stacks import endpoints
+from tests.fakes.account import FakeAccount
 from tests.unit.loader.copy_cells import a_cell_of, cells_of
 from tests.unit.loader.foreseen_floods import each_takes
-
-VCPUS = {"m5a.4xlarge": 16, "m5a.8xlarge": 32, "p4d.24xlarge": 96}
-WHO = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
-MORE = "more"
-
-
-class StubEc2:
-    """A loopback AWS with instance types, instances, and a quota of vCPUs that stands on the second page."""
-
-    def __init__(self, quota=128, instances=(), refuse=()):
-        self.quota, self.instances, self.refuse, self.asked = quota, list(instances), set(refuse), []
-
-    def answer(self, path, target, body):
-        """(operation, body) for one request."""
-        if "ServiceQuotas" in target:
-            asked = json.loads(body)
-            if asked.get("NextToken") != MORE:
-                return "quotas", json.dumps({"Quotas": [{"QuotaCode": "L-1", "Value": 1.0}], "NextToken": MORE})
-            quotas = [] if self.quota is None else [{"QuotaCode": "L-1216C47A", "Value": float(self.quota)}]
-            return "quotas", json.dumps({"Quotas": quotas})
-        if path == "/getRegionOptStatus":
-            return "region", json.dumps({"RegionName": "us-east-1", "RegionOptStatus": "ENABLED"})
-        query = parse_qs(body)
-        action = query.get("Action", [path])[0]
-        asked = [value[0] for name, value in query.items() if name.startswith("Filter.1.Value.")]
-        if action == "DescribeInstanceTypes":
-            types = [one for one in asked if one in VCPUS]
-            items = "".join(
-                f"<item><instanceType>{one}</instanceType><vCpuInfo><defaultVCpus>{VCPUS[one]}</defaultVCpus>"
-                "</vCpuInfo></item>"
-                for one in types
-            )
-            return (
-                "types",
-                f"<DescribeInstanceTypesResponse><instanceTypeSet>{items}</instanceTypeSet>"
-                "</DescribeInstanceTypesResponse>",
-            )
-        if action == "DescribeInstances":
-            items = "".join(
-                f"<item><instanceId>{one}</instanceId><instanceType>m5a.8xlarge</instanceType>"
-                "<instanceState><name>running</name></instanceState></item>"
-                for one in (self.instances if asked == ["stampede-*"] else [])
-            )
-            inner = f"<item><instancesSet>{items}</instancesSet></item>" if items else ""
-            return (
-                "instances",
-                f"<DescribeInstancesResponse><reservationSet>{inner}</reservationSet></DescribeInstancesResponse>",
-            )
-        return "sts", f"<R><GetCallerIdentityResult>{WHO}</GetCallerIdentityResult></R>"
-
-    def __enter__(self):
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-                operation, answer = stub.answer(self.path, self.headers.get("X-Amz-Target", ""), body)
-                stub.asked.append(operation)
-                status = 200
-                if operation in stub.refuse:
-                    status, answer = (
-                        403,
-                        "<Response><Errors><Error><Code>UnauthorizedOperation</Code>"
-                        "<Message>no</Message></Error></Errors></Response>",
-                    )
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer.encode())
-
-            do_GET = do_POST
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -124,7 +34,7 @@ def aws(monkeypatch):
 
 
 def test_an_account_with_128_vcpus_holds_the_published_hosts_and_lambda_is_not_asked_about(aws):
-    with StubEc2() as stub:
+    with FakeAccount() as stub:
         found = aws(stub, "instance_type=m5a.4xlarge,m5a.8xlarge")
     assert {name: one.status for name, one in found.items()} == dict.fromkeys(
         ("credentials", "session", "region", "instance type", "vCPUs", "leftovers"), OK
@@ -134,7 +44,7 @@ def test_an_account_with_128_vcpus_holds_the_published_hosts_and_lambda_is_not_a
 
 
 def test_more_vcpus_than_the_quota_are_a_problem_with_the_command_that_raises_it(aws):
-    with StubEc2(quota=32) as stub:
+    with FakeAccount(vcpus=32) as stub:
         assert aws(stub)["vCPUs"].status == OK
         found = aws(stub, "concurrency_value=2")["vCPUs"]
     assert found.status == PROBLEM
@@ -143,7 +53,7 @@ def test_more_vcpus_than_the_quota_are_a_problem_with_the_command_that_raises_it
 
 
 def test_a_quota_that_is_not_listed_or_is_another_one_is_a_warning_with_what_is_needed(aws):
-    with StubEc2(quota=None) as stub:
+    with FakeAccount(vcpus=None) as stub:
         found = aws(stub)["vCPUs"]
         other = aws(stub, "instance_type=p4d.24xlarge")["vCPUs"]
     assert (found.status, found.found) == (WARNING, "32 needed for 1 x m5a.8xlarge; the quota is unknown")
@@ -151,20 +61,22 @@ def test_a_quota_that_is_not_listed_or_is_another_one_is_a_warning_with_what_is_
 
 
 def test_an_instance_type_that_the_region_does_not_have_is_a_problem(aws):
-    with StubEc2() as stub:
+    with FakeAccount() as stub:
         found = aws(stub, "instance_type=m5a.8xlarge,m9z.large")["instance type"]
     assert (found.status, found.found) == (PROBLEM, "m9z.large isn't available in us-east-1")
 
 
 def test_instances_of_an_earlier_run_are_told_because_they_are_billed(aws):
-    with StubEc2(instances=["i-0abc"]) as stub:
+    with FakeAccount(instances=["i-0abc"]) as stub:
         found = aws(stub)["leftovers"]
     assert (found.status, "i-0abc (m5a.8xlarge, running)" in found.found) == (WARNING, True)
 
 
-@pytest.mark.parametrize(("operation", "check"), [("types", "instance type"), ("instances", "leftovers")])
+@pytest.mark.parametrize(
+    ("operation", "check"), [("DescribeInstanceTypes", "instance type"), ("DescribeInstances", "leftovers")]
+)
 def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
-    with StubEc2(refuse=[operation]) as stub:
+    with FakeAccount(refuse=[operation]) as stub:
         found = aws(stub)
     assert (found[check].status, "unknown" in found[check].found) == (WARNING, True)
     assert [one for one in found.values() if one.status == PROBLEM] == []

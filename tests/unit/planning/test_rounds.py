@@ -24,9 +24,9 @@ from stampede.stacks.infra_variables import infra_defaults
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.description import RunDescription
 from stampede.sweep.sweep import SweepRun
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.sweep.test_sweep_run import Cost, Stack
 
 SETTINGS = ["memory_size=1024", "dataset=large", "threads=1,30"]
@@ -104,7 +104,7 @@ def folder(tmp_path):
 @pytest.fixture
 def aws(monkeypatch):
     outputs = {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k", "queue_name": "q"}
-    stack = SimulatedAws("aws", OUTPUTS | outputs).begin()
+    stack = SimulatedAws("aws", OUTPUTS | outputs)
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     monkeypatch.setattr(sweep_run.time, "sleep", stack.sleep)
     return stack
@@ -215,7 +215,7 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     with pytest.raises(KeyboardInterrupt):
         sweep(die_in_round_4, messages=6)
     assert folder.read_json("run.json")["cells"] == []
-    aws.begin()  # its lines went with the stack
+    aws.reset()  # its lines went with the stack
     before = len(list(folder.rows("records.jsonl")))
     sent = sweep(messages=6)
     assert before == 2 * 3

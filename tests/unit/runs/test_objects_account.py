@@ -14,8 +14,8 @@ from stampede.errors import RunError
 from stampede.runs.accounting import check, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.runs.objects_account import ObjectsLedger
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.shares_experiment import SHARES
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def aws(monkeypatch):
-    stack = SimulatedAws("aws", dict(OUTPUTS)).begin()
+    stack = SimulatedAws("aws", dict(OUTPUTS))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 

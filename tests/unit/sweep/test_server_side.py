@@ -18,8 +18,9 @@ from stampede.stacks.target import Target
 from stampede.sweep import server_side
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
+from tests.fakes.logs import FakeLogs
+from tests.fakes.simulated_aws import SimulatedAws
 from tests.unit.insights.access_log_lines import ROLE
-from tests.unit.loader.logs_stub import LogsStub, serving
 
 SENT_MS = 1_795_341_600_000
 OUTPUTS = {
@@ -66,15 +67,15 @@ def query(folder, tmp_path, monkeypatch):
     def ask(stub, *arguments, **outputs):
         told = {name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items() if value is not None}
         (tmp_path / "outputs.json").write_text(json.dumps(told))
-        with serving(stub) as url:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with stub:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             return main(["query", "server_side", "--outputs", "outputs.json", "--format", "json", *arguments])
 
     return ask
 
 
 def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_the_run(query, folder, capsys):
-    stub = LogsStub(["Complete"], as_answered(row(258, bytes_sent="2.147483648E9")))
+    stub = FakeLogs(["Complete"], as_answered(row(258, bytes_sent="2.147483648E9")))
     assert query(stub) == 0
     [request] = stub.requests("StartQuery")
     assert request["logGroupName"] == "/aws/vendedlogs/s3/f"
@@ -88,28 +89,28 @@ def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_th
 
 def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder):
     for requests in (200, 258, 3):
-        assert query(LogsStub(["Complete"], as_answered(row(requests)))) == 0
+        assert query(FakeLogs(["Complete"], as_answered(row(requests)))) == 0
     assert server_side.stored(folder)["rows"] == [row(258)]
 
 
 @pytest.mark.parametrize("rows", [5, [7], [{"request": "x"}], [{"request": "x", "requests": "7"}]])
 def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
     folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": rows})
-    assert query(LogsStub(["Complete"], as_answered(row(3)))) == 0
+    assert query(FakeLogs(["Complete"], as_answered(row(3)))) == 0
     assert server_side.stored(folder)["rows"] == [row(3)]
 
 
 def test_a_part_of_the_rows_is_not_kept(query, folder):
-    assert query(LogsStub(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
+    assert query(FakeLogs(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
     assert server_side.stored(folder) is None
 
 
 @pytest.mark.parametrize(
     ("outputs", "stub", "words"),
     [
-        ({"access_log_group_name": None}, LogsStub([], []), "server_side_proof is false"),
-        ({}, LogsStub([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
-        ({}, LogsStub(["Complete"], []), "has no line of that time"),
+        ({"access_log_group_name": None}, FakeLogs([], []), "server_side_proof is false"),
+        ({}, FakeLogs([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
+        ({}, FakeLogs(["Complete"], []), "has no line of that time"),
     ],
     ids=["another stack", "destroyed", "made anew"],
 )
@@ -131,13 +132,13 @@ def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, o
 )
 def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsys, run, arguments, status, words):
     folder.write_json("run.json", run)
-    assert query(LogsStub([], []), *arguments, access_log_group_name=None) == status
+    assert query(FakeLogs([], []), *arguments, access_log_group_name=None) == status
     printed = capsys.readouterr()
     assert printed.out == "" and words in " ".join(printed.err.split()).replace("- ", "-")
 
 
 def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
-    assert query(LogsStub(["Complete"], [])) == 0
+    assert query(FakeLogs(["Complete"], [])) == 0
     assert "no log line of that time yet" in capsys.readouterr().err
     assert server_side.stored(folder) is None
 
@@ -145,11 +146,8 @@ def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
 # The end of a sweep.
 
 
-class Logs:
-    """CloudWatch on a clock that only sleeping moves: the rows that there are from each second on."""
-
-    def __init__(self, rows_from_s, error=None):
-        self.rows_from_s, self.error, self.now_s, self.asked_at_s = rows_from_s, error, 0.0, []
+class LateLogs(SimulatedAws):
+    """CloudWatch gives the rows that there are from each second on."""
 
     def start_query(self, **request):
         self.asked_at_s.append(self.now_s)
@@ -159,38 +157,26 @@ class Logs:
 
     def get_query_results(self, queryId):
         rows = [rows for from_s, rows in self.rows_from_s.items() if from_s <= self.now_s][-1]
-        fields = [[{"field": name, "value": value} for name, value in one.items()] for one in as_answered(*rows)]
+        fields = [[{"field": name, "value": value} for name, value in row.items()] for row in as_answered(*rows)]
         return {"status": "Complete", "results": fields}
 
-    def clock(self):
-        return self.now_s
 
-    def sleep(self, seconds):
-        self.now_s += seconds
-
-
-class Stack(Target):
-    def client(self, service, **config):
-        return vars(self)["logs"]
-
-
-def collect(folder, logs, *, kept=False, **outputs):
-    stack = Stack("aws", OUTPUTS | outputs)
-    vars(stack)["logs"] = logs
-    server_side.collect(stack, folder, kept=kept, sleep=logs.sleep, clock=logs.clock)
+def collect(folder, rows_from_s, *, error=None, kept=False, **outputs):
+    logs = LateLogs("aws", OUTPUTS | outputs)
+    vars(logs).update(rows_from_s=rows_from_s, error=error, asked_at_s=[])
+    server_side.collect(logs, folder, kept=kept, sleep=logs.sleep, clock=logs.clock)
+    return logs
 
 
 def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_told(folder, capsys):
-    logs = Logs({0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
-    collect(folder, logs)
+    logs = collect(folder, {0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
     assert logs.asked_at_s == [0, 120, 240, 360]
     assert server_side.requests(server_side.stored(folder)["rows"], ROLE) == 258
     assert "of 258 requests" not in capsys.readouterr().err
 
 
 def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys):
-    logs = Logs({0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
-    collect(folder, logs)
+    logs = collect(folder, {0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
     assert logs.now_s == server_side.WAIT_S == 1200
     told = " ".join(capsys.readouterr().err.split())
     assert (
@@ -201,30 +187,26 @@ def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys
 
 
 def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
-    logs = Logs({0: []})
-    collect(folder, logs, kept=True)
+    logs = collect(folder, {0: []}, kept=True)
     assert (logs.asked_at_s, logs.now_s) == ([0], 0)
     told = " ".join(capsys.readouterr().err.split())
     assert "`stampede query server_side --run run-a` reads lines that arrive later" in told
 
 
 def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
-    logs = Logs({0: []})
-    collect(folder, logs, access_log_group_name=None)
+    logs = collect(folder, {0: []}, access_log_group_name=None)
     assert (logs.asked_at_s, capsys.readouterr().err) == ([], "")
 
 
 def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
     folder.rewrite("records.jsonl", [{"finished_at_ms": SENT_MS, "requests": None}])
-    logs = Logs({0: []})
-    collect(folder, logs)
-    assert logs.now_s == 0
+    assert collect(folder, {0: []}).now_s == 0
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError, KeyboardInterrupt])
 def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
     refused = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
-    collect(folder, Logs({0: []}, error() if error is KeyboardInterrupt else refused))
+    collect(folder, {0: []}, error=error() if error is KeyboardInterrupt else refused)
     told = capsys.readouterr().err
     assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in told
 

@@ -19,9 +19,9 @@ from stampede.sweep import sweep as sweep_run
 from stampede.sweep.description import RunDescription
 from stampede.sweep.sweep import SweepRun
 from stampede.sweep.swept_stack import SweptStack
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.reads_experiment import READS, SMALL
 from tests.unit.loader.shares_experiment import SHARES
-from tests.unit.loader.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
 
 class Cost:
@@ -68,7 +68,7 @@ def folder(tmp_path):
 def aws(monkeypatch):
     stack = SimulatedAws(
         "aws", OUTPUTS | {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k"}
-    ).begin()
+    )
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     return stack
 

@@ -11,7 +11,7 @@ from common.describing import describe
 from common.failures import AnswerError
 from common.retries import RETRIES
 from tests.aws_answers import ANSWERS, answering, recorded, wire
-from tests.faults.faulty_s3 import BUCKET, KEY, FaultyS3
+from tests.fakes.s3 import BUCKET, KEY, FakeS3
 
 REFUSED = ("s3-116", "s3-119", "s3-123", "s3-120", "s3-100")
 # Of those, the requests that the fake answers.
@@ -35,7 +35,7 @@ def test_our_http_and_boto3_read_the_same_refusal_in_it_and_do_not_try_again(nam
 @pytest.mark.parametrize("name", ASKED)
 def test_the_faulty_s3_answers_as_recorded(name):
     status, code, _ = recorded(name)
-    with FaultyS3(8) as s3:
+    with FakeS3(8) as s3:
         request = urllib.request.Request(f"{s3.url}/{BUCKET}/{KEY}", headers=ASKED[name])
         with pytest.raises(urllib.error.HTTPError) as raised:
             urllib.request.urlopen(request)

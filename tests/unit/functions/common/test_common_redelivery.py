@@ -8,8 +8,8 @@ import pytest
 from common.redelivery import Redelivery, _build_client
 from common.sqs_event import Message, read_messages
 from stampede.model.flood import Flood
+from tests.fakes.sqs import CUT_AFTER, DENY, ERROR_AFTER, NO_ANSWER, NO_ANSWER_S, UNAVAILABLE
 from tests.unit.functions.lambda_sandbox import order, set_environment
-from tests.unit.functions.visibility_stub import CUT, SILENCE, SILENCE_S
 
 ARN = "arn:aws:sqs:us-east-1:000000000000:stampede-queue"
 PLENTY_S = 60
@@ -19,7 +19,7 @@ PLENTY_S = 60
 def test_a_failed_message_comes_back_after_a_time_that_doubles_up_to_32_s(sandbox, sqs, attempt, delay_s):
     [record], failed = sandbox().invoke("not an order", attempt=attempt)
     assert failed == [record["message_id"]]
-    assert sqs.calls == [
+    assert sqs.visibility_changes == [
         {
             "QueueUrl": "https://sqs.us-east-1.amazonaws.com/000000000000/stampede-queue",
             "ReceiptHandle": "handle",
@@ -35,7 +35,7 @@ def test_sqs_hears_of_the_failed_messages_only_and_after_every_record(start_s3, 
     happened = []
     write_record = sys.modules["common.sandbox"].write_record
     monkeypatch.setattr("common.sandbox.write_record", lambda record: (write_record(record), happened.append("record")))
-    sqs.on_call = lambda: happened.append("call")
+    sqs.on_change = lambda: happened.append("call")
     records, failed = function.invoke(order(object_bytes=1), order(), "not an order")
     assert [record["status"] for record in records] == ["error", "ok", "error"]
     assert failed == [records[0]["message_id"], records[2]["message_id"]]
@@ -52,17 +52,17 @@ def test_without_a_failure_no_client_is_made_and_with_one_it_is_made_once(start_
     assert made == []
     function.invoke("not an order")
     function.invoke("not an order", attempt=2)
-    assert (made, sqs.delays_s()) == (["us-east-1"], [2, 4])
+    assert (made, [call["VisibilityTimeout"] for call in sqs.visibility_changes]) == (["us-east-1"], [2, 4])
 
 
-@pytest.mark.parametrize("answer", [403, 500, 503, CUT, SILENCE])
+@pytest.mark.parametrize("answer", [DENY, ERROR_AFTER, UNAVAILABLE, CUT_AFTER, NO_ANSWER])
 def test_a_call_that_fails_is_tried_once_and_changes_nothing_but_the_log(sandbox, sqs, capsys, answer):
-    sqs.answer = answer
+    sqs.then = answer
     function = sandbox()
     began_s = time.monotonic()
     [record], failed = function.invoke("not an order")
-    assert time.monotonic() - began_s < SILENCE_S / 2
-    assert (failed, record["error_type"], len(sqs.calls)) == ([record["message_id"]], "WorkOrderError", 1)
+    assert time.monotonic() - began_s < NO_ANSWER_S / 2
+    assert (failed, record["error_type"], len(sqs.visibility_changes)) == ([record["message_id"]], "WorkOrderError", 1)
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"message {record['message_id']} comes back only after the queue's visibility timeout: ")
     assert line.isprintable()
@@ -78,26 +78,26 @@ def test_a_client_that_cannot_be_made_changes_nothing_either(sandbox, sqs, monke
     else:
         monkeypatch.delenv(missing)
     [record], failed = function.invoke("not an order")
-    assert (failed, record["error_type"], sqs.calls) == ([record["message_id"]], "WorkOrderError", [])
+    assert (failed, record["error_type"], sqs.visibility_changes) == ([record["message_id"]], "WorkOrderError", [])
 
 
 def test_too_little_time_left_is_not_spent_on_it(sandbox, sqs):
     [record], failed = sandbox().invoke(order(), remaining_s=1.9)
-    assert (failed, record["error_type"], sqs.calls) == ([record["message_id"]], "DeadlineExceeded", [])
+    assert (failed, record["error_type"], sqs.visibility_changes) == ([record["message_id"]], "DeadlineExceeded", [])
 
 
 def test_a_slow_function_needs_more_time_for_its_first_call_than_for_the_next(sandbox_environment, sqs):
     message = Message("m", "{}", 1, "handle", ARN)
     slow, fast = Redelivery(memory_mb=128), Redelivery(memory_mb=10_240)
     slow.hasten(message, 8)
-    assert sqs.calls == []
+    assert sqs.visibility_changes == []
     fast.hasten(message, 2.6)
-    assert len(sqs.calls) == 1
+    assert len(sqs.visibility_changes) == 1
     slow.hasten(message, 10)
     slow.hasten(message, 2.1)
-    assert len(sqs.calls) == 3
+    assert len(sqs.visibility_changes) == 3
     slow.hasten(message, 1.9)
-    assert len(sqs.calls) == 3
+    assert len(sqs.visibility_changes) == 3
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_an_event_that_does_not_say_which_message_of_which_queue_asks_nothing(sa
     event = {"messageId": "m", "body": "{}", "eventSource": "aws:sqs", "attributes": {"ApproximateReceiveCount": "1"}}
     [message] = read_messages({"Records": [event | {"receiptHandle": "handle", "eventSourceARN": ARN} | changes]})
     Redelivery(1024).hasten(message, PLENTY_S)
-    assert sqs.calls == []
+    assert sqs.visibility_changes == []
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_event_that_does_not_say_which_message_of_which_queue_asks_nothing(sa
 )
 def test_the_queues_url_is_where_boto3_asks_in_every_partition(monkeypatch, tmp_path, sqs, partition, region, host):
     Redelivery(1024).hasten(Message("m", "{}", 1, "handle", f"arn:{partition}:sqs:{region}:123456789012:q"), PLENTY_S)
-    assert sqs.calls[0]["QueueUrl"] == f"https://{host}/123456789012/q"
+    assert sqs.visibility_changes[0]["QueueUrl"] == f"https://{host}/123456789012/q"
     set_environment(monkeypatch, tmp_path)
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS"):
         monkeypatch.delenv(name)

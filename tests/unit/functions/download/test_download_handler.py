@@ -6,7 +6,7 @@ import time
 import pytest
 
 from common.sqs_event import EventError
-from tests.faults.faulty_s3 import BUCKET, KEY
+from tests.fakes.s3 import BUCKET, KEY
 from tests.unit.functions.download.test_download_record import OK_KEYS, PUBLISHED
 from tests.unit.functions.lambda_sandbox import order
 
@@ -38,7 +38,7 @@ def test_a_large_object_is_fetched_in_parts_and_the_published_expression_reads_t
     [record], failed = function.invoke(order())
     assert failed == []
     assert record["bytes"] == 20 * MIB + 5
-    assert sorted(request.range or "" for request in s3.requests) == [
+    assert sorted(request.headers["Range"] or "" for request in s3.requests) == [
         "",
         "bytes=0-8388607",
         "bytes=16777216-",

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.fakes.sqs import DENY, OK
 from tests.unit.functions.lambda_sandbox import order, sqs_record
 
 MIB = 2**20
@@ -117,21 +118,21 @@ def test_a_failure_has_the_same_word_and_record(
     assert_alike(python_record, go_record)
 
 
-@pytest.mark.parametrize("answer", [200, 403])
+@pytest.mark.parametrize("answer", [OK, DENY])
 def test_a_failed_message_is_told_to_sqs_the_same_and_what_sqs_answers_changes_nothing(
     start_s3, sandbox, go_sandbox, monkeypatch, sqs, answer
 ):
     start_s3(1000)
-    sqs.answer = answer
+    sqs.then = answer
     python, go = both(sandbox, go_sandbox, monkeypatch, "stream", "discard")
     for attempt, delay_s in ((1, 2), (4, 16), (7, 32)):
-        sqs.calls.clear()
+        sqs.visibility_changes.clear()
         for function in (python, go):
             records, failed = function.invoke(order(), order(object_bytes=1), attempt=attempt)
             assert [record["status"] for record in records] == ["ok", "error"]
             assert failed == [records[1]["message_id"]]
-        assert sqs.calls[0] == sqs.calls[1]
-        assert sqs.delays_s() == [delay_s, delay_s]
+        assert sqs.visibility_changes[0] == sqs.visibility_changes[1]
+        assert [call["VisibilityTimeout"] for call in sqs.visibility_changes] == [delay_s, delay_s]
 
 
 def test_passing_faults_are_counted_the_same(start_s3, sandbox, go_sandbox, monkeypatch):

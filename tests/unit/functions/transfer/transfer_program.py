@@ -5,15 +5,14 @@ import json
 import os
 import queue
 import subprocess
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.loopback import Loopback, Request
 from tests.unit.functions.lambda_sandbox import sqs_record
 
 SOURCES = Path(__file__).resolve().parents[4] / "functions" / "transfer"
@@ -43,72 +42,33 @@ def build_transfer(binary: Path, **environment: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-class RuntimeApi:
+class RuntimeApi(Loopback):
     """Lambda's runtime API for one sandbox: hands out events, takes answers."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.events: queue.Queue[tuple[str, float]] = queue.Queue()
         self.answers: queue.Queue[tuple[str, dict]] = queue.Queue()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
 
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join(5)
-        self._server.server_close()
-
-
-def _handler_for(api: RuntimeApi) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            """Keep the test output clean."""
-
-        def do_GET(self) -> None:
-            event, remaining_s = api.events.get()
-            self.send_response(200)
-            self.send_header("Lambda-Runtime-Aws-Request-Id", str(uuid.uuid4()))
-            self.send_header("Lambda-Runtime-Deadline-Ms", str(int((time.time() + remaining_s) * 1000)))
-            self.send_header("Content-Length", str(len(event.encode())))
-            self.end_headers()
-            self.wfile.write(event.encode())
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if self.headers.get("Transfer-Encoding") == "chunked":
-                body = self._chunks()
-            api.answers.put((self.path.rpartition("/")[2], json.loads(body or b"{}")))
-            self.send_response(202)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def _chunks(self) -> bytes:
-            body = b""
-            while size := int(self.rfile.readline(), 16):
-                body += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-            return body
-
-    return Handler
+    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        if request.method == "POST":
+            self.answers.put((request.path.rpartition("/")[2], json.loads(request.body or b"{}")))
+            return 202, {}, b""
+        event, remaining_s = self.events.get()
+        deadline_ms = int((time.time() + remaining_s) * 1000)
+        headers = {"Lambda-Runtime-Aws-Request-Id": str(uuid.uuid4())}
+        return 200, headers | {"Lambda-Runtime-Deadline-Ms": str(deadline_ms)}, event.encode()
 
 
 class GoSandbox:
     """One sandbox of the Go function, with the environment as it is when it is made."""
 
     def __init__(self, program: Path, log_path: Path) -> None:
-        self.api = RuntimeApi()
+        self.api = RuntimeApi().__enter__()
         self._log_path, self._read = log_path, 0
         with log_path.open("wb") as log:
             self._process = subprocess.Popen(
-                [program], env=os.environ | {"AWS_LAMBDA_RUNTIME_API": self.api.address}, stdout=log
+                [program], env=os.environ | {"AWS_LAMBDA_RUNTIME_API": self.api.url.removeprefix("http://")}, stdout=log
             )
 
     def deliver(self, event: object, remaining_s: float = 60) -> tuple[str, dict]:
@@ -133,7 +93,7 @@ class GoSandbox:
         """End the process, by its id."""
         self._process.kill()
         self._process.wait()
-        self.api.close()
+        self.api.__exit__()
 
 
 @pytest.fixture
@@ -146,5 +106,5 @@ def go_sandbox(transfer_program: Path, sandbox_environment: Path, tmp_path: Path
         return started[-1]
 
     yield start
-    for one in started:
-        one.close()
+    for sandbox in started:
+        sandbox.close()

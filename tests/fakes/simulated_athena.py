@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from tests.unit.loader.simulated_aws import SimulatedAws
+from tests.fakes.simulated_aws import SimulatedAws
 
 STATISTICS = {
     "QueryQueueTimeInMillis": 120,
@@ -24,18 +24,15 @@ class SimulatedAthena(SimulatedAws):
     `losing` answers of StartQueryExecution are lost although the query begins.
     """
 
-    def begin(self) -> SimulatedAthena:
-        super().begin()
-        vars(self).update(
-            queries={}, query_s=3.0, ends="SUCCEEDED", reason="", rows=[["700"]], losing=0, stopped=[], streams=[],
-            statistics=STATISTICS,
-        )  # fmt: skip
-        return self
+    def reset(self) -> None:
+        super().reset()
+        vars(self).update(queries={}, query_s=3.0, ends="SUCCEEDED", reason="", rows=[["700"]], statistics=STATISTICS)
+        vars(self).update(losing=0, stopped=[], streams=[])
 
-    def start_query_execution(self, ClientRequestToken: str, **asked: Any) -> dict[str, Any]:
+    def start_query_execution(self, ClientRequestToken: str, **parameters: Any) -> dict[str, Any]:
         self._call("StartQueryExecution")
         query = self.queries.setdefault(
-            ClientRequestToken, {"id": f"q{len(self.queries)}", "from_s": self.now_s, "state": "", **asked}
+            ClientRequestToken, {"id": f"q{len(self.queries)}", "from_s": self.now_s, "state": "", **parameters}
         )
         if self.losing:
             self.__dict__["losing"] -= 1
@@ -58,7 +55,7 @@ class SimulatedAthena(SimulatedAws):
     def get_query_results(self, QueryExecutionId: str, MaxResults: int) -> dict[str, Any]:
         self._call("GetQueryResults")
         rows = [["row_count"], *self.rows]
-        return {"ResultSet": {"Rows": [{"Data": [{"VarCharValue": one} for one in row]} for row in rows]}}
+        return {"ResultSet": {"Rows": [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]}}
 
     def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
         self._call("CreateLogStream")
@@ -80,11 +77,11 @@ class SimulatedAthena(SimulatedAws):
     @property
     def running(self) -> list[str]:
         """Ids of the queries that run."""
-        return [one["id"] for one in self.queries.values() if self.state_of(one["id"]) == "RUNNING"]
+        return [query["id"] for query in self.queries.values() if self.state_of(query["id"]) == "RUNNING"]
 
     def _query(self, query_id: str) -> dict[str, Any]:
-        found = [one for one in self.queries.values() if one["id"] == query_id]
-        if not found:
-            refusal = {"Code": "InvalidRequestException", "Message": f"QueryExecution {query_id} was not found"}
-            raise ClientError({"Error": refusal}, "GetQueryExecution")
-        return found[0]
+        for query in self.queries.values():
+            if query["id"] == query_id:
+                return query
+        refusal = {"Code": "InvalidRequestException", "Message": f"QueryExecution {query_id} was not found"}
+        raise ClientError({"Error": refusal}, "GetQueryExecution")

@@ -1,14 +1,13 @@
-"""A loopback stand-in for the three CloudWatch Logs calls of a query, since no emulator here evaluates one."""
+"""CloudWatch Logs' three calls of a query, since no emulator evaluates one."""
 
 import json
-import threading
 from collections.abc import Callable
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.fakes.loopback import ConnectionCut, Loopback, Request
 
-class LogsStub:
+
+class FakeLogs(Loopback):
     """Answers StartQuery, GetQueryResults and StopQuery; `calls` holds (operation, request) in order.
 
     `statuses` are given one after the other, the last one again and again; `rows` are those of the result, as
@@ -26,6 +25,7 @@ class LogsStub:
         errors: dict[str, list[str]] | None = None,
         silent: bool = False,
     ):
+        super().__init__()
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self._statuses, self._rows, self._page_rows, self._arrived = statuses, rows, page_rows, arrived
         self._queries: list[str] = []
@@ -43,7 +43,14 @@ class LogsStub:
         """Pages of a result from this one on, counted from 1, end with the error code."""
         self._failing_pages = (number, code)
 
-    def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        if self.silent:
+            raise ConnectionCut
+        answer = self._answer(request.operation, json.loads(request.body))
+        status = 400 if "__type" in answer else 200
+        return status, {"Content-Type": "application/x-amz-json-1.1"}, json.dumps(answer).encode()
+
+    def _answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         self.calls.append((operation, request))
         if hook := self._hooks.pop(operation, None):
             hook()
@@ -80,34 +87,3 @@ class LogsStub:
 def _error(text: str) -> dict[str, Any]:
     code, _, message = text.partition(": ")
     return {"__type": code, "message": message or "in the words of the service"}
-
-
-@contextmanager
-def serving(stub: LogsStub):
-    """The stub on loopback; gives its endpoint URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if stub.silent:
-                return
-            body = json.dumps(stub.answer(self.headers["X-Amz-Target"].split(".")[1], request)).encode()
-            self.send_response(400 if b"__type" in body[:10] else 200)
-            self.send_header("Content-Type", "application/x-amz-json-1.1")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *_: None  # a client that went away, after Ctrl-C, is no error of the stub
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from types import SimpleNamespace
 from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
@@ -29,14 +31,19 @@ def record(seq: int, status: str = "ok", cell: str = "a", run_id: str = "r", **m
 
 
 class SimulatedAws(Target):
-    """Everything is told beforehand with the second (from 0) in which it becomes visible; `now_s` is the clock."""
+    """What happens is said beforehand with the second (from 0) in which it becomes visible; `now_s` is the clock."""
 
-    def begin(self) -> SimulatedAws:
-        vars(self).update(
-            now_s=0.0, lines=[], in_flight_until_s=0.0, waiting_until_s=0.0, letters=[], received={}, failures=[],
-            asked=[], page_size=3, hidden=[], visible=[],
-        )  # fmt: skip
-        return self
+    _endpoint = SimpleNamespace(http_session=SimpleNamespace(_socket_options=[]))  # boto3's, which seeding changes
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        vars(self).update(now_s=0.0, slept=[], operations=[], failures=[], answers=[], invocations=[])
+        vars(self).update(in_flight_until_s=0.0, waiting_until_s=0.0, hidden=[], visible=[], letters=[], received={})
+        vars(self).update(lines=[], page_size=3)
 
     # What happens.
 
@@ -66,6 +73,7 @@ class SimulatedAws(Target):
         return self.now_s
 
     def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
         self.__dict__["now_s"] += seconds
 
     # The API.
@@ -87,12 +95,12 @@ class SimulatedAws(Target):
 
     def receive_message(self, QueueUrl: str, VisibilityTimeout: int, **options: Any) -> dict[str, Any]:
         self._call("ReceiveMessage")
-        found = []
+        messages: list[dict[str, Any]] = []
         for number, (at_s, body) in enumerate(self.letters):
-            if at_s <= self.now_s and self.received.get(number, -1) < self.now_s and len(found) < 10:
+            if at_s <= self.now_s and self.received.get(number, -1) < self.now_s and len(messages) < 10:
                 self.received[number] = self.now_s + VisibilityTimeout
-                found.append({"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body})
-        return {"Messages": found} if found else {}
+                messages.append({"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body})
+        return {"Messages": messages} if messages else {}
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
         for entry in Entries:
@@ -117,15 +125,24 @@ class SimulatedAws(Target):
         more = first + self.page_size < len(seen)
         return {"events": page} | ({"nextToken": str(first + self.page_size)} if more else {})
 
+    def invoke(self, FunctionName: str, Payload: str | bytes, **options: Any) -> dict[str, Any]:
+        """The function gives `answers` in turn, the last one for ever; an exception is raised."""
+        self._call("Invoke")
+        self.invocations.append((FunctionName, json.loads(Payload)))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer | {"Payload": io.BytesIO(answer["Payload"])}
+
     def count(self, operation: str) -> int:
         """How often it was asked for."""
-        return self.asked.count(operation)
+        return self.operations.count(operation)
 
     def _now_in(self, times: list[tuple[float, float]]) -> int:
         return sum(from_s <= self.now_s < to_s for from_s, to_s in times)
 
     def _call(self, operation: str) -> None:
-        self.asked.append(operation)
+        self.operations.append(operation)
         for failing, code, from_s, to_s in self.failures:
             if failing == operation and from_s <= self.now_s < to_s:
                 if code == "no answer":

@@ -1,0 +1,107 @@
+"""An account as the doctor asks about it: who we are, quotas, functions, instances, and whether a service is there."""
+
+import json
+import re
+from urllib.parse import parse_qs
+
+from tests.fakes.loopback import Loopback
+
+WHO = "<Arn>arn:aws:iam::123456789012:user/x</Arn><UserId>U</UserId><Account>123456789012</Account>"
+BUCKETS = "<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>"
+DIRECTORY_BUCKETS = "<ListAllMyDirectoryBucketsResult><Buckets/></ListAllMyDirectoryBucketsResult>"
+BODIES = {
+    "sts": f"<R><GetCallerIdentityResult>{WHO}</GetCallerIdentityResult></R>",
+    "s3": BUCKETS,
+    "s3express": BUCKETS,
+    "iam": "<R><ListRolesResult><Roles/></ListRolesResult></R>",
+}
+VCPUS = {"m5a.4xlarge": 16, "m5a.8xlarge": 32, "p4d.24xlarge": 96}
+# REST operations, by what their paths end with.
+PATHS = {
+    "/getRegionOptStatus": "GetRegionOptStatus",
+    "/account-settings": "GetAccountSettings",
+    "/concurrency": "GetFunctionConcurrency",
+    "/functions": "ListFunctions",
+}
+
+
+class FakeAccount(Loopback):
+    """What is refused (403) or lacking (501, as in LocalStack) is named by service or operation.
+
+    `functions`: {name: reserved concurrency}; `quotas` are of Lambda, `vcpus` is EC2's and stands on the second page;
+    `bodies` replace what a service answers; `info` is what LocalStack says of itself, None for something else.
+    """
+
+    def __init__(
+        self, *, limit=1000, unreserved=1000, quotas=(), vcpus=128, instances=(), region="ENABLED_BY_DEFAULT",
+        refuse=(), lacks=(), bodies=(), info=None,
+    ):  # fmt: skip
+        super().__init__()
+        self.limits = {"ConcurrentExecutions": limit, "UnreservedConcurrentExecutions": unreserved}
+        self.quotas, self.vcpus, self.instances, self.region = list(quotas), vcpus, instances, region
+        self.refuse, self.lacks, self.info = set(refuse), set(lacks), info
+        self.bodies = BODIES | dict(bodies)
+        self.functions = {}
+
+    def answer(self, request):
+        if request.path == "/_localstack/info":
+            return (404, {}, b"{}") if self.info is None else (200, {}, json.dumps(self.info).encode())
+        service = re.search(r"/([a-z0-9-]+)/aws4_request", request.headers["Authorization"])[1]
+        rest = (name for end, name in PATHS.items() if request.path.rstrip("/").endswith(end))
+        operation = request.operation or next(rest, "")
+        if {service, operation} & self.lacks:
+            return 501, {}, b'{"__type": "InternalFailure", "message": "not yet implemented or pro feature"}'
+        if {service, operation} & self.refuse:
+            return self._refusal(service)
+        if operation == "GetFunctionConcurrency":
+            return self._reserved(request.path.split("/")[-2])
+        body = self._body(operation, request.body.decode()) or self.bodies.get(service, {"Functions": []})
+        return 200, {}, (body if isinstance(body, str) else json.dumps(body)).encode()
+
+    def _refusal(self, service):
+        if service in ("sts", "ec2"):
+            code = {"sts": "InvalidClientTokenId", "ec2": "UnauthorizedOperation"}[service]
+            error = f"<Error><Code>{code}</Code><Message>no</Message></Error>"
+            body = f"<Response><Errors>{error}</Errors></Response>" if service == "ec2" else f"<R>{error}</R>"
+            return 403, {}, body.encode()
+        return 403, {"x-amzn-ErrorType": "AccessDeniedException"}, b'{"__type": "AccessDeniedException"}'
+
+    def _reserved(self, name):
+        if name not in self.functions:
+            return 404, {"x-amzn-ErrorType": "ResourceNotFoundException"}, b'{"Type": "User", "Message": "none"}'
+        return 200, {}, json.dumps({"ReservedConcurrentExecutions": self.functions[name]}).encode()
+
+    def _body(self, operation, asked):
+        if operation == "ListServiceQuotas":
+            return self._quotas(json.loads(asked))
+        if operation == "GetRegionOptStatus":
+            return {"RegionName": "us-east-1", "RegionOptStatus": self.region}
+        if operation == "GetAccountSettings":
+            return {"AccountLimit": self.limits, "AccountUsage": {}}
+        if operation == "ListFunctions":
+            return {"Functions": [{"FunctionName": name} for name in self.functions]}
+        filters = [values[0] for name, values in parse_qs(asked).items() if name.startswith("Filter.1.Value.")]
+        if operation == "DescribeInstanceTypes":
+            types = "".join(
+                f"<item><instanceType>{name}</instanceType><vCpuInfo><defaultVCpus>{VCPUS[name]}</defaultVCpus>"
+                "</vCpuInfo></item>"
+                for name in filters
+                if name in VCPUS
+            )
+            return f"<R><instanceTypeSet>{types}</instanceTypeSet></R>"
+        if operation == "DescribeInstances":
+            instances = "".join(
+                f"<item><instanceId>{name}</instanceId><instanceType>m5a.8xlarge</instanceType>"
+                "<instanceState><name>running</name></instanceState></item>"
+                for name in (self.instances if filters == ["stampede-*"] else [])
+            )
+            reservation = f"<item><instancesSet>{instances}</instancesSet></item>" if instances else ""
+            return f"<R><reservationSet>{reservation}</reservationSet></R>"
+        return None
+
+    def _quotas(self, asked):
+        if asked["ServiceCode"] == "lambda":
+            return {"Quotas": self.quotas}
+        if asked.get("NextToken") != "more":
+            return {"Quotas": [{"QuotaCode": "L-1", "Value": 1.0}], "NextToken": "more"}
+        return {"Quotas": [] if self.vcpus is None else [{"QuotaCode": "L-1216C47A", "Value": float(self.vcpus)}]}

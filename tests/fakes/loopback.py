@@ -1,0 +1,135 @@
+"""An HTTP server on loopback, through which every fake of a service answers."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+HOST = "127.0.0.1"
+
+
+class ConnectionCut(Exception):
+    """Ends a connection without a word, in the middle of an answer or instead of it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it came in; of a parameter of the query that comes twice, `query` has the first."""
+
+    method: str
+    path: str
+    query: dict[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def operation(self) -> str:
+        """The operation of a service that speaks JSON or Query; "" of one that speaks REST."""
+        target = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
+        return target or parse_qs(self.body.decode(errors="replace")).get("Action", [""])[0]
+
+
+class Loopback:
+    """A context manager, which listens at `url` from its beginning to its end.
+
+    A fake overrides `answer`, or `exchange` for what HTTP forbids.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.url = ""
+        self.connections = 0
+        self.stopping = threading.Event()  # ends what waits in an answer
+        self._tls = tls
+
+    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes | Iterable[bytes]]:
+        """Status, headers, and content: in pieces, it needs its length among the headers."""
+        raise NotImplementedError
+
+    def accepts_connection(self) -> bool:
+        """Whether a new connection is served, or closed at once."""
+        return True
+
+    def exchange(self, http: Connection) -> None:
+        """Answer the next request of a connection."""
+        http.respond(*self.answer(http.read_request()))
+
+    def __enter__(self) -> Self:
+        self._server = _Server((HOST, 0), type("_Connection", (Connection,), {"fake": self}))
+        if self._tls is not None:
+            self._server.socket = self._tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{'https' if self._tls else 'http'}://{HOST}:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print what went wrong in a fake, but not that a client hung up, which is what many tests are about."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class Connection(BaseHTTPRequestHandler):
+    """One connection of a fake."""
+
+    fake: Loopback
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    # Without this, small writes wait for the other side's delayed acknowledgement: 40 ms a response.
+    disable_nagle_algorithm = True
+
+    def handle(self) -> None:
+        self.fake.connections += 1
+        if self.fake.accepts_connection():
+            super().handle()
+
+    def do_GET(self) -> None:
+        try:
+            self.fake.exchange(self)
+        except (ConnectionCut, OSError):  # or the client has hung up
+            self.close_connection = True
+
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
+
+    def read_request(self) -> Request:
+        url = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
+        return Request(self.command, url.path, query, self.headers, self._read_body())
+
+    def _read_body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def respond(self, status: int, headers: Mapping[str, str], content: bytes | Iterable[bytes] = b"") -> None:
+        self.send_response(status)
+        if isinstance(content, bytes):
+            length = {"Content-Length": str(0 if self.command == "HEAD" else len(content))}
+            headers, content = length | dict(headers), [content]
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            for piece in content:
+                self.wfile.write(piece)
+
+    def log_message(self, *_: Any) -> None:
+        """Keep the output of the tests clean."""

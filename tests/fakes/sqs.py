@@ -1,0 +1,172 @@
+"""An SQS that keeps what SendMessageBatch and ChangeMessageVisibility bring, and misbehaves by a script."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+
+from tests.aws_answers import ANSWERS, wire
+from tests.fakes.loopback import Connection, ConnectionCut, Loopback
+
+# What one request meets; anything else in the script is a mistake of the test.
+OK = "ok"
+OK_IN_CHUNKS = "accept, answer in chunks and small pieces"
+OK_AND_SAYS_CLOSE = "accept, answer with `Connection: close`, close"
+OK_AND_CLOSES = "accept, answer, close without a word"
+OK_AND_408 = "accept, answer, send a 408 that nobody asked for, close"
+CUT_IN_REQUEST = "read half of the request, cut the connection, accept nothing"
+CUT_BEFORE = "read the request, cut the connection, accept nothing"
+CUT_AFTER = "accept, then cut the connection"
+CUT_IN_ANSWER = "accept, cut the connection in the middle of the answer"
+NO_ANSWER = "accept, never answer"
+NO_ANSWER_S = 60  # or until the end of the test
+NO_HTTP = "accept, answer something that isn't HTTP"
+NO_JSON = "accept, answer 200 with something that isn't JSON"
+LISTS_HALF = "accept all, list every second entry and say nothing of the others"
+UNAVAILABLE = "503, accept nothing"
+ERROR_AFTER = "accept, then answer 500"
+THROTTLE = "400 ThrottlingException"
+THROTTLE_AND_CLOSES = "400 ThrottlingException, close without a word"
+TOO_MANY = "429"
+FAIL_ODD = "accept every second entry, list the others as Failed"
+SENDER_FAULT = "list every entry as Failed with SenderFault"
+DENY = "403 AccessDenied"
+NO_QUEUE = "400 QueueDoesNotExist"
+
+_ACCEPTS_ALL = {OK, OK_IN_CHUNKS, OK_AND_SAYS_CLOSE, OK_AND_CLOSES, OK_AND_408}
+_ACCEPTS_ALL |= {CUT_AFTER, CUT_IN_ANSWER, NO_ANSWER, NO_HTTP, NO_JSON, ERROR_AFTER}
+_ERRORS = {
+    THROTTLE: (400, "com.amazon.coral.availability#ThrottlingException"),
+    THROTTLE_AND_CLOSES: (400, "com.amazon.coral.availability#ThrottlingException"),
+    TOO_MANY: (429, "com.amazonaws.sqs#SlowDown"),
+    UNAVAILABLE: (503, "com.amazonaws.sqs#ServiceUnavailable"),
+    ERROR_AFTER: (500, "com.amazonaws.sqs#InternalFailure"),
+    DENY: (403, "com.amazonaws.sqs#AccessDeniedException"),
+    NO_QUEUE: (400, "com.amazonaws.sqs#QueueDoesNotExist"),
+}
+
+
+def _too_much(entries: list[dict]) -> str:
+    """The recorded answer to a batch beyond the limits; "" for one within them."""
+    if len(entries) > 10:
+        return "sqs-06"
+    return "sqs-03" if sum(len(entry["MessageBody"].encode()) for entry in entries) > 2**20 else ""
+
+
+class FakeSqs(Loopback):
+    """`accepted` are the bodies that it took, `requests` how many requests came, with their headers in `heads`.
+
+    `script` says what each request meets, also by the id of a recorded answer, in order of arrival, `then` what the
+    later ones meet; batches beyond the limits get the recorded refusal; the first `refused_connections` are closed as
+    soon as they are made. `visibility_changes` are the calls of ChangeMessageVisibility, and `on_change` hears of each.
+    """
+
+    def __init__(
+        self, *script: str, then: str = OK, refused_connections: int = 0, tls: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__(tls)
+        self.then = then
+        self._script, self._refused = deque(script), refused_connections
+        self._lock = threading.Lock()
+        self.accepted: list[str] = []
+        self.heads: list[dict[str, str]] = []
+        self.requests = 0
+        self.visibility_changes: list[dict] = []
+        self.on_change: Callable[[], None] = lambda: None
+
+    @property
+    def queue_url(self) -> str:
+        return f"{self.url}/000000000000/queue"
+
+    def copies(self) -> Counter[int]:
+        """How many copies of each message (whose body is its number) it accepted."""
+        with self._lock:
+            return Counter(map(int, self.accepted))
+
+    def accepts_connection(self) -> bool:
+        with self._lock:
+            self._refused -= 1
+            return self._refused < 0
+
+    def exchange(self, http: Connection) -> None:
+        with self._lock:
+            self.requests += 1
+            self.heads.append({name.lower(): value for name, value in http.headers.items()})
+            fault = self._script.popleft() if self._script else self.then
+        if fault == CUT_IN_REQUEST:
+            http.rfile.read(int(http.headers["Content-Length"]) // 2)
+            _cut(http)
+        request = http.read_request()
+        if fault == CUT_BEFORE:
+            _cut(http)
+        parameters = json.loads(request.body)
+        if request.operation == "ChangeMessageVisibility":
+            self.on_change()
+            self.visibility_changes.append(parameters)
+            status, content = _error(fault) if fault in _ERRORS else (200, b"{}")
+        else:
+            status, content = self._send_message_batch(fault, parameters["Entries"])
+        if fault == NO_ANSWER:
+            self.stopping.wait(NO_ANSWER_S)
+        if fault in (CUT_AFTER, NO_ANSWER):
+            _cut(http)
+        if fault == NO_HTTP:
+            http.wfile.write(b"220 mail.example ESMTP\r\n\r\n")
+            _cut(http)
+        half = len(content) // 2
+        if fault == OK_IN_CHUNKS:
+            pieces = [content[:half], content[half:], b""]
+            chunks = (part for piece in pieces for part in (f"{len(piece):x}\r\n".encode(), piece + b"\r\n"))
+            http.respond(status, {"Transfer-Encoding": "chunked"}, chunks)
+            return
+        headers = {"Content-Length": str(len(content))}
+        if fault == OK_AND_SAYS_CLOSE:
+            headers["Connection"] = "close"  # http.server then closes it, too
+        http.respond(status, headers, content[:half] if fault == CUT_IN_ANSWER else content)
+        if fault == OK_AND_408:
+            http.wfile.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        if fault in (CUT_IN_ANSWER, OK_AND_CLOSES, OK_AND_408, THROTTLE_AND_CLOSES):
+            _cut(http)
+
+    def _send_message_batch(self, fault: str, entries: list[dict]) -> tuple[int, bytes]:
+        """Status and content for one batch under `fault`."""
+        fault = _too_much(entries) or fault
+        if fault in ANSWERS:
+            status, _, content = wire(fault)
+            return status, content
+        successful = self._accept(entries) if fault in _ACCEPTS_ALL else []
+        if fault in _ERRORS:
+            return _error(fault)
+        if fault == NO_JSON:
+            return 200, b"<html>welcome to this hotel's network</html>"
+        failed: list[dict] = []
+        if fault == LISTS_HALF:
+            successful = self._accept(entries)[::2]
+        elif fault == FAIL_ODD:
+            successful = self._accept(entries[::2])
+            failed = [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in entries[1::2]]
+        elif fault == SENDER_FAULT:
+            failed = [{"Id": entry["Id"], "Code": "InvalidMessageContents", "SenderFault": True} for entry in entries]
+        return 200, json.dumps({"Successful": successful, "Failed": failed}).encode()
+
+    def _accept(self, entries: list[dict]) -> list[dict]:
+        with self._lock:
+            self.accepted += [entry["MessageBody"] for entry in entries]
+        return [{"Id": entry["Id"], "MessageId": f"id-{entry['MessageBody']}"} for entry in entries]
+
+
+def _error(fault: str) -> tuple[int, bytes]:
+    """The message has what a log line of a function may not have: something that a query reads as a record."""
+    status, code = _ERRORS[fault]
+    return status, json.dumps({"__type": code, "message": f'injected: {fault} {{"concurrency_limit": 1}}'}).encode()
+
+
+def _cut(http: Connection) -> None:
+    if isinstance(http.connection, ssl.SSLSocket):
+        http.connection.unwrap()
+    http.connection.shutdown(socket.SHUT_RDWR)
+    raise ConnectionCut
