@@ -200,7 +200,12 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
     if (variable := declared().get(name)) and variable.type == "number":
-        _refuse_texts(name, values)
+        for value in values:
+            if isinstance(value, bool) or not isinstance(
+                value, int | float | None
+            ):  # `1,000`: Terraform reads 000 as 0
+                fix = "write it without separators, like 1000"
+                raise UsageError(f"--set {name}: must be a number, got {value!r}", fix)
         values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
     if variable and (rule := RULES.get(name)) and rule.choices:
         for value in values:
@@ -209,13 +214,6 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
     return name, values
-
-
-def _refuse_texts(name: str, values: Sequence[Any]) -> None:
-    """Raise UsageError for a number that isn't one, such as the second half of `1,000`; Terraform reads 000 as 0."""
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float | None):
-            raise UsageError(f"--set {name}: must be a number, got {value!r}", "write it without separators, like 1000")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:

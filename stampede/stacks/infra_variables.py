@@ -50,15 +50,21 @@ def declared(folder: Path = INFRA) -> Mapping[str, Variable]:
 
 @functools.cache  # by the folder, whether it was named or not: reading takes half a second
 def _declared(folder: Path) -> Mapping[str, Variable]:
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     for path in sorted(folder.glob("*.tf")):
         text = _text(path)
         if "variable" not in text:
             continue  # nothing to find, and a parse takes milliseconds that add up
         with _naming(path):
             for block in hcl.read(text).get("variable", []):
-                found |= {name.strip('"'): _variable(body, path) for name, body in block.items()}
-    return found
+                for name, body in block.items():
+                    variables[name.strip('"')] = Variable(
+                        type=str(body.get("type", "string")).removeprefix("${").removesuffix("}"),
+                        default=hcl.plain(body.get("default")),
+                        nullable=hcl.plain(body.get("nullable", True)),
+                        experiment=path.stem.partition("variables_")[2],
+                    )
+    return variables
 
 
 def family(experiment: str) -> tuple[str, str]:
@@ -120,12 +126,6 @@ def _from_file(path: Path, variables: Mapping[str, Variable]) -> dict[str, Any]:
         if not isinstance(parsed, dict):
             raise HclError("it must be one JSON object of variables and their values", 1)
         return {name: parsed[name] for name in parsed if name in variables}
-
-
-def _variable(body: Mapping[str, Any], path: Path) -> Variable:
-    written = str(body.get("type", "string")).removeprefix("${").removesuffix("}")
-    default, nullable = hcl.plain(body.get("default")), hcl.plain(body.get("nullable", True))
-    return Variable(written, default, nullable, path.stem.partition("variables_")[2])
 
 
 def _plain(name: str, parsed: Any) -> Any:

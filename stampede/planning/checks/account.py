@@ -13,7 +13,7 @@ from experiments import EXPERIMENTS
 from stampede.emulator import ministack, stack
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.checks import credentials, endpoint, hosts
-from stampede.planning.checks.asking import Account, NotTold
+from stampede.planning.checks.asking import Account, NotAnswered
 from stampede.planning.demand import Demand
 from stampede.planning.rules import UNRESERVED
 from stampede.stacks import regions
@@ -102,7 +102,7 @@ def concurrency(account: Account, cells: list[Demand], function_name: str) -> Fi
     limit, unreserved = settings["ConcurrentExecutions"], settings["UnreservedConcurrentExecutions"]
     try:
         own, certain = account.reserved(function_name) or 0, True  # given back when the function gets another N
-    except NotTold:
+    except NotAnswered:
         own, certain = 0, False
     elsewhere = limit - unreserved - own
     needed = max(cell.concurrency for cell in cells)
@@ -189,7 +189,7 @@ def _emulator_concurrency(cells: list[Demand], limit: int) -> Finding:
 def _or_unknown(name: str, ask: Callable[[], Finding]) -> Finding:
     try:
         return ask()
-    except NotTold as reason:
+    except NotAnswered as reason:
         return Finding(name, WARNING, f"unknown: {reason}", "check it in the console, or allow this call")
     except KeyError as missing:
         return Finding(name, WARNING, f"unknown: the answer has no {missing.args[0]}", "check it in the console")

@@ -34,7 +34,7 @@ _NOT_TO_US = (
 )
 
 
-class NotTold(Exception):
+class NotAnswered(Exception):
     """AWS didn't answer, or not to us; the message says why in a few words. `is_lacking` where it is the answer of a
     service that doesn't know what was asked, which only one in AWS's stead gives."""
 
@@ -63,30 +63,30 @@ class Account:
         return self._clients[service]
 
     def ask(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
-        """One call; raises NotTold."""
+        """One call; raises NotAnswered."""
         try:
             return getattr(self.client(service), operation)(**parameters)
         except (BotoCoreError, ClientError, UsageError) as error:
-            raise NotTold(_why(error), is_lacking=_is_lacking(error)) from None
+            raise NotAnswered(_why(error), is_lacking=_is_lacking(error)) from None
         except NOT_THAT_SERVICE:
-            raise NotTold("the answer isn't from that service", is_lacking=True) from None
+            raise NotAnswered("the answer isn't from that service", is_lacking=True) from None
 
     def settings(self) -> dict[str, int]:
-        """Lambda's limits of the account; raises NotTold."""
+        """Lambda's limits of the account; raises NotAnswered."""
         if self._settings is None:
             self._settings = self.ask("lambda", "get_account_settings")["AccountLimit"]
         return self._settings
 
     def reserved(self, function_name: str) -> int | None:
-        """What a function reserves, 0 for nothing, None where there is no such function. Raises NotTold."""
+        """What a function reserves, 0 for nothing, None where there is no such function. Raises NotAnswered."""
         try:
             answer = self.client("lambda").get_function_concurrency(FunctionName=function_name)
         except (BotoCoreError, ClientError, UsageError) as error:
             if code_of(error) == "ResourceNotFoundException":
                 return None
-            raise NotTold(_why(error)) from None
+            raise NotAnswered(_why(error)) from None
         except NOT_THAT_SERVICE:
-            raise NotTold("the answer isn't from that service") from None
+            raise NotAnswered("the answer isn't from that service") from None
         return answer.get("ReservedConcurrentExecutions", 0)
 
 

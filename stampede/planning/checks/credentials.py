@@ -60,21 +60,17 @@ def lifetime(run_s: float) -> Finding:
     profiles = list(_profiles(session))
     ends = [_given_end(credentials, profiles, os.environ), *_sign_in_ends(credentials, profiles, now)]
     if ends := [end for end in ends if end is not None]:
-        return _against(min(ends), now, run_s)
-    token_is_held = credentials.method in ("env", "shared-credentials-file", "config-file") and credentials.token
-    if token_is_held and run_s > LONG_RUN_S:
-        token = f"a session token without a known expiry, and the run takes about {minutes(run_s)}"
-        return Finding("session", WARNING, token, RENEW)
-    if token_is_held:
-        return Finding("session", OK, "a session token without a known expiry")
-    return Finding("session", OK, f"no expiry is known ({credentials.method})")
-
-
-def _against(end: datetime, now: datetime, run_s: float) -> Finding:
-    left_s = (end - now).total_seconds()
-    at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    expiry = f"expires at {at}, in {minutes(left_s)}; the run takes about {minutes(run_s)}"
-    return Finding("session", OK, expiry) if left_s > run_s else Finding("session", WARNING, expiry, RENEW)
+        end, left_s = min(ends), (min(ends) - now).total_seconds()
+        at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        expiry = f"expires at {at}, in {minutes(left_s)}; the run takes about {minutes(run_s)}"
+        return Finding("session", OK, expiry) if left_s > run_s else Finding("session", WARNING, expiry, RENEW)
+    is_held = credentials.method in ("env", "shared-credentials-file", "config-file")
+    if not is_held or not credentials.token:
+        return Finding("session", OK, f"no expiry is known ({credentials.method})")
+    token = "a session token without a known expiry"
+    if run_s > LONG_RUN_S:
+        return Finding("session", WARNING, f"{token}, and the run takes about {minutes(run_s)}", RENEW)
+    return Finding("session", OK, token)
 
 
 def _given_end(credentials: Any, profiles: list[Mapping[str, Any]], environ: Mapping[str, str]) -> datetime | None:

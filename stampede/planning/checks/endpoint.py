@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from experiments import Experiment
 from stampede.experiment.capabilities import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
 from stampede.finding import OK, PROBLEM, WARNING, Finding
-from stampede.planning.checks.asking import Account, NotTold
+from stampede.planning.checks.asking import Account, NotAnswered
 from stampede.planning.demand import Demand
 from stampede.stacks.place import words
 
@@ -44,7 +44,7 @@ class Capability:
         """Whether it is there."""
         try:
             account.ask(self.service, self.operation)
-        except NotTold as reason:
+        except NotAnswered as reason:
             if reason.is_lacking:
                 return Finding(self.name, PROBLEM, f"not available: {reason}", _OTHERWISE)
             return Finding(self.name, WARNING, f"unknown: {reason}", "allow this call, or run one cell first")
@@ -136,7 +136,7 @@ def saved_queries(account: Account) -> Finding:
     evaluated = "a run's lines are evaluated on this machine"
     try:
         account.ask("logs", "describe_query_definitions")
-    except NotTold as reason:
+    except NotAnswered as reason:
         way_out = "remove them from infra/ with an override file (docs/endpoints.md), or `terraform apply` fails"
         return Finding("saved queries", WARNING, f"{reason}; {evaluated}", way_out)
     return Finding("saved queries", OK, f"kept; {evaluated}")

@@ -17,7 +17,7 @@ MOST_PAGES = 10
 
 
 def checks(account: Account, cells: list[Demand], prefix: str) -> dict[str, Callable[[], Finding]]:
-    """The checks by name; each raises NotTold where AWS doesn't tell."""
+    """The checks by name; each raises NotAnswered where AWS doesn't tell."""
     return {
         "instance type": lambda: offered(account, cells),
         "vCPUs": lambda: vcpus(account, cells),

@@ -77,12 +77,13 @@ def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Ite
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
     logged = [cell for cell in cells if access_log.is_on(cell.values)]
     s3_lines = access_log.lines(_logged_lines(logged), hours) if logged else {}
-    asking = EMPTY_RECEIVES_PER_HOUR * max(_connections(cell) for cell in cells) + DRAIN_REQUESTS_PER_HOUR
+    receivers = max(cell.concurrency if cell.usage.on_hosts else TRIGGER_CONNECTIONS for cell in cells)
+    idle_per_hour = EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR
     return [
         *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
         *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
         item("SQS", "send, receive, delete", "sqs_request", requests),
-        item("SQS", "receives from an empty queue", "sqs_request", hours * asking),
+        item("SQS", "receives from an empty queue", "sqs_request", hours * idle_per_hour),
         *([item("SQS", "provisioned pollers, at most", "sqs_request", polls)] if polls else []),
         item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
         item("CloudWatch", "Logs Insights scans", "logs_scanned_gb", INSIGHTS_SCANS * logs_gb),
@@ -94,27 +95,22 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
     """The lines of what runs in functions."""
     if not cells:
         return []
-    pollers_s = _pollers_s(cells, around_s)
-    return [
-        *(
-            item("Lambda", f"compute, {name}", f"lambda_gb_s_{name}", _gb_s(cells, name))
-            for name in sorted({cell.architecture for cell in cells})
-        ),
-        item("Lambda", "requests", "lambda_request", sum(cell.all_messages for cell in cells)),
-        item("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", sum(_tmp_gb_s(cell) for cell in cells)),
-        *([item("Lambda", "provisioned pollers", "lambda_poller_hour", pollers_s / 3600)] if pollers_s else []),
-    ]
+    items = []
+    for name in sorted({cell.architecture for cell in cells}):
+        gb_s = sum(cell.memory_mb / 1024 * _billed_s(cell) for cell in cells if cell.architecture == name)
+        items.append(item("Lambda", f"compute, {name}", f"lambda_gb_s_{name}", gb_s))
+    tmp_gb_s = sum(max(0, cell.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(cell) for cell in cells)
+    items.append(item("Lambda", "requests", "lambda_request", sum(cell.all_messages for cell in cells)))
+    items.append(item("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", tmp_gb_s))
+    if pollers_s := _pollers_s(cells, around_s):
+        items.append(item("Lambda", "provisioned pollers", "lambda_poller_hour", pollers_s / 3600))
+    return items
 
 
 def _queue_requests(cell: Demand) -> int:
     """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
     batches = cell.rounds * ceil(cell.messages / cell.rounds / BATCH) + ceil(cell.warm_up_messages / BATCH)
     return batches + cell.preparations + 2 * cell.all_messages
-
-
-def _connections(cell: Demand) -> int:
-    """Who asks the queue while it is empty."""
-    return cell.concurrency if cell.usage.on_hosts else TRIGGER_CONNECTIONS
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:
@@ -129,14 +125,6 @@ def _billed_s(cell: Demand) -> float:
     preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
     environments = min(cell.concurrency, cell.operations)
     return cell.working_s + preparing_s + environments * (cell.start_s + cell.rounds * cell.barrier_s)
-
-
-def _gb_s(cells: list[Demand], architecture: str) -> float:
-    return sum(cell.memory_mb / 1024 * _billed_s(cell) for cell in cells if cell.architecture == architecture)
-
-
-def _tmp_gb_s(cell: Demand) -> float:
-    return max(0, cell.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(cell)
 
 
 def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
