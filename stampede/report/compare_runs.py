@@ -175,9 +175,8 @@ def _claim(other: str, base: str, where: str, levels: Sequence[str], is_wide: bo
         "faster": f"faster than {base}",
         "unclear": "too close to call",
     }
-    return (
-        f"In {where}, {other} is {listed([f'{words[level]} in {counts[level]}' for level in words if level in counts])}"
-    )
+    cases = [f"{words[level]} in {counts[level]}" for level in words if level in counts]
+    return f"In {where}, {other} is {listed(cases)}"
 
 
 def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:

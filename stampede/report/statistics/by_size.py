@@ -216,7 +216,7 @@ def _even(
     used = list(zip(pairs, amounts, strict=True))
     left_out = ""
     if any(has_enough) and few:
-        used = [one for one, enough in zip(used, has_enough, strict=True) if enough]
+        used = [sized for sized, enough in zip(used, has_enough, strict=True) if enough]
         left_out = f"; too few measurements at {listed(few)}"
     even = break_even(
         [pair.size_bytes for pair, _ in used],

@@ -34,11 +34,11 @@ def comparisons(cells: Sequence[Measured], experiment: Experiment) -> dict[str, 
     would answer another question. A choice stands here only where something was chosen. `together` is among how many
     comparisons the intervals of a row hold at once.
     """
-    found, among = {}, families.sizes(cells, experiment)
+    tables, among = {}, families.sizes(cells, experiment)
     for compare in sorted(experiment.compare, key=lambda one: one.kind, reverse=True):
         if (rows := _rows(cells, compare, experiment, among[compare.name])) or compare.kind == "scale":
-            found[compare.name] = rows
-    return found
+            tables[compare.name] = rows
+    return tables
 
 
 def _rows(cells: Sequence[Measured], compare: Compare, experiment: Experiment, among: int) -> list[dict[str, Any]]:
@@ -65,12 +65,12 @@ def _row(
     row: dict[str, Any] = cell.key.figures() | {"base": base.key.figures(), "together": among}
     samples = {"all": (cell.everything, base.everything), "inside_window": (cell.inside, base.inside)}
     for name, (ours, theirs) in samples.items():
-        found = effect(ours, theirs, among)
-        if found["why"] is None and not same_size(cell, base, experiment):
-            found |= {"level": "cant_tell", "why": SIZES_DIFFER}
-        if found["why"] is None and any(key.is_of_stand_in(compare.axes) for key in (cell.key, base.key)):
-            found |= {"level": "cant_tell", "why": STAND_IN_RAN}
-        row[name] = found | {"words": _words(found, cell.key, base.key, compare, experiment, named_axes)}
+        difference = effect(ours, theirs, among)
+        if difference["why"] is None and not same_size(cell, base, experiment):
+            difference |= {"level": "cant_tell", "why": SIZES_DIFFER}
+        if difference["why"] is None and any(key.is_of_stand_in(compare.axes) for key in (cell.key, base.key)):
+            difference |= {"level": "cant_tell", "why": STAND_IN_RAN}
+        row[name] = difference | {"words": _words(difference, cell.key, base.key, compare, experiment, named_axes)}
     return row | shared(cell.everything, base.everything)
 
 
@@ -83,10 +83,10 @@ def _against_fastest(
     fastest = min(timed, key=lambda one: one.everything.median, default=cell)
     if cell is fastest or (len(cell.everything) and cell.everything.median == fastest.everything.median):
         return None
-    found = effect(cell.everything, fastest.everything, among)
-    if found["why"] is None and not same_size(cell, fastest, experiment):
-        found |= {"ratio_of_medians": None, "level": "cant_tell", "why": SIZES_DIFFER}
-    return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
+    difference = effect(cell.everything, fastest.everything, among)
+    if difference["why"] is None and not same_size(cell, fastest, experiment):
+        difference |= {"ratio_of_medians": None, "level": "cant_tell", "why": SIZES_DIFFER}
+    return {name: difference[name] for name in ("ratio_of_medians", "level", "why")}
 
 
 def same_size(cell: Measured, base: Measured, experiment: Experiment) -> bool:
@@ -112,7 +112,7 @@ def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
 
 
 def _words(
-    found: Mapping[str, Any],
+    difference: Mapping[str, Any],
     key: Key,
     base: Key,
     compare: Compare,
@@ -124,15 +124,15 @@ def _words(
     pair = f"{ours} against {theirs} ({key.words_without(compare.axes, named_axes)})"
     if ignored := ignored_axes(experiment.axes).get(compare.axes[0]):
         return f"{pair}: the embedded AWS ignores {ignored}, so this says nothing about it."
-    if found["level"] == "cant_tell":
-        return f"{pair}: unknown; {found['why']}."
-    ratio, one = found["ratio_of_medians"], experiment.operation[0]
+    if difference["level"] == "cant_tell":
+        return f"{pair}: unknown; {difference['why']}."
+    ratio, one = difference["ratio_of_medians"], experiment.operation[0]
     if is_of_n(experiment, compare):
-        result = f", so {conclusion(found, experiment.worker[0])}"
-    elif found["level"] == "holds":
+        result = f", so {conclusion(difference, experiment.worker[0])}"
+    elif difference["level"] == "holds":
         result = f" (no difference of more than {rules.WITHIN})"
-    elif found["level"] != "unclear":
-        result = f" ({found['level']})"
+    elif difference["level"] != "unclear":
+        result = f" ({difference['level']})"
     elif ratio["low"] > 1 or ratio["high"] < 1:
         result = f" ({'slower' if ratio['low'] > 1 else 'faster'}, {BY_LESS})"
     else:
@@ -147,16 +147,16 @@ def took_words(ratio: Mapping[str, float]) -> str:
     return f"{low} ×" if low == high else f"{low} to {high} ×"
 
 
-def conclusion(found: Mapping[str, Any], worker: str, ends: str = "") -> str:
+def conclusion(difference: Mapping[str, Any], worker: str, ends: str = "") -> str:
     """What the level of an effect means for the throughput of one `worker`, as a clause; `ends` are those that it
     compares, as `from N = 1 to N = 10`."""
-    ratio, throughput = found["ratio_of_medians"], f"throughput per {worker}"
+    ratio, throughput = difference["ratio_of_medians"], f"throughput per {worker}"
     low, high, ends = 1 / ratio["high"], 1 / ratio["low"], f" {ends}" if ends else ""
-    if found["level"] == "holds":
+    if difference["level"] == "holds":
         return f"{throughput} holds within {rules.WITHIN}{ends}"
-    if found["level"] == "slower":
+    if difference["level"] == "slower":
         return f"{throughput} falls to {_about(low, high)}{ends}"
-    if found["level"] == "faster":
+    if difference["level"] == "faster":
         return f"{throughput} rises to {share_words(low, high, BETWEEN)}{ends}"
     if ratio["low"] > 1 or ratio["high"] < 1:
         return f"{throughput} {'falls' if ratio['low'] > 1 else 'rises'}, {BY_LESS}" + (f",{ends}" if ends else "")

@@ -68,12 +68,12 @@ def places(experiment: Experiment, compare: Compare, cells: Sequence[Mapping[str
             point = _Point(size_bytes, speed, interval, key.is_of_stand_in(compare.axes))
             groups.setdefault(place, {}).setdefault(key.words_of(compare.axes), []).append(point)
     named_axes = distinguishing(firsts.values())
-    found = []
+    measured = []
     for place, points in groups.items():
         lines = {name: sorted(line, key=lambda one: one.size_bytes) for name, line in points.items() if len(line) > 1}
         if len(lines) > 1:
-            found.append(_place(firsts[place].words_without((*compare.axes, axis), named_axes), lines))
-    return found
+            measured.append(_place(firsts[place].words_without((*compare.axes, axis), named_axes), lines))
+    return measured
 
 
 def _place(words: str, lines: Mapping[str, Sequence[_Point]]) -> Place:
@@ -100,7 +100,7 @@ def _fastest(lines: Mapping[str, Sequence[_Point]]) -> str | None:
 
 def _crossings(lines: Mapping[str, Sequence[_Point]]) -> list[tuple[float, str, str]]:
     """Between two sizes of both, at the smaller of which one is clearly faster and at the larger the other one."""
-    found = []
+    turns = []
     for name, other in combinations(lines, 2):
         both = zip(lines[name], lines[other], strict=False)
         for (point, rival), (next_point, next_rival) in pairwise(both):
@@ -112,5 +112,5 @@ def _crossings(lines: Mapping[str, Sequence[_Point]]) -> list[tuple[float, str, 
                 continue
             sizes = [math.log(point.size_bytes), math.log(next_point.size_bytes)]
             ratios = [math.log(point.speed / rival.speed), math.log(next_point.speed / next_rival.speed)]
-            found += [(math.exp(at), below, above) for at, _ in crossings(sizes, ratios)]
-    return found
+            turns += [(math.exp(at), below, above) for at, _ in crossings(sizes, ratios)]
+    return turns

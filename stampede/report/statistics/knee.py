@@ -182,13 +182,13 @@ def series_of(cells: Sequence[Cell], experiment: Experiment) -> list[Series]:
     # What all have in common tells no series from another.
     common = [one.name for one in experiment.axes if len({key[one.name] for key in samples}) == 1]
     named_axes = distinguishing(cell.key for cell in cells)
-    found = []
+    series = []
     for alike, keys in sorted(along.items()):
         if len(keys) > 1:
             place = keys[0].words_without((axis, *common), named_axes)
             own = [samples[key] for key in keys]
-            found.append(Series(experiment, keys, own, place, unfinished.get(alike, [])))
-    return found
+            series.append(Series(experiment, keys, own, place, unfinished.get(alike, [])))
+    return series
 
 
 def rule(experiment: Experiment) -> str:

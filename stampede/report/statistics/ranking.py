@@ -98,10 +98,8 @@ def _at_one_place(
     other = place.by_median[1] if is_base else place.fastest
     name, ratio = other.words_of(compare.axes), place.rows[other]["all"]["ratio_of_medians"]
     if ratio["low"] <= 1 and (is_base or ratio["high"] >= 1):
-        claim, took = (
-            f"no {label} is clearly faster than {base}",
-            f"the median of {name} takes {took_words(ratio)} as long",
-        )
+        claim = f"no {label} is clearly faster than {base}"
+        took = f"the median of {name} takes {took_words(ratio)} as long"
         return [
             f"{where}, {claim} with {here}: {took}.",
             f"{capitalised(claim)} with {here}: {took}.",
@@ -115,6 +113,15 @@ def _at_one_place(
             f"{claim}: {took} as long.",
             f"{base} is the fastest; {name} comes next, {took}.",
         ]
+    return _of_fastest(where, cells, place, here, compare, experiment)
+
+
+def _of_fastest(
+    where: str, cells: Mapping[Key, Figures], place: Place, here: str, compare: Compare, experiment: Experiment
+) -> list[str]:
+    """A variant is faster than the base, alone or with those too close to it to call."""
+    name, base = place.fastest.words_of(compare.axes), place.base.words_of(compare.axes)
+    ratio = place.rows[place.fastest]["all"]["ratio_of_medians"]
     speedup = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as {base}"
     cost = _cost(cells[place.fastest], cells[place.base], experiment)
     alone = f"{name} is the fastest with {here}"
@@ -163,8 +170,8 @@ def _dependence(
         depends = "varies between cells that ran alike"
     label = next(axis.label for axis in experiment.axes if axis.name == compare.axes[0])
     claim = f"which {label} is the fastest {depends}"
-    (first, count), *others = Counter(filter(None, winners)).most_common()
-    cases = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in others)])
+    (first, count), *rest = Counter(filter(None, winners)).most_common()
+    cases = listed([f"{first} in {count} of {len(places)} cases", *(f"{name} in {times}" for name, times in rest)])
     few = sum(not place.rows for place in places)
     close = winners.count(None) - few
     cases += f"; too close to call in {close}" if close else ""
