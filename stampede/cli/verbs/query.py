@@ -137,8 +137,9 @@ def _path(name: str, experiment: str | None) -> Path:
         return saved[namesakes[0]]
     near = difflib.get_close_matches(name, [*saved, *(file.stem for file in saved.values())], n=1)
     hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
-    kind = "file" if path.suffix else "query"
-    raise UsageError(f"NAME|FILE: there is no {kind} {name!r}; {hint}")
+    if path.suffix:
+        raise UsageError(f"NAME|FILE: there is no file {name!r}; {hint}")
+    raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
 
 
 def _experiment(arguments: argparse.Namespace) -> str | None:
