@@ -14,7 +14,7 @@ from stampede.report.statistics.rounds import RoundSample
 from stampede.runs.records import Names
 from tests.contract import synthetic
 
-RUNS, NOISE, DRIFT = 250, 0.1, 0.25
+RUNS, NOISE, DRIFT = 120, 0.1, 0.25
 
 
 def names(rounds, run):
