@@ -33,9 +33,19 @@ class FakeAccount(Loopback):
     """
 
     def __init__(
-        self, *, limit=1000, unreserved=1000, quotas=(), vcpus=128, instances=(), region="ENABLED_BY_DEFAULT",
-        refuse=(), lacks=(), bodies=(), info=None,
-    ):  # fmt: skip
+        self,
+        *,
+        limit=1000,
+        unreserved=1000,
+        quotas=(),
+        vcpus=128,
+        instances=(),
+        region="ENABLED_BY_DEFAULT",
+        refuse=(),
+        lacks=(),
+        bodies=(),
+        info=None,
+    ):
         super().__init__()
         self.limits = {"ConcurrentExecutions": limit, "UnreservedConcurrentExecutions": unreserved}
         self.quotas, self.vcpus, self.instances, self.region = list(quotas), vcpus, instances, region
