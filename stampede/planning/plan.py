@@ -209,7 +209,7 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
         values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
     if variable and (rule := RULES.get(name)) and rule.choices:
         for value in values:
-            if value is not None and value not in rule.choices:
+            if value is not None and value not in (*rule.choices, *rule.null_means):
                 raise UsageError(f"--set {name}: {rule.rule}, got {value!r}")
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")

@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+from setuptools import find_packages
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -24,12 +26,15 @@ def test_every_folder_of_unit_tests_is_called_like_the_products():
 
 def test_what_is_installed_is_every_package_with_the_data_beside_its_modules():
     tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    product = {name.partition(".")[0] for name in tool["packages"]}
-    found = {str(path.parent.relative_to(ROOT)).replace("/", ".") for top in product for path in
-             (ROOT / top).rglob("__init__.py")}  # fmt: skip
-    assert sorted(found) == sorted(tool["packages"])
-    data = {path for name, globs in tool["package-data"].items() for one in globs for path in
-            (ROOT / name.replace(".", "/")).glob(one)}  # fmt: skip
+    packages = find_packages(str(ROOT), include=tool["packages"]["find"]["include"])
+    folders = {ROOT / package.replace(".", "/") for package in packages}
+    assert {file.parent for top in ("bench", "experiments", "loader", "stampede") for file in (ROOT / top).rglob("*.py")
+            if "local_override" not in file.parts} == folders  # fmt: skip
+    data = set()
+    for package, patterns in tool["package-data"].items():
+        for pattern in patterns:
+            data |= set((ROOT / package.replace(".", "/")).glob(pattern))
     kinds = {".json", ".csv", ".j2", ".css", ".js", ".lark"}
-    there = {path for top in product - {"bench"} for path in (ROOT / top).rglob("*") if path.suffix in kinds}
-    assert {path for path in there - data if "emulator" not in path.parts} == set()
+    files = {path for top in ("experiments", "loader", "stampede") for path in (ROOT / top).rglob("*")}
+    beside = {path for path in files if path.suffix in kinds and "emulator" not in path.parts}
+    assert beside - data == set()
