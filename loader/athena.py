@@ -143,9 +143,9 @@ class Query:
         return answer["Status"]
 
     def _check_result(self) -> None:
-        asked = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
+        parameters = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
         try:
-            answer = self._patiently(lambda: self._client.get_query_results(**asked), self._clock() + PATIENCE_S)
+            answer = self._patiently(lambda: self._client.get_query_results(**parameters), self._clock() + PATIENCE_S)
         except (BotoCoreError, ClientError) as error:
             raise failure_of(error) from None
         rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]

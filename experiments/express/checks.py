@@ -114,14 +114,14 @@ def _rate(cells: Cells) -> Finding:
     """What all functions ask of one prefix of the general purpose bucket, against what S3 takes of it."""
     known = known_parameters("express")
     takes_per_s = {UPLOAD: known["s3_put_per_s"], DOWNLOAD: known["s3_get_per_s"]}
-    asked = [
+    loads = [
         (takes_per_s[cell["operation"]], cell["concurrency_value"] * alone(cell).requests_per_s, cell)
         for cell in cells
         if cell["operation"] in takes_per_s and cell["storage_class"] == STANDARD
     ]
-    if not asked:
+    if not loads:
         return Finding("rate", OK, "nothing is transferred to or from S3 Standard")
-    takes, most, cell = max(asked, key=lambda one: one[1] / one[0])
+    takes, most, cell = max(loads, key=lambda load: load[1] / load[0])
     reached = f"{cell['operation']}s reach about {most:,.0f} requests/s"
     found = f"{reached}; S3 Standard takes {takes:,.0f} requests/s per prefix"
     if most <= takes:

@@ -62,5 +62,5 @@ def _over(swept: Mapping[str, Sequence[Any]], also: Mapping[str, Any]) -> Produc
 
 def _with(product: Product, name: str, values: Sequence[Any]) -> Product:
     """`product` with other values for a variable, which then stands last, as it was given last."""
-    others = {variable: product.values[variable] for variable in product.values if variable != name}
-    return replace(product, values={**others, name: list(values)})
+    unchanged = {variable: product.values[variable] for variable in product.values if variable != name}
+    return replace(product, values={**unchanged, name: list(values)})

@@ -147,7 +147,7 @@ def headline(pair: Pair) -> str:
     if not comparable:
         return f"Whether {other} is faster or slower than {base} is unknown in {common}."
     ratios = [result["ratio_of_medians"] for result in comparable]
-    took = took_words({"low": min(one["low"] for one in ratios), "high": max(one["high"] for one in ratios)})
+    took = took_words({"low": min(ratio["low"] for ratio in ratios), "high": max(ratio["high"] for ratio in ratios)})
     rest = len(pair.effects) - len(comparable)
     where = f"{len(comparable)} of {common}" if rest else common
     # An interval wider than the band of "as fast" shows no absence of a difference.

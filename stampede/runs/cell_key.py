@@ -98,10 +98,10 @@ class Key:
         """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
         default one that stands at its default goes without saying."""
         chosen = set(axes)
-        others = {axis.name for axis in self.axes} - chosen
+        left_out = {axis.name for axis in self.axes} - chosen
         if any(axis.name in chosen and not axis.is_variant for axis in self.axes):
             chosen &= self.departures | {axis.name for axis in self.axes if not axis.is_variant}
-        return self.words_without({*others, SETTINGS}, chosen)
+        return self.words_without({*left_out, SETTINGS}, chosen)
 
     def value_words(self, name: str) -> str:
         """The value on one axis, in words."""

@@ -74,8 +74,8 @@ class CellSettings:
     def others(self, cell: object) -> str:
         """What a cell has of the swept variables that no record repeats, as `object_size_mb=4`; "" for none."""
         values = self.of(cell) or {}
-        others = {name: values[name] for name in self.swept if name not in self._recorded and name in values}
-        return ", ".join(f"{name}={_text(value)}" for name, value in others.items() if len(self.swept[name]) > 1)
+        unrecorded = {name: values[name] for name in self.swept if name not in self._recorded and name in values}
+        return ", ".join(f"{name}={_text(value)}" for name, value in unrecorded.items() if len(self.swept[name]) > 1)
 
     def difference(self, record: Mapping[str, Any]) -> Difference | None:
         """What the record says otherwise than its cell; None where they agree or one doesn't say."""

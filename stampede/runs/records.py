@@ -233,8 +233,8 @@ class Reader:
             kind = self._kinds.setdefault(name, len(self._kinds))
             self._examples.setdefault((cell, kind), str(get("error_message") or ""))
         self._real["seconds"].append(seconds)
-        others = (place, cell, self._names.message(cell, row), kind, group)
-        for append, value in zip(self._to_others, others, strict=True):
+        numbers = (place, cell, self._names.message(cell, row), kind, group)
+        for append, value in zip(self._to_others, numbers, strict=True):
             append(value)
 
 

@@ -16,8 +16,8 @@ def words(place: Mapping[str, Any]) -> str:
     """A place in words."""
     if place.get("target") == "endpoint":
         services = place.get("endpoint_services") or {}
-        told = endpoint_words(place.get("endpoint_url") or "an unknown URL", services)
-        return told if services else f"{told}, which isn't AWS"
+        endpoint = endpoint_words(place.get("endpoint_url") or "an unknown URL", services)
+        return endpoint if services else f"{endpoint}, which isn't AWS"
     return {"local": "the embedded AWS", "aws": "AWS"}.get(place.get("target"), "an unknown target")
 
 

@@ -161,10 +161,10 @@ def measure(target: Target) -> Measured:
 
         first = clients[:1]
         took(clients, LARGE, 0)  # the first of a process is dearer
-        asked = took(first, SMALL, ASKED_S)
+        small = took(first, SMALL, ASKED_S)
         rounds = [(took(first, LARGE, ALONE_S), took(clients, LARGE, TOGETHER_S)) for _ in range(ROUNDS)]
         alone, together = (sorted(kind, key=lambda took: took.per_s) for kind in zip(*rounds, strict=True))
-        return Measured(alone[ROUNDS // 2], asked, together[ROUNDS // 2], clients=count)
+        return Measured(alone[ROUNDS // 2], small, together[ROUNDS // 2], clients=count)
 
 
 class _Client:

@@ -53,15 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _local(settings: Sequence[str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what the user gave."""
-    given = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
-    name = given.get("experiment") or infra_defaults(os.environ)["experiment"]
+    values = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
+    name = values.get("experiment") or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
-    for variable in given:
+    for variable in values:
         refuse_other_owner(variable, name)
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
-    return {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes} | given
+    return {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes} | values
 
 
 def _stop() -> int:

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if len(arguments.run_dirs) > 2:
         raise UsageError(f"results/RUN_ID: {len(arguments.run_dirs)} runs given; give one, or two to compare")
-    folders = [_folder(given, arguments.results_dir) for given in arguments.run_dirs]
+    folders = [_folder(folder, arguments.results_dir) for folder in arguments.run_dirs]
     if len(folders) == 2:
         if arguments.format != "table":
             raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")

@@ -31,8 +31,10 @@ def call_of(service: str, method: str, path: str, headers: dict, body: bytes, qu
 def _by_path(service: str, method: str, path: str, body: bytes, query: dict) -> Call | None:
     for operation, verb, pattern in _routes(service):
         if verb == method and (found := pattern.fullmatch(path.rstrip("/"))):
-            asked = {name: values[0] for name, values in query.items()}
-            return Call(service, operation, (_json(body) if operation != "Invoke" else {}) | asked | found.groupdict())
+            in_query = {name: values[0] for name, values in query.items()}
+            return Call(
+                service, operation, (_json(body) if operation != "Invoke" else {}) | in_query | found.groupdict()
+            )
     return None
 
 
@@ -50,7 +52,7 @@ def _routes(service: str) -> list[tuple[str, str, re.Pattern]]:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        given = json.loads(body)
+        value = json.loads(body)
     except ValueError:
         return {}
-    return given if isinstance(given, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -98,10 +98,10 @@ class Queues(Manner):
         chance = (name, self._asked[name])
         counts = {attribute: attributes[attribute] for attribute in COUNTS & names}
         limit_s = self.pace.seconds(self.SPREADS_S, self.SPREADS_S)
-        seen = [(at, told) for at, told in self._seen[name] if at > now - limit_s]
+        seen = [(at, known) for at, known in self._seen[name] if at > now - limit_s]
         self._seen[name] = [*seen, (now, counts)]
         lag_s = self.pace.seconds(0, self.SPREADS_S, "lag", *chance)
-        older = next((told for at, told in reversed(seen) if at <= now - lag_s), {})
+        older = next((known for at, known in reversed(seen) if at <= now - lag_s), {})
         changed = self._changed.get(name)
         if changed and now < changed.until and self.pace.chance("old", *chance) < 0.5:
             older = older | changed.settings

@@ -113,8 +113,8 @@ class Estimate:
         where = f"{self.prices_region} prices of {self.prices.date}"
         if self.region != self.prices_region:
             return f"{where}, because there are none for {self.region}"
-        others = self.prices_elsewhere
-        return f"{where}, except {', '.join(others)} ({USUAL_REGION})" if others else where
+        elsewhere = self.prices_elsewhere
+        return f"{where}, except {', '.join(elsewhere)} ({USUAL_REGION})" if elsewhere else where
 
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""

@@ -39,13 +39,13 @@ def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
     filters.append({"Type": "CONTAINS", "Field": "usagetype", "Value": product["usagetype"]})
     pages = client.get_paginator("get_products").paginate(ServiceCode=product["service"], Filters=filters)
     try:
-        found = [json.loads(text) for page in pages for text in page["PriceList"]]
-        mine = re.compile(PLACE + re.escape(product["usagetype"]))
-        named = [one for one in found if mine.fullmatch(one["product"]["attributes"]["usagetype"])]
-        if len(named) != 1:
-            skus = ", ".join(str(one["product"].get("sku")) for one in named[:3])
-            raise NoPrice(f"{len(named)} products instead of one ({skus})" if named else "no such product")
-        return _first_price(named[0]["terms"].get(ON_DEMAND, {}), product["unit"])
+        products = [json.loads(text) for page in pages for text in page["PriceList"]]
+        usage_type = re.compile(PLACE + re.escape(product["usagetype"]))
+        matching = [entry for entry in products if usage_type.fullmatch(entry["product"]["attributes"]["usagetype"])]
+        if len(matching) != 1:
+            skus = ", ".join(str(entry["product"].get("sku")) for entry in matching[:3])
+            raise NoPrice(f"{len(matching)} products instead of one ({skus})" if matching else "no such product")
+        return _first_price(matching[0]["terms"].get(ON_DEMAND, {}), product["unit"])
     except (KeyError, TypeError, AttributeError, ValueError, InvalidOperation):
         raise NoPrice("the answer doesn't have the documented form") from None
 
@@ -102,7 +102,7 @@ def _first_price(offers: Mapping[str, Any], unit: str) -> float:
         raise NoPrice(f"its unit is {wrong['unit']}, not {unit}")
     if wrong := next((tier for tier in tiers if CURRENCY not in tier["pricePerUnit"]), None):
         raise NoPrice(f"it is in {', '.join(wrong['pricePerUnit']) or 'no currency'}, not in {CURRENCY}")
-    asked = [float(Decimal(tier["pricePerUnit"][CURRENCY])) for tier in tiers]
-    if any(not math.isfinite(usd) or usd < 0 for usd in asked):
+    prices_usd = [float(Decimal(tier["pricePerUnit"][CURRENCY])) for tier in tiers]
+    if any(not math.isfinite(usd) or usd < 0 for usd in prices_usd):
         raise NoPrice("it isn't an amount of money")
-    return next((usd for usd in asked if usd), 0.0)
+    return next((usd for usd in prices_usd if usd), 0.0)

@@ -60,5 +60,7 @@ def read_prices(region: str = USUAL_REGION, day: str | None = None, file: Path =
 def _on(day: str | None, entry: Mapping[str, Any], region: str) -> Price:
     """The price that was known last on `day`; one of no usd where it became known later."""
     latest = {name: value for name, value in entry.items() if name != "before"}
-    known = [one for one in [*entry.get("before", []), latest] if day is None or (one["as_of"] or "9999") <= day[:7]]
+    known = [
+        price for price in [*entry.get("before", []), latest] if day is None or (price["as_of"] or "9999") <= day[:7]
+    ]
     return Price(**(known[-1] if known else latest | {"usd": None, "as_of": None}), region=region)

@@ -50,7 +50,7 @@ def choice_of(experiment: Experiment) -> tuple[str, str, Any]:
     if experiment.by_size is None:
         raise ValueError(f"{experiment.name} names no choice by size")
     choice, size = experiment.by_size.choice, experiment.by_size.size
-    return choice, size, next(one.base[0] for one in experiment.compare if one.axes[0] == choice)
+    return choice, size, next(compare.base[0] for compare in experiment.compare if compare.axes[0] == choice)
 
 
 def along(experiment: Experiment) -> list[str]:
@@ -71,7 +71,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
         costs = [bill.of(pair, moves[pair.ours.key[axis]]) for pair in pairs]
         series.append((words, pairs, costs))
         claims += _intervals(pairs, costs)
-    return [_figures(*one, run, max(1, claims)) for one in series]
+    return [_figures(*parts, run, max(1, claims)) for parts in series]
 
 
 def _figures(

@@ -42,7 +42,7 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
     label = re.sub(r"(?<=\d),(?=\d)", "", cell.key.plain.words)
     repeats, overlapping = [], []
     for name, part in cell.by_repeat().items():
-        floods = [flood for one in part.floods() if (flood := parallelism.measure(one))]
+        floods = [overlap for flood in part.floods() if (overlap := parallelism.measure(flood))]
         repeats.append(_repeat(name, cell.repeat_of(name), part, floods))
         if floods:
             overlapping.append(floods)

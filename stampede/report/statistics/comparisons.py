@@ -79,8 +79,8 @@ def _against_fastest(
 ) -> dict[str, Any] | None:
     """The ratio of medians against the cell with the smallest one, and its level; None for that cell itself, and for
     one as fast."""
-    timed = (one for one in group if len(one.everything))
-    fastest = min(timed, key=lambda one: one.everything.median, default=cell)
+    timed = (other for other in group if len(other.everything))
+    fastest = min(timed, key=lambda other: other.everything.median, default=cell)
     if cell is fastest or (len(cell.everything) and cell.everything.median == fastest.everything.median):
         return None
     difference = effect(cell.everything, fastest.everything, among)
@@ -120,13 +120,13 @@ def _words(
     named_axes: frozenset[str],
 ) -> str:
     """The effect of one cell against its base in a sentence."""
-    ours, theirs = (one.words_of(compare.axes) for one in (key, base))
+    ours, theirs = (side.words_of(compare.axes) for side in (key, base))
     pair = f"{ours} against {theirs} ({key.words_without(compare.axes, named_axes)})"
     if ignored := ignored_axes(experiment.axes).get(compare.axes[0]):
         return f"{pair}: the embedded AWS ignores {ignored}, so this says nothing about it."
     if difference["level"] == "cant_tell":
         return f"{pair}: unknown; {difference['why']}."
-    ratio, one = difference["ratio_of_medians"], experiment.operation[0]
+    ratio, operation = difference["ratio_of_medians"], experiment.operation[0]
     if is_of_n(experiment, compare):
         result = f", so {conclusion(difference, experiment.worker[0])}"
     elif difference["level"] == "holds":
@@ -137,7 +137,7 @@ def _words(
         result = f" ({'slower' if ratio['low'] > 1 else 'faster'}, {BY_LESS})"
     else:
         result = f" (too close to call within {rules.WITHIN})"
-    return f"{pair}: the median {one} took {took_words(ratio)} as long{result}."
+    return f"{pair}: the median {operation} took {took_words(ratio)} as long{result}."
 
 
 def took_words(ratio: Mapping[str, float]) -> str:

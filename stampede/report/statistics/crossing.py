@@ -48,7 +48,7 @@ def break_even(
     of something, as `reading is {} on that`. {"level", "at_bytes", "interval" (in bytes), "words", "short"}; an end of
     the interval is None where it reaches beyond the sizes.
     """
-    passes = crossings(sizes, [one.value for one in apart])
+    passes = crossings(sizes, [ratio.value for ratio in apart])
     levels = [_level(ratio) for ratio in ratios]
     even: dict[str, Any] = {"level": UNCLEAR, "at_bytes": None, "interval": None}
     if not passes and set(levels) in ({ABOVE}, {BELOW}):
@@ -75,7 +75,7 @@ def _level(ratio: Mapping[str, float | None]) -> str | None:
 
 def _crossed(sizes: Sequence[float], apart: Sequence[Resampled], rises: bool) -> tuple[np.ndarray, np.ndarray]:
     """Where each resample crosses, the first and the last time; one that never does crosses beyond the sizes."""
-    heights = np.stack([one.values for one in apart], axis=1)
+    heights = np.stack([ratio.values for ratio in apart], axis=1)
     at = _passed(np.asarray(sizes, dtype=float), heights)
     none = np.isnan(at).all(axis=1)
     at[none] = np.where((heights[none, :1] >= 0) == rises, sizes[0], sizes[-1])

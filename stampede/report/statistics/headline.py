@@ -128,15 +128,15 @@ def _of_sizes(where: str, series: Sequence[Figures]) -> list[str]:
     """At which sizes of an object a variant is faster, and at which it is cheaper: of reading and of writing, in the
     series with the most sizes."""
     fullest: dict[str, Figures] = {}
-    for one in series:
-        if len(one["points"]) >= len(fullest.get(one["moves"], one)["points"]):
-            fullest[one["moves"]] = one
-    variant, places = series[0]["ours"], {one["place"] for one in fullest.values()} - {""}
+    for row in series:
+        if len(row["points"]) >= len(fullest.get(row["moves"], row)["points"]):
+            fullest[row["moves"]] = row
+    variant, places = series[0]["ours"], {row["place"] for row in fullest.values()} - {""}
     if len(places) == 1 and len(series) > len(fullest):
         variant = f"{variant}, {places.pop()},"
     claim = f"{variant} is {_at_sizes('faster', 'time', fullest)}"
     versions = [f"{where}, {claim}.", f"{claim}."]
-    if any(one["cost"] for one in fullest.values()):
+    if any(row["cost"] for row in fullest.values()):
         both = f"{claim}, and {_at_sizes('cheaper', 'cost', fullest)}"
         versions = [f"{where}, {both}.", f"{both}.", f"{claim}."]
     return versions

@@ -180,7 +180,7 @@ def series_of(cells: Sequence[Cell], experiment: Experiment) -> list[Series]:
     for key in samples:
         along.setdefault(key.without((axis,)), []).append(key)
     # What all have in common tells no series from another.
-    common = [one.name for one in experiment.axes if len({key[one.name] for key in samples}) == 1]
+    common = [coordinate.name for coordinate in experiment.axes if len({key[coordinate.name] for key in samples}) == 1]
     named_axes = distinguishing(cell.key for cell in cells)
     series = []
     for alike, keys in sorted(along.items()):

@@ -218,14 +218,14 @@ def percent(difference: float) -> str:
 def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
     """How one figure missed."""
     measured, predicted = text(name, row["measured"]), between(name, row) or text(name, row["predicted"])
-    one = experiment.operation[0]
+    operation = experiment.operation[0]
     if measured == NEVER:
         return f"N never reached (predicted after {predicted} s)"
     if predicted == NEVER:
-        what = "N reached after" if name == "time_to_n_s" else f"one {one} succeeded in"
+        what = "N reached after" if name == "time_to_n_s" else f"one {operation} succeeded in"
         return f"{what} {measured} s (predicted: never)"
     off = "" if row["difference"] is None else f", {percent(row['difference'])}"
-    return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=one)
+    return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=operation)
 
 
 def _apart(name: str, row: Figures) -> float:
@@ -247,4 +247,4 @@ def _apart(name: str, row: Figures) -> float:
 def _named(row: Figures, rows: Sequence[Figures], experiment: Experiment) -> str:
     """A cell in words that tell it from the others."""
     axes = axes_of(experiment)
-    return Key.of_figures(axes, row).words_without((), distinguishing(Key.of_figures(axes, one) for one in rows))
+    return Key.of_figures(axes, row).words_without((), distinguishing(Key.of_figures(axes, other) for other in rows))

@@ -42,6 +42,6 @@ def of_ratio(
 def _wider(value: float, ends: Mapping[str, float], size: int, among: int) -> dict[str, float]:
     if among == 1:
         return dict(ends)
-    each, alone = (student_quantile((1 + one) / 2, size - 1) for one in (confidence(among), CONFIDENCE))
+    each, alone = (student_quantile((1 + level) / 2, size - 1) for level in (confidence(among), CONFIDENCE))
     low, high = (value + each / alone * (ends[end] - value) for end in ("low", "high"))
     return {"low": min(low, ends["low"]), "high": max(high, ends["high"])}

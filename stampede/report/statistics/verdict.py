@@ -37,14 +37,16 @@ def verdict(
     `cells`, `comparisons`, `predicted` and `by_size` are those of statistics.json.
     """
     # Each N against the smallest.
-    of_n = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
+    of_n = next(
+        (comparisons[compare.name] for compare in run.experiment.compare if is_of_n(run.experiment, compare)), []
+    )
     places = _places(run, cells, of_n)
     levels = {place["level"] for place in places}
     level = levels.pop() if len(levels) == 1 else "mixed" if levels else "cant_tell"
     words = _Words(run, cells)
     # What compares cells, and isn't unknown.
     compared = [row for rows in comparisons.values() for row in rows if row["all"]["level"] != "cant_tell"]
-    compared += [point for one in by_size for point in one["points"] if point["speedup"]["low"] is not None]
+    compared += [point for series in by_size for point in series["points"] if point["speedup"]["low"] is not None]
     compared += [series.figures() for series in knees]
     return {
         "level": level,
